@@ -1,0 +1,262 @@
+"""A summariser that runs in the process: extractive, deterministic, without a model.
+
+It fills the sections that a strategy asks for with lines taken from the messages that the strategy shows it, within
+the strategy's token limit, and merges with a previous summary where the strategy gives one. It knows nothing of the
+probes. What it cannot do is put things in words of its own: a real model packs more into the same tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from compaction.artifacts import FileOp, Ledger, same_file
+from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
+from compaction.reading import failed_calls, iter_readings, read
+from compaction.tokens import TokenCounter
+from compaction.transcript import Message
+from compaction.words import is_intent, iter_terms, shorten, specific_terms, terms
+
+NAME = "embedded-summarizer@1"
+
+EMPTY = "- (none)"
+"""What a section says that has nothing in it."""
+
+SHARES: dict[SectionKind, float] = {
+    "files": 3.0, "decisions": 2.0, "errors": 1.5, "details": 1.5, "state": 1.0, "intent": 1.0, "next_steps": 1.0,
+    "free": 1.0,
+}  # fmt: skip
+"""Room of a section in proportion to the others; what one does not use the next ones may."""
+
+LINE_CHARS = 260
+
+_BULLET = re.compile(r"^\s*[-*]\s+(.*\S)\s*$")
+_FILE_LINE = re.compile(r"^`?([^`\s]+?)`? \((created|modified|examined|deleted)\)(?:: (.*))?$")
+
+
+class EmbeddedSummarizer:
+    """Fills a request's sections by extraction."""
+
+    name = NAME
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._latest: tuple[SummaryRequest, Completion] | None = None
+        self._known: dict[tuple[object, ...], tuple[SummaryRequest, Completion]] = {}
+
+    def summarize(self, request: SummaryRequest) -> Completion:
+        """A summary within ``request.max_tokens``; raises SummaryError when there is nothing to summarise."""
+        if not request.span and not request.previous:
+            raise SummaryError("there is nothing to summarise")
+        key = _identity(request)
+        found = self._known.get(key)
+        if found is not None:
+            return found[1]
+        if request.sections:
+            text = self._sections(request)
+        else:
+            text = "\n".join(self._within(_salient(request.span, request.previous), request.max_tokens))
+        completion = Completion(
+            text,
+            NAME,
+            input_tokens=sum(m.tokens or 0 for m in request.span),
+            output_tokens=self._counter.count(text),
+        )
+        if len(self._known) >= 64:
+            self._known.clear()
+        self._known[key] = (request, completion)
+        return completion
+
+    def _sections(self, request: SummaryRequest) -> str:
+        earlier = [request.previous] if request.previous else []
+        earlier += [m.text for m in request.span if m.seq is None and m.covers]
+        old: dict[str, list[str]] = {s.title: [] for s in request.sections}
+        for text in earlier:
+            for title, items in parse_summary(text, request.sections).items():
+                old[title] += items
+        fresh = _Extract([m for m in request.span if m.seq is not None])
+        headings = sum(self._counter.count(f"## {s.title}\n{EMPTY}\n\n") for s in request.sections)
+        room = max(request.max_tokens - headings, 0)
+        weights = sum(SHARES[s.kind] for s in request.sections)
+        blocks: dict[str, list[str]] = {}
+        spare = 0.0
+        for section in sorted(request.sections, key=lambda s: SHARES[s.kind]):
+            share = room * SHARES[section.kind] / weights + spare
+            lines = self._within(_merge(section.kind, old[section.title], fresh), int(share))
+            spare = share - sum(self._counter.count(line + "\n") for line in lines)
+            blocks[section.title] = lines
+        return "\n\n".join(
+            f"## {s.title}\n" + ("\n".join(blocks[s.title]) or EMPTY) for s in request.sections
+        )
+
+    def _within(self, ranked: Sequence[tuple[int, str]], max_tokens: int) -> list[str]:
+        """The lines of the highest rank that fit (rank 0 first), put back into their order."""
+        chosen: list[tuple[int, str]] = []
+        left = max_tokens
+        for order, (_, line) in sorted(enumerate(ranked), key=lambda pair: (pair[1][0], pair[0])):
+            cost = self._counter.count(line + "\n")
+            if cost > left:
+                continue
+            left -= cost
+            chosen.append((order, line))
+            if left < 8:
+                break
+        return [line for _, line in sorted(chosen)]
+
+
+def parse_summary(text: str, sections: Sequence[Section]) -> dict[str, list[str]]:
+    """The items of a summary by section title; headings that no section has end the section before them."""
+    found: dict[str, list[str]] = {}
+    titles = {section.title.lower(): section.title for section in sections}
+    current: str | None = None
+    for line in text.splitlines():
+        if line.startswith("#"):
+            current = titles.get(line.strip("# :").lower())
+        elif current is not None and (bullet := _BULLET.match(line)) and line.strip() != EMPTY:
+            found.setdefault(current, []).append(bullet[1])
+    return found
+
+
+def _identity(request: SummaryRequest) -> tuple[object, ...]:
+    """Names a request by the identity of its messages; the request is kept beside the result, so ids stay taken."""
+    shape = tuple((s.title, s.kind) for s in request.sections)
+    return (tuple(map(id, request.span)), request.previous, shape, request.max_tokens)
+
+
+class _Extract:
+    """Lines for each kind of section out of a span of messages. A rank of 0 is kept longest."""
+
+    def __init__(self, span: Sequence[Message]) -> None:
+        self.span = span
+        self.failed = failed_calls(span)
+
+    def lines(self, kind: SectionKind) -> list[tuple[int, str]]:
+        """(rank, line) in the order of the session."""
+        return {
+            "intent": self.intent, "decisions": self.decisions, "next_steps": self.next_steps, "errors": self.errors,
+            "state": self.state, "details": self.details, "free": self.free, "files": list,
+        }[kind]()  # fmt: skip
+
+    def ops(self) -> list[FileOp]:
+        ledger = Ledger()
+        for reading in iter_readings(self.span):
+            ledger.extend(reading.ops(self.failed))
+        ops = [*ledger.created.values(), *ledger.modified.values(), *ledger.examined.values(), *ledger.deleted.values()]
+        return [op for op in ops if not op.scratch]
+
+    def intent(self) -> list[tuple[int, str]]:
+        asked = []
+        for message in self.span:
+            if message.role == "user":
+                said = [s for s in read(message).sentences if len(terms(s)) >= 3]
+                asked += [(i, shorten(s, LINE_CHARS)) for i, s in enumerate(said[:3])]
+        return asked
+
+    def decisions(self) -> list[tuple[int, str]]:
+        found = [(s, len(specific_terms(s))) for r in iter_readings(self.span) for s in r.decisions]
+        return [(max(0, 3 - named), shorten(s, LINE_CHARS)) for s, named in found]
+
+    def next_steps(self) -> list[tuple[int, str]]:
+        lines: list[tuple[int, str]] = []
+        todo = next((r.todos for r in iter_readings(self.span[::-1]) if r.todos), None)
+        if todo is not None:
+            lines += [(0, shorten(item.text, LINE_CHARS)) for item in todo.items if item.status != "done"]
+        for reading in iter_readings(self.span[::-1]):
+            if reading.totals is not None or reading.failing:
+                lines += [(0, shorten(f"failing: {test}: {why}", LINE_CHARS)) for test, why in reading.failing[:6]]
+                break
+        announced = [s for r in iter_readings(self.span[-30:]) for s in r.sentences if is_intent(s)]
+        return lines + [(1, shorten(s, LINE_CHARS)) for s in announced[-2:]]
+
+    def errors(self) -> list[tuple[int, str]]:
+        results = {m.tool_call_id: m for m in reversed(self.span) if m.role == "tool"}
+        lines: dict[str, int] = {}
+        for reading in iter_readings(self.span):
+            for call_id, command in reading.commands:
+                result = results.get(call_id)
+                if result is not None and (errors := read(result).errors):
+                    first = command.split("\n", 1)[0].strip()[:120].strip()
+                    lines.setdefault(f"`{first}`: {shorten(errors[0].line, 160)}", 0 if result.is_error else 1)
+        return [(rank, line) for line, rank in lines.items()]
+
+    def state(self) -> list[tuple[int, str]]:
+        said = [r for r in iter_readings(self.span) if r.message.role == "assistant" and r.sentences]
+        lines = [(0, shorten(s, LINE_CHARS)) for r in said[-2:] for s in r.sentences[:3]]
+        totals = next((r.totals for r in iter_readings(self.span[::-1]) if r.totals), None)
+        return [(0, f"last test run: {totals[0]} passed, {totals[1]} failed"), *lines] if totals else lines
+
+    def details(self) -> list[tuple[int, str]]:
+        lines: dict[str, int] = {}
+        for reading in iter_readings(self.span):
+            for name, version in reading.versions[:10]:
+                lines.setdefault(f"{name} {version}", 2)
+        seen: set[str] = set()
+        for line, rank in self.decisions_and_findings():
+            key = line[:60]
+            if key not in seen:
+                seen.add(key)
+                lines.setdefault(line, rank)
+        return [(rank, line) for line, rank in lines.items()]
+
+    def decisions_and_findings(self) -> list[tuple[str, int]]:
+        """Prose with the most code names in it."""
+        said = [s for r in iter_readings(self.span) if r.message.role == "assistant" for s in r.sentences]
+        return [(shorten(s, LINE_CHARS), max(0, 4 - n)) for s in said if (n := len(specific_terms(s))) >= 2]
+
+    def free(self) -> list[tuple[int, str]]:
+        return [(rank, line.removeprefix("- ")) for rank, line in _salient(self.span, "")]
+
+
+def _merge(kind: SectionKind, old: Sequence[str], fresh: _Extract) -> list[tuple[int, str]]:
+    """Old items and new ones as ranked bullet lines; of equal items the newer place counts."""
+    if kind == "files":
+        return _merge_files(old, fresh.ops())
+    new = fresh.lines(kind)
+    if kind in ("next_steps", "state") and new:
+        old = []
+    kept = {" ".join(line.split()): rank for rank, line in new}
+    merged = [(1, item) for item in old if item not in kept]
+    merged += [(rank, line) for line, rank in kept.items() if line]
+    return [(rank, f"- {line}") for rank, line in merged]
+
+
+def _merge_files(old: Sequence[str], ops: Sequence[FileOp]) -> list[tuple[int, str]]:
+    """One line a file: what was last done to it, a created file staying created, with the names that changed."""
+    files: dict[str, tuple[str, list[str]]] = {}
+    for item in old:
+        if match := _FILE_LINE.match(item):
+            files[match[1]] = (match[2], [name.strip(" `") for name in (match[3] or "").split(",") if name.strip()])
+    for op in ops:
+        path = next((known for known in files if same_file(known, op.path)), op.path)
+        verb, names = files.pop(path, ("examined", []))
+        if verb == "examined" or op.verb == "deleted":
+            verb = op.verb
+        files[path] = (verb, list(dict.fromkeys([*op.details, *names]))[:6])
+    order = {"created": 0, "modified": 0, "deleted": 1, "examined": 2}
+    return [
+        (order.get(verb, 1), f"- {path} ({verb})" + (": " + ", ".join(f"`{n}`" for n in names) if names else ""))
+        for path, (verb, names) in files.items()
+    ]
+
+
+def _salient(span: Sequence[Message], previous: str) -> list[tuple[int, str]]:
+    """A free-form summary's sentences: those with the words that the conversation uses most, first request first."""
+    pool: list[tuple[str, float]] = []
+    weights: dict[str, int] = {}
+    for reading in iter_readings(span):
+        for sentence in reading.sentences if reading.message.seq is not None else reading.message.text.splitlines():
+            if len(sentence) < 30:
+                continue
+            pool.append((shorten(sentence.lstrip("- "), LINE_CHARS), 2.0 if reading.message.role == "user" else 1.0))
+            for term in terms(sentence):
+                weights[term] = weights.get(term, 0) + 1
+    for line in previous.splitlines():
+        if len(line) >= 30:
+            pool.append((line.lstrip("- "), 1.0))
+    scored = []
+    for line, factor in dict(pool).items():
+        words = list(iter_terms(line))
+        scored.append((line, factor * sum(weights.get(w, 0) for w in words) / (len(words) + 8)))
+    by_score = sorted(range(len(scored)), key=lambda i: -scored[i][1])
+    rank = {position: place for place, position in enumerate(by_score)}
+    return [(rank[i], f"- {line}") for i, (line, _) in enumerate(scored)]

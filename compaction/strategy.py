@@ -1,0 +1,249 @@
+"""What a strategy is, the registry of strategies, and what is worked out about every compacted context.
+
+A strategy is a function of a :class:`History` to the messages that stay::
+
+    @strategy("last_messages", needs_model=False)
+    def last_messages(history: History, *, keep: int = 10) -> Sequence[Message]:
+        \"\"\"The last ``keep`` messages.\"\"\"
+        return history.messages[-keep:]
+
+It returns messages of the history (kept), changed copies of them that still have their ``seq`` (edited), and new
+messages whose ``covers`` names what they stand for (summaries). What was dropped is derived, never flagged.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from ast import literal_eval
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import entry_points
+from typing import Any, Literal
+
+from compaction.groups import Group, group
+from compaction.model import Completion, Summarizer, SummaryError, SummaryRequest
+from compaction.tokens import TokenCounter, counted, total_tokens
+from compaction.transcript import Message, unpaired
+
+ENTRY_POINT_GROUP = "compaction_eval.strategies"
+
+StrategyFunction = Callable[..., Sequence[Message]]
+
+
+class StrategyError(ValueError):
+    """An unknown strategy, or parameters that it does not take."""
+
+
+@dataclass(eq=False)
+class History:
+    """What a strategy works on: the messages before the point and what it may ask of its surroundings.
+
+    With ``--history prefix`` the messages are the whole session up to the point. With ``--history chain`` they are
+    what the same method left at the last point, followed by what has been said since.
+    """
+
+    messages: tuple[Message, ...]
+    counter: TokenCounter
+    budget: int
+    """Tokens that the context may hold at this point."""
+    earlier_cuts: tuple[int, ...] = ()
+    """``seq`` at which the session's earlier compactions were (prefix histories only)."""
+    summarizer: Summarizer | None = None
+    previous: tuple[Message, ...] = ()
+    """In a chain: what the method left at the last point."""
+    calls: list[Completion] = field(default_factory=list)
+    """Every model call that was made, in order."""
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The messages as atomic groups (``compaction.groups``)."""
+        return group(self.messages)
+
+    def count(self, messages: Sequence[Message]) -> int:
+        """Tokens of some messages."""
+        return total_tokens(messages, self.counter)
+
+    def summarize(self, request: SummaryRequest) -> str:
+        """Ask the summariser; the text, stripped.
+
+        Raises SummaryError when there is no summariser, when it fails, and when its text is blank: a strategy lets
+        that pass through, and the compaction is recorded as failed with the history unchanged.
+        """
+        if self.summarizer is None:
+            raise SummaryError("this strategy needs a summariser and none is configured")
+        completion = self.summarizer.summarize(request)
+        self.calls.append(completion)
+        text = completion.text.strip()
+        if not text:
+            raise SummaryError(f"{completion.model} returned a blank summary")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedContext:
+    """What stays in the context after a compaction, and what became of the rest."""
+
+    messages: tuple[Message, ...]
+    kept: frozenset[int]
+    """``seq`` of messages that stay as they were."""
+    edited: frozenset[int]
+    """… that stay with another content (masked, shortened)."""
+    covered: frozenset[int]
+    """… that are gone, but that a summary stands for."""
+    dropped: frozenset[int]
+    """… that are gone."""
+    flags: tuple[str, ...]
+    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call, which providers refuse."""
+    tokens: int
+    calls: tuple[Completion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A registered strategy."""
+
+    id: str
+    function: StrategyFunction
+    needs_model: bool
+    peer: str
+    """The system whose behaviour it has, or ``own``."""
+    peer_version: str
+    params: Mapping[str, Any]
+    """Parameters with their defaults."""
+    types: Mapping[str, Any]
+    doc: str
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A strategy with parameters: a row of the leaderboard."""
+
+    strategy: Strategy
+    params: Mapping[str, Any]
+    """All parameters, defaults filled in."""
+
+    @property
+    def name(self) -> str:
+        """``head_tail`` with defaults, ``head_tail(tail=20)`` otherwise."""
+        changed = {k: v for k, v in self.params.items() if v != self.strategy.params[k]}
+        inside = ",".join(f"{k}={v}" for k, v in changed.items())
+        return f"{self.strategy.id}({inside})" if inside else self.strategy.id
+
+    @property
+    def mode(self) -> str:
+        """``faithful`` (as the original, even where a provider would refuse the result) or ``valid``."""
+        return str(self.params.get("mode", "valid"))
+
+
+_registry: dict[str, Strategy] = {}
+
+
+def strategy(
+    id: str, *, needs_model: bool = False, peer: str = "own", peer_version: str = ""
+) -> Callable[[StrategyFunction], StrategyFunction]:
+    """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations."""
+
+    def register(function: StrategyFunction) -> StrategyFunction:
+        if id in _registry and _registry[id].function is not function:
+            raise StrategyError(f"strategy {id!r} is registered twice")
+        signature = inspect.signature(function, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        for parameter in own:
+            if parameter.default is parameter.empty or parameter.annotation is parameter.empty:
+                raise StrategyError(f"strategy {id!r}: parameter {parameter.name} needs a default and a type")
+        _registry[id] = Strategy(
+            id, function, needs_model, peer, peer_version,
+            {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
+        )  # fmt: skip
+        return function
+
+    return register
+
+
+def load_registry() -> Mapping[str, Strategy]:
+    """All strategies: the project's own and those that installed packages bring (entry points)."""
+    import compaction.strategies  # noqa: F401  (registers the project's own)
+
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        entry.load()
+    return dict(_registry)
+
+
+def parse_method(spec: str) -> Method:
+    """Read ``id`` or ``id(name=value,…)``."""
+    match = re.fullmatch(r"\s*([\w:.\-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
+    if match is None:
+        raise StrategyError(f"strategy {spec!r}: expected an id, or an id with parameters such as head_tail(tail=20)")
+    params: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in (match[2] or "").split(","))):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise StrategyError(f"strategy {spec!r}: expected name=value, found {item!r}")
+        try:
+            params[name.strip()] = literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            params[name.strip()] = value.strip()
+    return make_method(match[1], params)
+
+
+def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
+    """A method from a strategy's id and parameters that differ from the defaults."""
+    registry = load_registry()
+    if id not in registry:
+        raise StrategyError(f"unknown strategy {id!r}; known: {', '.join(sorted(registry))}")
+    found = registry[id]
+    given = dict(params or {})
+    for name, value in given.items():
+        if name not in found.params:
+            known = ", ".join(found.params) or "none"
+            raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}")
+        given[name] = _checked(id, name, value, found.types[name])
+    return Method(found, {**found.params, **given})
+
+
+def _checked(id: str, name: str, value: Any, expected: Any) -> Any:
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if getattr(expected, "__origin__", None) is Literal:
+        if value not in expected.__args__:
+            choices = ", ".join(map(str, expected.__args__))
+            raise StrategyError(f"strategy {id!r}: {name} must be one of {choices}, not {value!r}")
+        return value
+    allowed = expected if isinstance(expected, type) else getattr(expected, "__args__", object)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and expected is int):
+        raise StrategyError(f"strategy {id!r}: {name} must be {getattr(expected, '__name__', expected)}, not {value!r}")
+    return value
+
+
+def split_specs(text: str) -> list[str]:
+    """Split ``a,b(x=1,y=2),c`` at the commas outside of parentheses."""
+    return [part.strip() for part in re.split(r",(?![^()]*\))", text) if part.strip()]
+
+
+def compact(history: History, method: Method) -> CompactedContext:
+    """Run a method and say what became of every message.
+
+    Raises SummaryError when the summariser failed; the history is as it was.
+    """
+    before = history.messages
+    after = tuple(counted(m, history.counter) for m in method.strategy.function(history, **method.params))
+    tokens = total_tokens(after, history.counter)
+    originals = {m.seq: m for m in before if m.seq is not None}
+    kept = frozenset(m.seq for m in after if m.seq is not None and originals.get(m.seq) is m)
+    edited = frozenset(m.seq for m in after if m.seq is not None) - kept
+    earlier = {seq for m in before for seq in m.covers}
+    covered = frozenset(seq for m in after for seq in m.covers) - kept - edited
+    dropped = (frozenset(originals) | earlier) - kept - edited - covered
+    flags = []
+    if tokens > total_tokens(before, history.counter):
+        flags.append("grew")
+    if unpaired(after)[1] - unpaired(before)[1]:
+        flags.append("invalid_context")
+    return CompactedContext(after, kept, edited, covered, dropped, tuple(flags), tokens, tuple(history.calls))

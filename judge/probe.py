@@ -1,0 +1,73 @@
+"""A probe: a question about the history, its true answer, and the messages that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+from compaction.points import CompactionPoint
+from compaction.transcript import Transcript
+
+ProbeType = Literal["recall", "artifact", "continuation", "decision"]
+PROBE_TYPES: tuple[ProbeType, ...] = get_args(ProbeType)
+
+FactKind = Literal[
+    "error", "command", "version", "file_created", "file_modified", "file_examined",
+    "open_task", "failing_test", "next_step", "request", "decision", "reason",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that a right answer says."""
+
+    kind: FactKind
+    value: str
+    """The fact as one would state it."""
+    terms: tuple[str, ...]
+    """What has to be found in an answer that states it (paths, identifiers, numbers, content words)."""
+    details: tuple[str, ...] = ()
+    """What a thorough answer adds: for a modified file the names of what changed in it."""
+    seqs: tuple[int, ...] = ()
+    """Messages that prove it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The words in the history that prove a true answer."""
+
+    seq: int
+    quote: str
+    """Verbatim from the message's text or call arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A question asked of every method at one compaction point."""
+
+    probe_type: ProbeType
+    question: str
+    ground_truth: str
+    facts: tuple[Fact, ...]
+    evidence: tuple[Evidence, ...]
+    max_tokens: int
+    """Limit of the answer's length, stated in the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """A probe that could not be made, because no truth was found for it."""
+
+    probe_type: ProbeType
+    reason: str
+
+
+class Prober(Protocol):
+    """Makes the probes of a compaction point."""
+
+    name: str
+
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
+        """One entry for each probe type."""
+        ...

@@ -1,0 +1,100 @@
+"""Rubrics are data: dimensions, criteria with anchors and weights, and which probe types ask which criterion."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from judge.probe import PROBE_TYPES
+
+DEFAULT_RUBRIC = "software_engineering"
+
+
+class RubricError(ValueError):
+    """A rubric that is not there or does not hold together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One question that a judge answers with 0–5."""
+
+    id: str
+    dimension: str
+    question: str
+    anchors: Mapping[int, str]
+    """Score → what an answer with that score looks like; at least 0, 3 and 5."""
+    weight: float
+    """Within the dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """A version of a rubric; a changed rubric is another version and makes other judge ids."""
+
+    id: str
+    version: str
+    criteria: Mapping[str, Criterion]
+    asked: Mapping[str, tuple[str, ...]]
+    """Probe type → ids of the criteria that apply to it."""
+
+    @property
+    def name(self) -> str:
+        """Id and version, as stored with every judge."""
+        return f"{self.id}@{self.version}"
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """In the rubric's order."""
+        return tuple(dict.fromkeys(criterion.dimension for criterion in self.criteria.values()))
+
+
+def list_rubrics() -> list[str]:
+    """Ids of the rubrics that come with the package."""
+    folder = files("judge").joinpath("rubrics")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+@lru_cache(maxsize=8)
+def load_rubric(name: str = DEFAULT_RUBRIC) -> Rubric:
+    """A rubric by id, or from a TOML file by path."""
+    source: Traversable = Path(name) if name.endswith(".toml") else files("judge").joinpath("rubrics", f"{name}.toml")
+    if not source.is_file():
+        raise RubricError(f"no rubric {name!r}; known: {', '.join(list_rubrics())}, or the path of a .toml file")
+    try:
+        data = tomllib.loads(source.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise RubricError(f"rubric {name}: not TOML: {error}") from None
+    return _build(name, data)
+
+
+def _build(name: str, data: dict[str, Any]) -> Rubric:
+    try:
+        criteria = {
+            key: Criterion(
+                id=key,
+                dimension=entry["dimension"],
+                question=entry["question"],
+                anchors={int(score): text for score, text in entry["anchors"].items()},
+                weight=float(entry.get("weight", 1.0)),
+            )
+            for key, entry in data["criteria"].items()
+        }
+        rubric = Rubric(data["id"], str(data["version"]), criteria, {k: tuple(v) for k, v in data["asked"].items()})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RubricError(f"rubric {name}: missing or misplaced key {error}") from None
+    for criterion in criteria.values():
+        if not {0, 3, 5} <= set(criterion.anchors):
+            raise RubricError(f"rubric {name}: criterion {criterion.id} needs anchors for 0, 3 and 5")
+        if criterion.weight <= 0:
+            raise RubricError(f"rubric {name}: criterion {criterion.id} needs a weight above 0")
+    for probe_type, ids in rubric.asked.items():
+        unknown = [i for i in ids if i not in criteria]
+        if probe_type not in PROBE_TYPES or unknown:
+            raise RubricError(f"rubric {name}: [asked] {probe_type}: unknown probe type or criterion {unknown}")
+    return rubric

@@ -1,0 +1,64 @@
+"""A verdict: what a judge makes of one answer, criterion by criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from compaction.transcript import Message
+from judge.probe import Probe
+from judge.rubric import Rubric
+
+
+class JudgeError(Exception):
+    """The judge failed or refused; the answer stays unscored."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCase:
+    """All that a judge sees. Nothing in it names or hints at the strategy."""
+
+    probe: Probe
+    answer: str
+    context: tuple[Message, ...]
+    criteria: tuple[str, ...]
+    """Ids of the criteria that the rubric asks for this probe type."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionScore:
+    """One criterion of one answer: a score, or the reason why there is none."""
+
+    criterion: str
+    score: float | None
+    """0–5; None when unscored."""
+    reasoning: str
+    unscored_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeVersion:
+    """Everything that a judge's scores depend on; its hash is the ``judge_id``."""
+
+    judge: str
+    """``embedded`` or the model's spec."""
+    model: str
+    rubric: str
+    """Id and version of the rubric."""
+    prompt_sha256: str
+    """Of the prompt, or of the embedded judge's formula text."""
+    protocol: str
+    """How it is asked: one call an answer with all its criteria, context shown."""
+    params: Mapping[str, Any]
+
+
+class Judge(Protocol):
+    """Scores answers by a rubric."""
+
+    version: JudgeVersion
+    rubric: Rubric
+
+    def score(self, case: JudgeCase) -> Sequence[CriterionScore]:
+        """One entry for each criterion of the case. Raises JudgeError when there is no verdict."""
+        ...

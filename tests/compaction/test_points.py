@@ -1,0 +1,74 @@
+import pytest
+
+from compaction.points import PointsError, PointsSpec, find_points, legal_cuts
+from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcript
+
+
+def session(shape: str, tokens: int = 100, compactions: tuple[RecordedCompaction, ...] = ()) -> Transcript:
+    """`u` user, `a` assistant text, `c` assistant with one call, `p` with two calls, `t` the next pending result."""
+    messages: list[Message] = []
+    pending: list[str] = []
+    for seq, letter in enumerate(shape):
+        calls: tuple[ToolCall, ...] = ()
+        if letter in "cp":
+            calls = tuple(ToolCall(f"{seq}-{n}", "bash", "{}") for n in range(1 if letter == "c" else 2))
+            pending += [call.id for call in calls]
+        role = {"u": "user", "t": "tool"}.get(letter, "assistant")
+        result = pending.pop(0) if letter == "t" else None
+        messages.append(Message(role, "x", tool_calls=calls, tool_call_id=result, seq=seq, tokens=tokens))  # type: ignore[arg-type]
+    return Transcript("s", tuple(messages), compactions=compactions)
+
+
+def test_a_cut_never_parts_a_call_from_its_result() -> None:
+    assert legal_cuts(session("upttact").messages) == [False, True, False, False, True, True, False]
+
+
+def test_a_result_that_never_came_does_not_forbid_cuts() -> None:
+    assert legal_cuts(session("uca").messages) == [False, True, True]
+
+
+def test_points_by_tokens_lie_where_the_history_grows_past_each_multiple() -> None:
+    points = find_points(session("uaaaaaaaaa"), PointsSpec("tokens", 300))
+    assert [(p.cycle, p.cut_seq, p.tokens_before, p.earlier_cuts) for p in points] == [
+        (1, 3, 300, ()),
+        (2, 6, 600, (3,)),
+        (3, 9, 900, (3, 6)),
+    ]
+
+
+def test_a_point_moves_on_to_the_next_legal_cut() -> None:
+    points = find_points(session("upttaaaa"), PointsSpec("tokens", 200))
+    assert [p.cut_seq for p in points] == [4, 6]
+
+
+def test_one_giant_message_makes_one_point() -> None:
+    messages = tuple(Message("user" if i == 0 else "assistant", "x", seq=i, tokens=t) for i, t in enumerate((10, 9000, 10)))
+    assert [p.cut_seq for p in find_points(Transcript("s", messages), PointsSpec("tokens", 1000))] == [2]
+
+
+def test_there_is_no_point_after_the_last_message() -> None:
+    assert find_points(session("uaa"), PointsSpec("tokens", 300)) == []
+
+
+def test_points_by_messages() -> None:
+    assert [p.cut_seq for p in find_points(session("u" + "ct" * 5), PointsSpec("messages", 4))] == [5, 9]
+
+
+def test_recorded_points_are_where_the_session_compacted_itself() -> None:
+    recorded = (RecordedCompaction(3), RecordedCompaction(5), RecordedCompaction(99))
+    assert [p.cut_seq for p in find_points(session("uactaaa", compactions=recorded), PointsSpec.parse("recorded"))] == [4, 5]
+
+
+def test_a_session_of_one_message_has_no_point() -> None:
+    assert find_points(session("u", tokens=10**6), PointsSpec()) == []
+
+
+@pytest.mark.parametrize("text", ["tokens", "tokens:", "tokens:x", "tokens:1", "messages:0", "turns:5", ""])
+def test_a_spec_that_cannot_be_read_says_what_is_expected(text: str) -> None:
+    with pytest.raises(PointsError, match=r"expected tokens:N|must be at least"):
+        PointsSpec.parse(text)
+
+
+@pytest.mark.parametrize("text", ["tokens:32000", "messages:50", "recorded"])
+def test_a_spec_reads_back_as_written(text: str) -> None:
+    assert str(PointsSpec.parse(text)) == text
