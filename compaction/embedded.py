@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from compaction.artifacts import FileOp, Ledger, same_file
+from compaction.artifacts import FileOp, Results, same_file
+from compaction.paths import find_roots
 from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
-from compaction.reading import failed_calls, iter_readings, read
+from compaction.reading import context_ledger, iter_readings, of_project, read
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
 from compaction.words import is_intent, iter_terms, shorten, specific_terms, terms
@@ -41,7 +42,6 @@ class EmbeddedSummarizer:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._latest: tuple[SummaryRequest, Completion] | None = None
         self._known: dict[tuple[object, ...], tuple[SummaryRequest, Completion]] = {}
 
     def summarize(self, request: SummaryRequest) -> Completion:
@@ -128,7 +128,7 @@ class _Extract:
 
     def __init__(self, span: Sequence[Message]) -> None:
         self.span = span
-        self.failed = failed_calls(span)
+        self.results = Results(span)
 
     def lines(self, kind: SectionKind) -> list[tuple[int, str]]:
         """(rank, line) in the order of the session."""
@@ -138,11 +138,9 @@ class _Extract:
         }[kind]()  # fmt: skip
 
     def ops(self) -> list[FileOp]:
-        ledger = Ledger()
-        for reading in iter_readings(self.span):
-            ledger.extend(reading.ops(self.failed))
+        ledger = context_ledger(self.span, self.results, find_roots(self.span))
         ops = [*ledger.created.values(), *ledger.modified.values(), *ledger.examined.values(), *ledger.deleted.values()]
-        return [op for op in ops if not op.scratch]
+        return of_project(ops)
 
     def intent(self) -> list[tuple[int, str]]:
         asked = []
@@ -169,11 +167,10 @@ class _Extract:
         return lines + [(1, shorten(s, LINE_CHARS)) for s in announced[-2:]]
 
     def errors(self) -> list[tuple[int, str]]:
-        results = {m.tool_call_id: m for m in reversed(self.span) if m.role == "tool"}
         lines: dict[str, int] = {}
         for reading in iter_readings(self.span):
             for call_id, command in reading.commands:
-                result = results.get(call_id)
+                result = self.results.get(call_id)
                 if result is not None and (errors := read(result).errors):
                     first = command.split("\n", 1)[0].strip()[:120].strip()
                     lines.setdefault(f"`{first}`: {shorten(errors[0].line, 160)}", 0 if result.is_error else 1)

@@ -6,10 +6,12 @@ the session's own message objects, so what was read is remembered by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from compaction import artifacts, outputs, todos
+from compaction.paths import Roots
 from compaction.transcript import Message, ToolCall
 from compaction.words import is_decision, sentences
 
@@ -27,7 +29,9 @@ class Reading:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self._ops: dict[frozenset[str], list[artifacts.FileOp]] = {}
+        self._ops: dict[
+            tuple[Roots, tuple[int, ...]], tuple[tuple[Message | None, ...], list[artifacts.FileOp]]
+        ] = {}
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -74,14 +78,16 @@ class Reading:
         """The to-do list that the message sets."""
         return todos.message_todos(self.message)
 
-    def ops(self, failed: Callable[[str], bool]) -> list[artifacts.FileOp]:
-        """File operations of the message's calls; ``failed`` tells which calls came to nothing."""
+    def ops(self, results: artifacts.Results, roots: Roots) -> list[artifacts.FileOp]:
+        """File operations of the message's calls, given how they ended in the context at hand."""
         if not self.message.tool_calls:
             return []
-        key = frozenset(call.id for call in self.message.tool_calls if failed(call.id))
+        ends = tuple(results.get(call.id) for call in self.message.tool_calls)
+        key = roots, tuple(map(id, ends))
         if key not in self._ops:
-            self._ops[key] = artifacts.message_ops(self.message, key.__contains__)
-        return self._ops[key]
+            # The results are kept beside what was made of them, so that their identities stay taken.
+            self._ops[key] = ends, artifacts.message_ops(self.message, results.is_error, results.text, roots)
+        return self._ops[key][1]
 
     @property
     def _ends(self) -> str:
@@ -115,19 +121,25 @@ def shell_text(call: ToolCall) -> str:
     return ""
 
 
-def results_by_call(messages: Sequence[Message]) -> Mapping[str, Message]:
-    """The first result of each call."""
-    found: dict[str, Message] = {}
+def context_ledger(messages: Sequence[Message], results: artifacts.Results, roots: Roots) -> artifacts.Ledger:
+    """What the calls that are still in a context add up to, told from the context alone.
+
+    A file that was looked at and then written whole was there before, so it counts as modified.
+    """
+    ledger = artifacts.Ledger()
     for message in messages:
-        if message.role == "tool" and message.tool_call_id is not None:
-            found.setdefault(message.tool_call_id, message)
-    return found
+        if message.tool_calls:
+            for op in read(message).ops(results, roots):
+                seen = op.verb == "created" and op.path in ledger.examined
+                ledger.extend([replace(op, verb="modified") if seen else op])
+    return ledger
 
 
-def failed_calls(messages: Sequence[Message]) -> Callable[[str], bool]:
-    """Tells of a call id whether its result is an error."""
-    failed = {m.tool_call_id for m in messages if m.role == "tool" and m.is_error}
-    return failed.__contains__
+def of_project(ops: Iterable[artifacts.FileOp]) -> list[artifacts.FileOp]:
+    """The operations on files of the project: no scratch files, and nothing outside of it where one can tell."""
+    own = [op for op in ops if not op.scratch]
+    inside = [op for op in own if not op.path.startswith(("/", "~", "../"))]
+    return inside or own
 
 
 def iter_readings(messages: Sequence[Message]) -> Iterator[Reading]:

@@ -233,10 +233,11 @@ def compact(history: History, method: Method) -> CompactedContext:
     Raises SummaryError when the summariser failed; the history is as it was.
     """
     before = history.messages
-    after = tuple(counted(m, history.counter) for m in method.strategy.function(history, **method.params))
-    tokens = total_tokens(after, history.counter)
+    left = tuple(method.strategy.function(history, **method.params))
     originals = {m.seq: m for m in before if m.seq is not None}
-    kept = frozenset(m.seq for m in after if m.seq is not None and originals.get(m.seq) is m)
+    kept = frozenset(m.seq for m in left if m.seq is not None and originals.get(m.seq) is m)
+    after = tuple(counted(m, history.counter) for m in left)
+    tokens = total_tokens(after, history.counter)
     edited = frozenset(m.seq for m in after if m.seq is not None) - kept
     earlier = {seq for m in before for seq in m.covers}
     covered = frozenset(seq for m in after for seq in m.covers) - kept - edited

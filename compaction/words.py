@@ -17,14 +17,15 @@ STOPWORDS = frozenset(
     off on once one only or other our out over own same see she should so some still such than that the their them then
     there these they this those through to too two under until up us use used uses using very want was way we well were
     what when where which while who why will with would yes yet you your i'll i'm i've it's let's we'll don't doesn't
-    that's there's isn't can't won't we're didn't okay ok sure great perfect good actually really first next""".split()
+    that's there's isn't can't won't we're didn't okay ok sure great perfect good actually really first next
+    ll ve re don doesn didn isn aren wasn won shouldn couldn wouldn hasn haven thought""".split()
 )
 
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\-@+#]*[A-Za-z0-9_+#]|[A-Za-z0-9]|[぀-ヿ㐀-鿿가-힯]{1,2}")
 _SPECIFIC = re.compile(r"[0-9_./:#@]|[a-z][A-Z]|[A-Z]{2}")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
-_MARKUP = re.compile(r"^[\s>#*\-•+]*(?:\d+[.)]\s+)?|\*\*")
+_MARKUP = re.compile(r"^[\s>#*\-•+]*(?:\d+[.)]\s+)?(?:THOUGHT:\s*)?|\*\*")
 
 _CHOICE = re.compile(
     r"\b(?:decid\w+|opt(?:ed|ing)? for|go(?:ing)? with|instead of|rather than|prefer\w*|chose|choose|choosing|"

@@ -77,10 +77,13 @@ def _has(term: str, have: set[str]) -> bool:
 
 
 def match(fact: Fact, claim: Claim) -> float:
-    """How well a claim states a fact, 0–1: for files the same file or not, else the share of its terms."""
+    """How well a claim states a fact, 0–1: for files the same file or not, else the share of its terms.
+
+    A next step with a single term is a file to be worked on.
+    """
     if fact.kind in FILE_KINDS:
         return float(same_file(fact.value.lower(), claim.text.lower()))
-    if fact.kind == "next_step":
+    if fact.kind == "next_step" and len(fact.terms) == 1:
         path = fact.terms[0]
         words = terms(f"{claim.text} {claim.details}")
         return float(any(same_file(path, word) for word in words))

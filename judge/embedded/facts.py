@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from compaction.artifacts import Ledger
-from compaction.reading import failed_calls, iter_readings, read
-from compaction.todos import TodoList
+from compaction.artifacts import FileOp, Ledger, Results, file_ops
+from compaction.paths import Roots, find_roots
+from compaction.reading import iter_readings, read
+from compaction.shell import only_reads, runs
+from compaction.todos import TodoList, latest_todos
 from compaction.transcript import Message, Transcript
 from compaction.words import shorten, specific_terms, split_reason, terms
 from judge.probe import Fact, FactKind
@@ -39,7 +41,7 @@ class SessionFacts:
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.messages = transcript.messages
-        self._failed = failed_calls(self.messages)
+        self.results = Results(self.messages)
         self._ledgers: dict[int, Ledger] = {}
 
     @cached_property
@@ -53,19 +55,32 @@ class SessionFacts:
         """What the agent or the person decided, with the reason where one is given."""
         return list(self._decisions())
 
+    @cached_property
+    def roots(self) -> Roots:
+        """Where the project lies."""
+        return find_roots(self.messages, self.transcript.cwd)
+
+    @cached_property
+    def ops(self) -> dict[int, list[FileOp]]:
+        """``seq`` → file operations, told with everything that the session knows."""
+        found: dict[int, list[FileOp]] = {}
+        for op in file_ops(self.messages, self.transcript.cwd, self.roots):
+            found.setdefault(op.seq, []).append(op)
+        return found
+
     def ledger(self, cut: int) -> Ledger:
         """The state of all files before ``cut``, folded from the nearest earlier cut."""
         if cut not in self._ledgers:
             start = max((known for known in self._ledgers if known < cut), default=0)
             ledger = self._ledgers[start].copy() if start else Ledger()
-            for message in self.messages[start:cut]:
-                ledger.extend(read(message).ops(self._failed))
+            for seq in range(start, cut):
+                ledger.extend(self.ops.get(seq, ()))
             self._ledgers[cut] = ledger
         return self._ledgers[cut]
 
     def todos(self, cut: int) -> TodoList | None:
         """The to-do list as it stood at ``cut``."""
-        return next((r.todos for r in iter_readings(self.messages[:cut][::-1]) if r.todos), None)
+        return latest_todos(self.messages[:cut])
 
     def failing(self, cut: int) -> tuple[int, list[tuple[str, str]]] | None:
         """(seq, failing tests) of the last test run before ``cut``; None when it passed or there was none."""
@@ -81,17 +96,16 @@ class SessionFacts:
 
     def _calls(self) -> Iterator[tuple[Message, str, Message | None]]:
         """(calling message, command, result) of every shell call, in order."""
-        results = {m.tool_call_id: m for m in reversed(self.messages) if m.role == "tool"}
         for message in self.messages:
             if message.tool_calls:
                 for call_id, command in read(message).commands:
-                    yield message, command, results.get(call_id)
+                    yield message, command, self.results.get(call_id)
 
     def _errors(self) -> Iterator[Candidate]:
         seen: set[str] = set()
         for _, command, result in self._calls():
             cue = cue_of(command)
-            if result is None or cue in seen or len(cue) < 6:
+            if result is None or cue in seen or len(cue) < 6 or only_reads(command):
                 continue
             errors = read(result).errors
             if not errors:
@@ -108,8 +122,6 @@ class SessionFacts:
                 yield Candidate("error", first.seq or 0, "", (fact,), line)
 
     def _commands(self) -> Iterator[Candidate]:
-        from compaction.shell import runs
-
         seen: set[str] = set()
         for message, command, _ in self._calls():
             for run in runs(command):
@@ -138,6 +150,8 @@ class SessionFacts:
             if message.role != "user":
                 continue
             for sentence in read(message).sentences:
+                if sentence.startswith("<"):
+                    continue
                 fact = make_fact("request", sentence, message)
                 topic = self._topic(sentence)
                 if fact is None or not topic:

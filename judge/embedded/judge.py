@@ -128,10 +128,10 @@ def _accuracy_factual(sheet: _Sheet) -> Finding:
 
 
 def _accuracy_technical(sheet: _Sheet) -> Finding:
-    truth = {t for f in sheet.facts() for text in (f.value, *f.terms, *f.details) for t in technical(text)}
-    if not truth:
-        return None, "the true answer has no code names, numbers or paths"
     asked = technical(sheet.probe.question)
+    truth = {t for f in sheet.facts() for text in (f.value, *f.terms, *f.details) for t in technical(text)} - asked
+    if not truth:
+        return None, "the true answer has no code names, numbers or paths beyond those of the question"
     given = {t for claim in sheet.claims for t in technical(f"{claim.text} {claim.details}")} - asked
     if not given:
         return 0.0, "gives no code names, numbers or paths"

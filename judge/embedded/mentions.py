@@ -9,6 +9,13 @@ from compaction.model import SectionKind
 from compaction.transcript import Message
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
+_SOURCE = frozenset(
+    """c cc cfg clj conf cpp cs css csv dart env ex exs go gradle graphql h hpp html ini ipynb java jl js json jsonl jsx kt
+    less lock lua md mdx mjs mk ml php pl proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte swift tf toml traj ts
+    tsx txt vue xml yaml yml zig""".split()
+)
+"""Endings by which a name without a slash is taken for a file: prose has names with dots that are none."""
+
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s*|\*\*\s*|\d+[.)]\s+\*{0,2})?([A-Za-z][\w &/'-]{2,60}?)\s*(?:\*\*)?\s*:?\s*(?:\*\*)?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d+[.)])\s+(.*)$")
 _CODE = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
@@ -49,7 +56,7 @@ def file_mentions(message: Message) -> list[FileOp]:
         if title:
             heading = title[1]
             continue
-        paths = list(dict.fromkeys(_PATH.findall(line)))
+        paths = [p for p in dict.fromkeys(_PATH.findall(line)) if "/" in p or p.rsplit(".", 1)[-1].lower() in _SOURCE]
         if not paths or len(line) > 2_000:
             continue
         verb = _verb(line.split("—", 1)[-1] if "—" in line else line) or (_verb(heading) if made else None)

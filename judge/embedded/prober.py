@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Sequence
 
 from compaction.artifacts import FileOp, same_file
+from compaction.paths import Roots
 from compaction.points import LOOKAHEAD, CompactionPoint
-from compaction.reading import failed_calls, read
+from compaction.reading import of_project, read
 from compaction.tokens import countable
 from compaction.transcript import Message, Transcript
-from compaction.words import shorten, terms
+from compaction.words import is_intent, shorten, terms
 from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
 from judge.probe import Evidence, Fact, NotAsked, Probe
 
@@ -21,7 +22,7 @@ RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS = 100, 900,
 """Limits of the answers, stated in the questions."""
 
 ARTIFACT_QUESTION = (
-    "Which files of the project have been created so far, which existing ones were modified and what was changed in "
+    "{place}Which files of the project have been created so far, which existing ones were modified and what was changed in "
     "each, and which were examined without being changed? Answer in three lines that begin with `Created:`, "
     "`Modified:` and `Examined:`, files separated by `; ` and changes in parentheses, or `none`; at most {limit} tokens."
 )
@@ -93,10 +94,11 @@ class EmbeddedProber:
             ("file_created", "Created", ledger.created), ("file_modified", "Modified", ledger.modified),
             ("file_examined", "Examined", ledger.examined),
         )  # fmt: skip
+        project = {op.path for op in of_project([op for _, _, ops in groups for op in ops.values()])}
         found: list[Fact] = []
         lines = []
         for kind, label, ops in groups:
-            own = [op for op in ops.values() if not op.scratch]
+            own = [op for op in ops.values() if op.path in project]
             found += (
                 Fact(kind, op.path, (op.path.lower(),), _details(op) if kind != "file_examined" else (), (op.seq,))
                 for op in own
@@ -109,7 +111,7 @@ class EmbeddedProber:
             for fact in _spread(found, MAX_EVIDENCE)
             if (quote := _quoted_path(facts.messages[fact.seqs[0]], fact.value))
         )
-        question = ARTIFACT_QUESTION.format(limit=ARTIFACT_TOKENS)
+        question = ARTIFACT_QUESTION.format(place=place_of(facts.roots), limit=ARTIFACT_TOKENS)
         return Probe("artifact", question, "\n".join(lines), tuple(found), evidence, ARTIFACT_TOKENS)
 
     def _continuation(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
@@ -128,6 +130,7 @@ class EmbeddedProber:
                         terms(test)[:4], terms(reason)[:MAX_TERMS], (seq,))  # fmt: skip
             if fact.terms:
                 found.append((fact, Evidence(seq, _verbatim(facts.messages[seq], test))))
+        found += self._announced(facts, cut)
         found += self._next_steps(facts, cut)
         request = facts.request(cut)
         if request is not None:
@@ -148,22 +151,37 @@ class EmbeddedProber:
             tuple(evidence for _, evidence in found if evidence.quote)[:MAX_EVIDENCE], CONTINUATION_TOKENS,
         )  # fmt: skip
 
+    def _announced(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
+        """What the agent said it would do, in its last words before the cut."""
+        for message in reversed(facts.messages[:cut]):
+            said = [s for s in read(message).sentences if is_intent(s)] if message.role == "assistant" else []
+            if said:
+                fact = make_fact("next_step", said[-1], message)
+                return [(fact, Evidence(message.seq or 0, _verbatim(message, said[-1])))] if fact else []
+        return []
+
     def _next_steps(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
         """Files that the session changed right after the cut and that the history already speaks of."""
-        after = facts.messages[cut : cut + LOOKAHEAD]
-        failed = failed_calls(after)
         steps: list[tuple[Fact, Evidence]] = []
-        for message in after:
-            for op in read(message).ops(failed):
+        for seq in range(cut, min(cut + LOOKAHEAD, len(facts.messages))):
+            for op in facts.ops.get(seq, ()):
                 name = op.path.rsplit("/", 1)[-1]
                 if op.verb == "examined" or op.scratch or any(same_file(op.path, f.terms[0]) for f, _ in steps):
                     continue
                 last = next((m for m in reversed(facts.messages[:cut]) if name in countable(m)), None)
                 if last is not None:
-                    seq = last.seq or 0
-                    steps.append((Fact("next_step", f"work on {op.path}", (op.path.lower(),), (), (seq,)),
-                                  Evidence(seq, name)))  # fmt: skip
+                    spoken_of = last.seq or 0
+                    fact = Fact("next_step", f"work on {op.path}", (op.path.lower(),), (), (spoken_of,))
+                    steps.append((fact, Evidence(spoken_of, name)))
         return steps[:3]
+
+
+def place_of(roots: Roots) -> str:
+    """Where the project lies, as an agent's environment would tell it; empty when it is not known."""
+    places = list(dict.fromkeys(filter(None, (roots.cwd, *roots.directories))))[:4]
+    if not places:
+        return ""
+    return f"The working directory is `{places[0]}`; the project lies in {', '.join(f'`{p}`' for p in places)}. "
 
 
 def _single(facts: SessionFacts, probe_type: str, question: str, chosen: Candidate, limit: int) -> Probe:

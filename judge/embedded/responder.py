@@ -7,12 +7,17 @@ are still there, prose and summaries where they are not. It never makes anything
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
 
-from compaction.artifacts import FileOp, Ledger, same_file
-from compaction.reading import failed_calls, iter_readings, read, results_by_call
+from compaction.artifacts import FileOp, Results, same_file
+from compaction.paths import Roots, find_roots
+from compaction.reading import context_ledger, iter_readings, of_project, read
+from compaction.shell import runs
+from compaction.todos import latest_todos
 from compaction.transcript import Message
-from compaction.words import is_decision, is_intent, iter_terms, shorten, specific_terms, terms
+from compaction.words import is_decision, is_intent, shorten, specific_terms, terms
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
 from judge.embedded.mentions import file_mentions, section_items
@@ -34,12 +39,12 @@ class EmbeddedResponder:
         asked = question.lower()
         limit = int(max_tokens * CHARS_PER_TOKEN)
         if "created:" in asked and "modified:" in asked:
-            text = _artifact(context, limit)
+            text = _artifact(context, limit, _told_roots(question) or find_roots(context))
         elif "open:" in asked and "next:" in asked:
             text = _continuation(context, limit)
         else:
-            cues = [cue for cue in _CUES.findall(question) if not cue.endswith(":")]
-            text = _lookup(context, asked, cues, limit)
+            cues = _CUES.findall(question)
+            text = _lookup(context, _CUES.sub("", asked), cues, limit)
         return Answer(text or ABSTENTION, self.name)
 
 
@@ -57,7 +62,7 @@ def _lookup(context: Sequence[Message], asked: str, cues: list[str], limit: int)
 
 def _error_of(context: Sequence[Message], command: str) -> str:
     """The first error that the command's results show; else an error that stands in one line with the command."""
-    results = results_by_call(context)
+    results = Results(context)
     for reading in iter_readings(context):
         for call_id, text in reading.commands:
             result = results.get(call_id)
@@ -111,8 +116,6 @@ def _version_of(context: Sequence[Message], name: str) -> str:
 
 
 def _command_of(context: Sequence[Message], program: str) -> str:
-    from compaction.shell import runs
-
     for reading in iter_readings(context):
         for _, text in reading.commands:
             if program in text:
@@ -148,44 +151,56 @@ def _statement_on(context: Sequence[Message], cues: list[str], decided: bool) ->
     return best
 
 
-def _artifact(context: Sequence[Message], limit: int) -> str:
-    ledger = Ledger()
-    failed = failed_calls(context)
-    mentioned: list[FileOp] = []
+def _told_roots(question: str) -> Roots | None:
+    """Where the project lies, if the question says so."""
+    if "The working directory is" not in question:
+        return None
+    places = _CUES.findall(question.split(". Which", 1)[0])
+    return Roots(tuple(sorted(set(places), key=len, reverse=True)), places[0]) if places else None
+
+
+def _artifact(context: Sequence[Message], limit: int, roots: Roots) -> str:
+    ledger = context_ledger(context, Results(context), roots)
+    known = _KnownFiles()
+    for op in of_project(
+        op for ops in (ledger.created, ledger.modified, ledger.deleted, ledger.examined) for op in ops.values()
+    ):
+        known.add(op)
     for message in context:
-        ledger.extend(read(message).ops(failed))
-        if message.role != "tool" and (message.seq is None or not message.tool_calls):
-            mentioned += file_mentions(message)
-    known = [*ledger.created.values(), *ledger.modified.values(), *ledger.examined.values(), *ledger.deleted.values()]
-    sections: dict[str, list[FileOp]] = {
-        "created": [op for op in ledger.created.values() if not op.scratch],
-        "modified": [op for op in ledger.modified.values() if not op.scratch],
-        "examined": [op for op in ledger.examined.values() if not op.scratch],
-    }
-    for op in mentioned:
-        holder = next((k for k in known if same_file(k.path, op.path)), None)
-        if holder is None:
-            known.append(op)
-            sections.setdefault(op.verb, []).append(op)
-        elif op.verb != "examined" and any(holder is k for k in sections["examined"]):
-            sections["examined"].remove(holder)
-            sections[op.verb].append(op)
-            known.append(op)
-        elif op.verb == "created" and any(holder is k for k in sections["modified"]):
-            sections["modified"].remove(holder)
-            sections["created"].append(holder)
-    if not any(sections.get(name) for name in ("created", "modified", "examined")):
-        return ""
-    return _three_lines(
-        [(label, [_file_item(op) for op in sections[label.lower()]]) for label in ("Created", "Modified", "Examined")],
-        limit,
-    )
+        if message.seq is None or (message.role == "assistant" and not message.tool_calls):
+            for op in file_mentions(message):
+                known.add(op)
+    return _three_lines([(label, known.items(label.lower())) for label in ("Created", "Modified", "Examined")], limit)
+
+
+class _KnownFiles:
+    """Files under one name each, with the strongest thing that is known to have been done to them."""
+
+    _STRENGTH: ClassVar[Mapping[str, int]] = {"examined": 0, "modified": 1, "moved": 1, "created": 2, "deleted": 3}
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, list[FileOp]] = {}
+
+    def add(self, op: FileOp) -> None:
+        """Take one operation in; what was known of the same file stays unless this says more."""
+        same_name = self._by_name.setdefault(op.path.rsplit("/", 1)[-1], [])
+        for i, other in enumerate(same_name):
+            if same_file(op.path, other.path):
+                details = tuple(dict.fromkeys((*other.details, *op.details)))
+                stronger = self._STRENGTH[op.verb] > self._STRENGTH[other.verb]
+                same_name[i] = replace(other, verb=op.verb if stronger else other.verb, details=details)
+                return
+        same_name.append(op)
+
+    def items(self, verb: str) -> list[str]:
+        """The files that this was done to, as the answer states them."""
+        ops = [op for same_name in self._by_name.values() for op in same_name]
+        return [_file_item(op) for op in ops if op.verb == verb or (verb == "modified" and op.verb == "moved")]
 
 
 def _file_item(op: FileOp) -> str:
-    if op.verb == "examined" or not op.details:
-        return op.path
-    return f"{op.path} ({', '.join(op.details[:6])})"
+    names = [name for name in op.details if not set(name) & set("();")][:6]
+    return f"{op.path} ({', '.join(names)})" if names and op.verb != "examined" else op.path
 
 
 def _continuation(context: Sequence[Message], limit: int) -> str:
@@ -200,12 +215,13 @@ def _continuation(context: Sequence[Message], limit: int) -> str:
             failing = listed[-4:]
             break
     steps = _next_steps(context)
-    if not (open_tasks or failing or steps):
-        return ""
     return _three_lines([("Open", open_tasks), ("Failing", failing), ("Next", steps)], limit)
 
 
 def _open_tasks(context: Sequence[Message]) -> list[str]:
+    if any(call.name in ("TaskCreate", "TaskUpdate") for message in context for call in message.tool_calls):
+        todo = latest_todos(context)
+        return [item.text for item in todo.unfinished] if todo else []
     for message in reversed(context):
         todo = read(message).todos
         if todo is not None:
@@ -229,13 +245,13 @@ def _next_steps(context: Sequence[Message]) -> list[str]:
                 break
     announced = ""
     touched: list[str] = []
-    failed = failed_calls(context)
+    results, roots = Results(context), find_roots(context)
     for message in reversed(context):
         if message.role != "assistant":
             continue
         if not announced:
             announced = next((s for s in reversed(read(message).sentences) if is_intent(s)), "")
-        for op in read(message).ops(failed):
+        for op in read(message).ops(results, roots):
             if op.verb != "examined" and not op.scratch and not any(same_file(op.path, t) for t in touched):
                 touched.append(op.path)
         if announced and len(touched) >= 2:
@@ -252,6 +268,8 @@ def _next_steps(context: Sequence[Message]) -> list[str]:
 def _three_lines(sections: list[tuple[str, list[str]]], limit: int) -> str:
     """Labelled lines; when they are too long, items of the last sections are left out first."""
     room = limit - sum(len(label) + 8 for label, _ in sections)
+    if not any(items for _, items in sections):
+        return ""
     lines = []
     for label, items in sections:
         kept = []
@@ -264,8 +282,3 @@ def _three_lines(sections: list[tuple[str, list[str]]], limit: int) -> str:
         lines.append(f"{label}: {'; '.join(kept) or 'none'}")
     return "\n".join(lines)
 
-
-def rank_by_overlap(lines: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Lines by how many of the wanted terms they have, best first, ties in order."""
-    goal = set(wanted)
-    return sorted(lines, key=lambda line: -len(goal & set(iter_terms(line))))

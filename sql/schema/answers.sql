@@ -14,7 +14,7 @@ create table answers (
 );
 
 comment on table answers is
-'What the responder said, seeing the compacted context and the question only; one row per compaction × probe × replicate';
+'What the responder said, given the compacted context and the question; one row per compaction × probe × replicate';
 comment on column answers.answer_id is 'Identity of the answer';
 comment on column answers.compaction_id is 'Compaction whose context the responder saw';
 comment on column answers.probe_id is 'Question that it was asked';

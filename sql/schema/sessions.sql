@@ -27,7 +27,8 @@ comment on column sessions.session_id is 'Identity of the session, made from wha
 comment on column sessions.source_format is 'Log format that was detected, as in `list formats`';
 comment on column sessions.source_path is 'Where the log was read from, as it was given';
 comment on column sessions.title is 'Title that the log holds; NULL where it holds none';
-comment on column sessions.task_type is 'Kind of work (debugging, review, feature work …); NULL where it is not known';
+comment on column sessions.task_type is
+'Kind of work (debugging, review, feature work …); NULL where it is not known';
 comment on column sessions.n_messages is 'Messages of all roles';
 comment on column sessions.n_tokens is 'Tokens of all messages, by the tokenizer of the row';
 comment on column sessions.started_at is 'Start of the session in UTC; NULL where the log does not say';

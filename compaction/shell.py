@@ -1,0 +1,454 @@
+"""What a shell command line does to files, and which tests and builds it runs, read without running it.
+
+Only what the text itself says is reported: a path that the shell would still have to expand (a variable, a glob) is
+left out, so the result has gaps rather than inventions.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from compaction.inline_scripts import ScriptVerb, node_effects, python_effects
+from compaction.patches import patch_changes
+from compaction.shell_programs import (
+    FLAG_FOR_GREP,
+    GIT_VALUES,
+    KEYWORDS,
+    NO_COMMAND,
+    PROGRAMS,
+    READERS,
+    RUNNERS,
+    SAFE,
+    SEARCH_VALUES,
+    SEARCHERS,
+    SUBCOMMANDS,
+    WRAPPERS,
+)
+from compaction.shell_syntax import Command, Word, parse
+
+Verb = Literal["create_or_overwrite", "append", "edit", "delete", "move_from", "move_to", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing that a command does to one file."""
+
+    path: str
+    """As written, joined to the directory that ``cd`` had changed to; a directory ends in ``/``."""
+    verb: Verb
+    program: str = ""
+    content: str = ""
+    """What is written, where the command line holds it (a heredoc, a patch's new lines)."""
+    removed: str = ""
+    """A patch's old lines."""
+    conditional: bool = False
+    """It happens only if an earlier command of the same line succeeded that may well fail, such as a test run."""
+
+
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
+_PYTHON = re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*$")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?$")
+
+
+def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
+    """What a command line does to files, in order.
+
+    Args:
+        command: The text that the shell gets, of any number of lines.
+        cwd: The directory it starts in; relative paths stay relative without it.
+    """
+    found: list[Effect] = []
+    for placed in _placed(command, cwd):
+        effects = list(_effects(placed))
+        found.extend(replace(e, conditional=True) for e in effects) if placed.conditional else found.extend(effects)
+    return found
+
+
+def only_reads(command: str) -> bool:
+    """Whether a command line does nothing but show files or search them, so that its output is their text."""
+    programs = [placed.program for placed in _placed(command, None)]
+    shown = [p for p in programs if p not in ("cd", "echo", "true", "sort", "uniq", "tr", "xargs", "pwd", "printf")]
+    return bool(shown) and all(
+        p in READERS
+        or p in SEARCHERS
+        or p in ("sed", "find", "ls", "tree", "git show", "git diff", "git log", "git grep", "git blame")
+        for p in shown
+    )
+
+
+def runs(command: str) -> list[str]:
+    """The tests, builds, checks and programs that a command line runs, in order, without what only wraps them.
+
+    ``cd app && CI=1 timeout 60 python3 -m pytest -q tests/x.py 2>&1 | tail -5`` runs ``pytest -q tests/x.py``.
+    """
+    found = []
+    for placed in _placed(command, None):
+        words = [placed.program, *(w.text for w in placed.words)]
+        while len(words) > 2 and (words[0], words[1]) in RUNNERS:
+            words = words[2:]
+        if words[0] in ("npx", "bunx", "pnpx") and len(words) > 1:
+            words = words[2:] if words[1] in ("-y", "--yes", "--no-install") else words[1:]
+        if words and _PYTHON.match(words[0]):
+            words = words[2:] if words[1:2] == ["-m"] and len(words) > 2 else ["python", *words[1:]]
+        if words and _is_run(words):
+            found.append(" ".join(" ".join(words).split())[:300])
+    return found
+
+
+def _is_run(words: list[str]) -> bool:
+    program, first = words[0], words[1] if len(words) > 1 else ""
+    if first in SUBCOMMANDS.get(program, ()):
+        return True
+    if program in ("python", "node", "bun", "deno", "tsx", "ts-node", "bash", "sh", "ruby", "perl"):
+        return any(w.endswith((".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl")) for w in words[1:4])
+    return program in PROGRAMS or program.endswith((".sh", ".py"))
+
+
+@dataclass(slots=True)
+class _Placed:
+    """A command with the directory it runs in."""
+
+    command: Command
+    program: str
+    words: list[Word]
+    """The arguments, without the program."""
+    base: str | None
+    """Directory that relative paths are under; None when it cannot be told."""
+    conditional: bool
+
+    def path(self, word: Word, *, directory: bool = False) -> str | None:
+        """The file that a word names, or None when it names none for certain."""
+        text = word.text
+        if not word.static or not text or text == "-" or len(text) > 400 or "\n" in text or text.startswith("/dev/"):
+            return None
+        if text.startswith(("/", "~")):
+            path = posixpath.normpath(text)
+        elif self.base is None:
+            return None
+        else:
+            path = posixpath.normpath(posixpath.join(self.base, text))
+        if path in (".", "..", "/", "~") or path.endswith("/.."):
+            return None
+        return path + "/" if directory or text.endswith("/") else path
+
+
+def _placed(text: str, cwd: str | None) -> Iterator[_Placed]:
+    base: str | None = cwd or ""
+    stack: list[str | None] = []
+    conditional = fallible = False
+    for step in parse(text):
+        if step == "(":
+            stack.append(base)
+            continue
+        if step == ")":
+            base = stack.pop() if stack else base
+            continue
+        if not isinstance(step, Command):
+            continue
+        if step.joined_by in ("&&", "|"):
+            conditional = conditional or fallible
+        elif step.joined_by == "||":
+            conditional = True
+        else:
+            conditional = False
+        program, words = _program(step.words)
+        fallible = program.split(" ")[0] not in SAFE
+        if program in ("cd", "pushd"):
+            base = _change_directory(base, cwd, words)
+        yield _Placed(step, program, words, base, conditional)
+
+
+def _change_directory(base: str | None, cwd: str | None, words: list[Word]) -> str | None:
+    target = next((w for w in words if not w.text.startswith("-") or w.text == "-"), None)
+    if target is not None and "$()" in target.text:
+        return cwd or ""  # cd "$(git rev-parse --show-toplevel)"
+    if target is None or not target.static or target.text == "-":
+        return None
+    if target.text.startswith(("/", "~")):
+        return posixpath.normpath(target.text)
+    return None if base is None else posixpath.normpath(posixpath.join(base, target.text))
+
+
+def _program(words: list[Word]) -> tuple[str, list[Word]]:
+    """The program that runs, without what only wraps it, and its arguments; of git also the subcommand."""
+    i = 0
+    while i < len(words):
+        text = words[i].text
+        if text in KEYWORDS:
+            i += 1
+        elif text in WRAPPERS:
+            i += 1
+            while i < len(words) and (
+                words[i].text.startswith("-") or "=" in words[i].text or _NUMBER.match(words[i].text)
+            ):
+                i += 1
+        else:
+            break
+    if i >= len(words):
+        return "", []
+    if words[i].text in NO_COMMAND:
+        return "", []
+    name = words[i].text.rsplit("/", 1)[-1]
+    rest = words[i + 1 :]
+    if name == "git":
+        _, named = _split(rest, GIT_VALUES, first_only=True)
+        if named:
+            return f"git {named[0].text}", named[1:]
+    return name, rest
+
+
+def _split(words: list[Word], takes_value: frozenset[str], first_only: bool = False) -> tuple[list[str], list[Word]]:
+    """Options and other words. With ``first_only`` all from the first other word on is kept as it is."""
+    options: list[str] = []
+    named: list[Word] = []
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if word.text == "--" and not first_only:
+            return options, named + words[i + 1 :]
+        if word.text.startswith("-") and len(word.text) > 1:
+            options.append(word.text)
+            if word.text in takes_value:
+                i += 1
+        elif first_only:
+            return options, words[i:]
+        else:
+            named.append(word)
+        i += 1
+    return options, named
+
+
+def _effects(placed: _Placed) -> Iterator[Effect]:
+    command = placed.command
+    handler = _HANDLERS.get(placed.program)
+    copied = any(operator in (">", ">>", ">|") and placed.path(target) for operator, target in command.redirects)
+    if handler is not None:
+        yield from handler(placed)
+    elif copied and (placed.program in READERS or placed.program in SEARCHERS):
+        pass  # what goes to a file is not seen by the agent
+    elif placed.program in READERS:
+        _, named = _split(placed.words, READERS[placed.program])
+        yield from _reads(placed, named)
+    elif placed.program in SEARCHERS:
+        yield from _search(placed)
+    elif _PYTHON.match(placed.program):
+        yield from _script(placed, "-c", python_effects)
+    elif placed.program in ("node", "bun", "deno"):
+        yield from _script(placed, "-e", node_effects)
+    content = "\n".join(command.heredocs)
+    if not content and placed.program in ("echo", "printf"):
+        content = " ".join(w.text for w in placed.words if not w.text.startswith("-"))
+    for operator, target in command.redirects:
+        path = placed.path(target)
+        if path is None:
+            continue
+        if operator in (">", ">|", "<>", ">&"):
+            yield Effect(path, "create_or_overwrite", placed.program, content)
+        elif operator == ">>":
+            yield Effect(path, "append", placed.program, content)
+        elif operator == "<" and (
+            placed.program in READERS or placed.program in SEARCHERS or placed.program == "while"
+        ):
+            yield Effect(path, "read", placed.program)
+
+
+def _reads(placed: _Placed, words: list[Word], *, extension: bool = False) -> Iterator[Effect]:
+    for word in words:
+        path = placed.path(word)
+        if path is not None and not path.endswith("/") and not (extension and "." not in path.rsplit("/", 1)[-1][1:]):
+            yield Effect(path, "read", placed.program)
+
+
+def _search(placed: _Placed) -> Iterator[Effect]:
+    is_grep = placed.program.endswith("grep")
+    takes = SEARCH_VALUES - FLAG_FOR_GREP if is_grep else SEARCH_VALUES
+    options, named = _split(placed.words, takes)
+    has_pattern = any(o in ("-e", "-f", "--regexp", "--files") or o.startswith("--regexp=") for o in options)
+    # A search below a directory examines no file in particular; a name with a suffix is taken for a file.
+    yield from _reads(placed, named if has_pattern else named[1:], extension=not is_grep or _recursive(options))
+
+
+def _recursive(options: list[str]) -> bool:
+    return any(o in ("--recursive", "--dereference-recursive") or re.match(r"-[a-zA-Z]*[rR]", o) for o in options)
+
+
+def _sed(placed: _Placed) -> Iterator[Effect]:
+    in_place = next((i for i, w in enumerate(placed.words) if _IN_PLACE.match(w.text)), None)
+    words = list(placed.words)
+    if (
+        in_place is not None
+        and in_place + 1 < len(words)
+        and words[in_place + 1].text == ""
+        and words[in_place + 1].quoted
+    ):
+        del words[in_place + 1]  # the BSD form: -i ''
+    options, named = _split(words, frozenset({"-e", "-f", "--expression", "--file", "-l"}))
+    if not any(
+        o in ("-e", "-f", "-ne", "-ie", "-i.bak -e") or o.startswith(("--expression", "--file")) for o in options
+    ):
+        named = named[1:]
+    if in_place is None:
+        yield from _reads(placed, named)
+        return
+    script = "\n".join(w.text for w in words if w not in named and not w.text.startswith("-"))
+    for word in named:
+        path = placed.path(word)
+        if path is not None:
+            yield Effect(path, "edit", "sed", script)
+
+
+def _perl(placed: _Placed) -> Iterator[Effect]:
+    in_place, words = False, list(placed.words)
+    script = False
+    while words and words[0].text.startswith("-"):
+        option = words.pop(0).text
+        in_place = in_place or (not option.startswith("-M") and "i" in option)
+        if option.endswith(("e", "E")) and words:
+            words.pop(0)
+            script = True
+    if in_place and script:
+        for word in words:
+            path = placed.path(word)
+            if path is not None:
+                yield Effect(path, "edit", "perl")
+
+
+def _looks_like_file(path: str) -> bool:
+    return "." in path.rsplit("/", 1)[-1].lstrip(".") or path.rsplit("/", 1)[-1].startswith(".")
+
+
+def _move(placed: _Placed) -> Iterator[Effect]:
+    for source, target in _pairs(placed):
+        yield Effect(source, "move_from", placed.program)
+        yield Effect(target, "move_to", placed.program)
+
+
+def _copy(placed: _Placed) -> Iterator[Effect]:
+    options, _ = _split(placed.words, frozenset({"-t", "-m"}))
+    for source, target in _pairs(placed):
+        if not (_recursive(options) or "-a" in options) or _looks_like_file(source):
+            yield Effect(target, "create_or_overwrite", placed.program)
+
+
+def _pairs(placed: _Placed) -> Iterator[tuple[str, str]]:
+    """Source and target of a move or copy, with the name added where the target is a directory."""
+    _, named = _split(placed.words, frozenset({"-t", "-m"}))
+    if len(named) < 2:
+        return
+    target = placed.path(named[-1])
+    if target is None and named[-1].text in (".", "./") and placed.base is not None:
+        target = (placed.base or ".") + "/"
+    if target is None:
+        return
+    sources = [placed.path(word) for word in named[:-1]]
+    into = (
+        target.endswith("/")
+        or len(sources) > 1
+        or bool(sources[0] and _looks_like_file(sources[0]) and not _looks_like_file(target))
+    )
+    for source in sources:
+        if source is not None:
+            joined = posixpath.normpath(posixpath.join(target, posixpath.basename(source.rstrip("/"))))
+            yield source, joined if into else target
+
+
+def _remove(placed: _Placed) -> Iterator[Effect]:
+    options, named = _split(placed.words, frozenset())
+    if "--cached" in options:
+        return
+    recursive = _recursive(options)
+    # With -f nobody knows whether there was a file at all; the program's name carries that on.
+    program = "rm -f" if any(re.match(r"-[a-zA-Z]*f|--force", o) for o in options) else placed.program
+    for word in named:
+        path = placed.path(word)
+        if path is not None:
+            directory = recursive and not _looks_like_file(path) and not path.endswith("/")
+            yield Effect(path + "/" if directory else path, "delete", program)
+
+
+def _touch(placed: _Placed) -> Iterator[Effect]:
+    _, named = _split(placed.words, frozenset({"-d", "-t", "-r"}))
+    for word in named:
+        path = placed.path(word)
+        if path is not None:
+            yield Effect(path, "append", "touch")
+
+
+def _tee(placed: _Placed) -> Iterator[Effect]:
+    options, named = _split(placed.words, frozenset())
+    verb: Verb = "append" if any(o in ("-a", "--append", "-ai") for o in options) else "create_or_overwrite"
+    for word in named:
+        path = placed.path(word)
+        if path is not None:
+            yield Effect(path, verb, "tee", "\n".join(placed.command.heredocs))
+
+
+def _restore(placed: _Placed) -> Iterator[Effect]:
+    """``git checkout … -- FILE`` and ``git restore FILE``: the file loses what was changed in it."""
+    texts = [w.text for w in placed.words]
+    if placed.program == "git checkout":
+        if "--" in texts:
+            named = placed.words[texts.index("--") + 1 :]
+        else:  # without the dashes it may be a branch: only names with a usual suffix are files
+            named = [w for w in placed.words if re.search(r"\w\.[a-z]{1,4}$", w.text)]
+    else:
+        options, named = _split(placed.words, GIT_VALUES)
+        if any(o in ("--staged", "-S") for o in options) and "--worktree" not in options:
+            return
+    for word in named:
+        path = placed.path(word)
+        if path is not None and _looks_like_file(path):
+            yield Effect(path, "edit", "git restore")
+
+
+def _patch(placed: _Placed) -> Iterator[Effect]:
+    inline = [w.text for w in placed.words if "*** Begin Patch" in w.text]
+    for body in [*placed.command.heredocs, *inline]:
+        for change in patch_changes(body):
+            path = placed.path(Word(change.path))
+            target = placed.path(Word(change.moved_to)) if change.moved_to else None
+            if path is None:
+                continue
+            if change.kind == "update" and target is not None:
+                yield Effect(path, "move_from", placed.program)
+                yield Effect(target, "move_to", placed.program, change.added, change.removed)
+            elif change.kind == "delete":
+                yield Effect(path, "delete", placed.program)
+            else:
+                verb: Verb = "create_or_overwrite" if change.kind == "add" else "edit"
+                yield Effect(path, verb, placed.program, change.added, change.removed)
+
+
+def _script(placed: _Placed, flag: str, read: Callable[[str], Iterator[tuple[str, ScriptVerb]]]) -> Iterator[Effect]:
+    texts = [w.text for w in placed.words]
+    inline = texts[texts.index(flag) + 1 : texts.index(flag) + 2] if flag in texts else []
+    for body in [*placed.command.heredocs, *inline]:
+        for name, verb in read(body):
+            path = placed.path(Word(name))
+            if path is not None and not ("chdir(" in body and not name.startswith("/")):
+                yield Effect(path, verb, "python" if flag == "-c" else "node")
+
+
+_HANDLERS: dict[str, Callable[[_Placed], Iterator[Effect]]] = {
+    "sed": _sed,
+    "gsed": _sed,
+    "perl": _perl,
+    "mv": _move,
+    "git mv": _move,
+    "cp": _copy,
+    "rm": _remove,
+    "unlink": _remove,
+    "git rm": _remove,
+    "touch": _touch,
+    "tee": _tee,
+    "patch": _patch,
+    "git apply": _patch,
+    "apply_patch": _patch,
+    "applypatch": _patch,
+    "git checkout": _restore,
+    "git restore": _restore,
+}

@@ -1,0 +1,10 @@
+"""The project's own strategies, one file a family; importing this package registers them.
+
+Read ``controls`` first: it shows all that a strategy needs. Strategies that follow another system have its id, name the
+version that was read, and keep its defaults; where it marks its text with a fixed string, that string is the same.
+docs/strategies.md has them in one table, with the differences from the originals.
+"""
+
+from compaction.strategies import agent_framework, controls, masking, summaries, tool_fifo
+
+__all__ = ["agent_framework", "controls", "masking", "summaries", "tool_fifo"]

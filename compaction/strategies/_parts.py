@@ -1,0 +1,88 @@
+"""What several strategies share: legal cuts, what a message stands for, and results that are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from compaction.groups import declarations
+from compaction.strategy import History, StrategyError
+from compaction.tokens import TokenCounter, counted
+from compaction.transcript import Message
+
+MAX_REMEMBERED = 50_000
+"""Messages; beyond that all are forgotten and made again when asked for."""
+
+_remembered: dict[tuple[object, ...], tuple[tuple[Message, ...], Message]] = {}
+
+
+def remembered(
+    kind: str, originals: tuple[Message, ...], counter: TokenCounter, make: Callable[[], Message]
+) -> Message:
+    """The counted message that ``make`` builds out of some others, built once for the same objects.
+
+    A session is compacted again and again with the same messages in it: at every point, and by several methods. The
+    originals are kept beside the result, so that their identities stay taken.
+    """
+    key = (kind, counter.name, *map(id, originals))
+    found = _remembered.get(key)
+    if found is None:
+        if len(_remembered) >= MAX_REMEMBERED:
+            _remembered.clear()
+        found = _remembered[key] = originals, counted(make(), counter)
+    return found[1]
+
+
+def at_least(minimum: int, **parameters: int | None) -> None:
+    """Refuse parameters below a minimum; None stands for a default and passes."""
+    for name, value in parameters.items():
+        if value is not None and value < minimum:
+            raise StrategyError(f"{name} must be at least {minimum}, not {value}")
+
+
+def system_prompt(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The session's system messages before anything else was said.
+
+    Later system messages (reminders, notices, summaries) are content of the session.
+    """
+    length = 0
+    while length < len(messages) and messages[length].role == "system" and messages[length].seq is not None:
+        length += 1
+    return tuple(messages[:length])
+
+
+def stands_for(messages: Iterable[Message]) -> tuple[int, ...]:
+    """``seq`` of every message that some messages are, or stand for, ascending."""
+    found: set[int] = set()
+    for message in messages:
+        found.update(message.covers)
+        if message.seq is not None:
+            found.add(message.seq)
+    return tuple(sorted(found))
+
+
+def needs_from(history: History) -> list[int]:
+    """For each position the first one that must stay if it stays: where its group begins, or its call is."""
+    needed = [position if asked is None else asked for position, asked in enumerate(declarations(history.messages))]
+    for group in history.groups:
+        first = group.positions[0]
+        for position in group.positions:
+            needed[position] = min(needed[position], first)
+    return needed
+
+
+def tail_start(history: History, needed: Sequence[int], start: int, end: int, max_tokens: int) -> int:
+    """Where the longest run of whole groups begins that ends at ``end`` and has at most ``max_tokens``.
+
+    It does not begin before ``start``. It is empty (``end``) when not even the last group fits.
+    """
+    begin = lowest = end
+    tokens = 0
+    for position in range(end - 1, start - 1, -1):
+        tokens += history.count((history.messages[position],))
+        if tokens > max_tokens:
+            break
+        lowest = min(lowest, needed[position])
+        if lowest >= position:
+            begin = position
+    return begin
+

@@ -1,0 +1,69 @@
+"""First in, first out: tool results go first, then what the agent said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from compaction.groups import declarations
+from compaction.strategies._parts import at_least, remembered
+from compaction.strategy import History, strategy
+from compaction.transcript import Message, ToolCall
+
+
+@strategy("tool_fifo", peer="article", peer_version="2026")
+def tool_fifo(
+    history: History, *, context_length: int | None = None, mode: Literal["valid", "faithful"] = "valid"
+) -> Sequence[Message]:
+    """Every tool result but the latest goes; still over ``context_length`` tokens, assistant messages go, oldest first.
+
+    ``context_length`` is the budget where it is not given (the article: 32,000). ``faithful`` is the article's
+    drawing: calls stay without their results, and the last result may lose its call, which providers refuse.
+    ``valid`` turns a call whose result is gone into a line of its message's text, and never drops the message that
+    called for the latest result.
+    """
+    at_least(1, context_length=context_length)
+    messages = history.messages
+    *dropped, latest = [-1, *(i for i, m in enumerate(messages) if m.role == "tool")]
+    asked = declarations(messages)
+    stays = {i: m for i, m in enumerate(messages) if m.role != "tool" or i == latest}
+    owner: int | None = None
+    if mode == "valid":
+        owner = asked[latest] if latest >= 0 else None
+        for position, gone in _calls_without_result(messages, asked, dropped[1:], latest).items():
+            stays[position] = _spelled_out(history, messages[position], gone)
+    tokens = history.count(tuple(stays.values()))
+    limit = history.budget if context_length is None else context_length
+    for position in [i for i, m in stays.items() if m.role == "assistant" and i != owner]:
+        if tokens <= limit:
+            break
+        tokens -= history.count((stays.pop(position),))
+    return list(stays.values())
+
+
+def _calls_without_result(
+    messages: Sequence[Message], asked: Sequence[int | None], dropped: Sequence[int], latest: int
+) -> dict[int, frozenset[str]]:
+    """For each assistant message the ids of its calls that nothing but dropped results answers."""
+    found: dict[int, set[str]] = {}
+    for position in dropped:
+        call, id = asked[position], messages[position].tool_call_id
+        if call is not None and id is not None and (call, id) != (asked[latest], messages[latest].tool_call_id):
+            found.setdefault(call, set()).add(id)
+    return {position: frozenset(ids) for position, ids in found.items()}
+
+
+def _spelled_out(history: History, message: Message, gone: frozenset[str]) -> Message:
+    """The message with some of its calls as text: what was tried stays, and no call is left without a result."""
+
+    def line(call: ToolCall) -> str:
+        return f"[called {call.name}({call.arguments})]"
+
+    def make() -> Message:
+        lines = [line(call) for call in message.tool_calls if call.id in gone]
+        text = "\n".join([message.text, *lines] if message.text else lines)
+        calls = tuple(call for call in message.tool_calls if call.id not in gone)
+        return replace(message, text=text, tool_calls=calls, tokens=None)
+
+    return remembered(f"tool_fifo:{','.join(sorted(gone))}", (message,), history.counter, make)

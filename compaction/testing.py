@@ -1,0 +1,108 @@
+"""Fakes for tests of strategies, shipped so that a strategy of your own can be tested with them.
+
+``talk`` writes a small history, ``ScriptedSummarizer`` stands in for a model at the one seam there is, and
+``CharacterCounter`` counts without a vocabulary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from compaction.model import Completion, SummaryError, SummaryRequest
+from compaction.strategy import History
+from compaction.tokens import TokenCounter, counted
+from compaction.transcript import Message, ToolCall
+
+
+class CharacterCounter:
+    """A token for every four characters begun; nothing for an empty text."""
+
+    name = "characters/4"
+
+    def count(self, text: str) -> int:
+        """Tokens of a text."""
+        return -(-len(text) // 4)
+
+
+class ScriptedSummarizer:
+    """A summariser that says what a handler tells it to, and remembers what it was asked.
+
+    A handler returns the text or raises SummaryError. Without one the answer names the request's number.
+    """
+
+    name = "scripted"
+
+    def __init__(self, handler: Callable[[SummaryRequest], str] | None = None) -> None:
+        self.requests: list[SummaryRequest] = []
+        self._handler = handler
+
+    def summarize(self, request: SummaryRequest) -> Completion:
+        """The handler's answer."""
+        self.requests.append(request)
+        text = self._handler(request) if self._handler else f"SUMMARY {len(self.requests)}"
+        return Completion(text, self.name)
+
+
+def failing(request: SummaryRequest) -> str:
+    """A handler that fails as a model client does."""
+    raise SummaryError("the model is not reachable")
+
+
+def blank(request: SummaryRequest) -> str:
+    """A handler that answers with nothing but white space."""
+    return " \n\t"
+
+
+def talk(shape: str, *, tokens: int | None = 10, first_seq: int = 0) -> tuple[Message, ...]:
+    """A history from a line of letters, for example ``"s u a2 u"``.
+
+    ``s`` system, ``u`` user, ``a`` assistant text, ``aN`` an assistant message with N parallel calls and then their
+    results, ``c`` a call whose result never came, ``t`` a result without a call, ``r`` an assistant message of
+    nothing but reasoning, ``e`` an empty assistant message. Each message has ``tokens`` tokens; None counts them.
+    """
+    made: list[Message] = []
+    for word in shape.split():
+        made += _said(word, len(made) + first_seq)
+    if tokens is None:
+        return tuple(counted(m, CharacterCounter()) for m in made)
+    return tuple(replace(m, tokens=tokens) for m in made)
+
+
+def history(
+    messages: Sequence[Message],
+    *,
+    budget: int = 100,
+    summarizer: ScriptedSummarizer | None = None,
+    earlier_cuts: Sequence[int] = (),
+    counter: TokenCounter | None = None,
+) -> History:
+    """A history of these messages for a strategy to work on."""
+    return History(tuple(messages), counter or CharacterCounter(), budget, tuple(earlier_cuts), summarizer)
+
+
+def _said(word: str, seq: int) -> list[Message]:
+    match = re.fullmatch(r"([suatcre])(\d*)", word)
+    if match is None or (match[2] and match[1] != "a"):
+        raise ValueError(f"talk: {word!r} is none of s u a aN c t r e")
+    letter, number = match[1], int(match[2] or 0)
+    if letter in "su":
+        role = "system" if letter == "s" else "user"
+        return [Message(role, f"{role} {seq}", seq=seq)]  # type: ignore[arg-type]
+    if letter == "t":
+        return [Message("tool", f"result {seq}", tool_call_id=f"lost-{seq}", seq=seq)]
+    if letter == "r":
+        return [Message("assistant", reasoning=f"thought {seq}", seq=seq)]
+    if letter == "e":
+        return [Message("assistant", seq=seq)]
+    if letter == "c":
+        number = 1
+    calls = tuple(ToolCall(f"{seq}-{n}", "read", f'{{"path": "file{n}.py"}}') for n in range(number))
+    said = [Message("assistant", f"assistant {seq}", tool_calls=calls, seq=seq)]
+    if letter == "a":
+        said += [
+            Message("tool", f"result {seq + n}", tool_call_id=call.id, tool_name=call.name, seq=seq + n)
+            for n, call in enumerate(calls, 1)
+        ]
+    return said

@@ -1,0 +1,1 @@
+"""The command's verbs, one module each; ``options`` holds what they share."""

@@ -1,0 +1,121 @@
+"""``doctor``: what is installed, configured, reachable."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from compaction import TiktokenCounter
+from flows.commands import options as o
+from flows.orchestrator import Server, answers, configured_url, prepare
+from flows.problems import BROKEN, DONE, Problem
+from flows.runtime import versions
+from flows.store import Store, store_path
+from flows.study import DEFAULT_STORE, TOKENIZERS
+
+LITTLE_SPACE = 1_000_000_000
+"""Bytes of free disk under which the check warns: a store takes about as much as the logs that it is made from."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check."""
+
+    check: str
+    state: Literal["ok", "warning", "broken"]
+    says: str
+
+
+@o.reporting
+def doctor(
+    store: o.StoreOption = None,
+    prefect: Annotated[
+        bool, typer.Option("--prefect", help="Also start a Prefect server, which takes seconds.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Check what is installed, configured and reachable; exit code 1 when something is broken.
+
+    Examples:
+        compaction-eval doctor
+
+        compaction-eval doctor --prefect --store /data/store
+    """
+    path = store_path(store or DEFAULT_STORE)
+    checks: list[Callable[[], Finding]] = [
+        _versions, _tokenizers, lambda: _store(path), lambda: _space(path), lambda: _prefect(prefect)
+    ]  # fmt: skip
+    findings = [check() for check in checks]
+    if as_json:
+        o.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+    else:
+        for finding in findings:
+            o.echo(f"{finding.state:<8} {finding.check}: {finding.says}")
+    raise typer.Exit(BROKEN if any(finding.state == "broken" for finding in findings) else DONE)
+
+
+def _versions() -> Finding:
+    found = versions()
+    missing = [name for name, version in found.items() if version == "not installed"]
+    text = ", ".join(f"{name} {version}" for name, version in found.items())
+    return Finding("versions", "broken" if missing else "ok", text)
+
+
+def _tokenizers() -> Finding:
+    try:
+        counts = {name: TiktokenCounter(name).count("def main() -> None:") for name in TOKENIZERS}
+    except Exception as error:  # whatever is wrong with it, the user must see what
+        return Finding("tokenizers", "broken", f"{type(error).__name__}: {error}")
+    return Finding("tokenizers", "ok", f"{', '.join(counts)} count without a network")
+
+
+def _store(path: Path) -> Finding:
+    if not path.exists():
+        parent = next(folder for folder in path.absolute().parents if folder.exists())
+        if os.access(parent, os.W_OK):
+            return Finding("store", "ok", f"none yet at {path}; `compaction-eval run` makes it")
+        return Finding("store", "broken", f"none at {path}, and {parent} cannot be written")
+    try:
+        store = Store.open(str(path))
+        store.settings["tokenizer"]
+    except Problem as problem:
+        return Finding("store", "broken", str(problem))
+    if not os.access(path, os.W_OK):
+        return Finding("store", "broken", f"{path} can be read but not written")
+    if store.is_locked():
+        return Finding("store", "warning", f"{path} is being written by another process")
+    files = sum(1 for _ in path.glob("**/*.parquet"))
+    loaded = "" if store.database.is_file() else "; no scores.duckdb yet"
+    return Finding("store", "ok", f"{path}: {files} Parquet files, tokens by {store.settings['tokenizer']}{loaded}")
+
+
+def _space(path: Path) -> Finding:
+    place = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    return Finding("disk", "ok" if free > LITTLE_SPACE else "warning", f"{free / 1e9:,.1f} GB free at {place}")
+
+
+def _prefect(start: bool) -> Finding:
+    prepare()
+    url = configured_url()
+    if url is not None:
+        if answers(url):
+            return Finding("prefect", "ok", f"uses the server at {url}")
+        return Finding("prefect", "broken", f"configured to use {url}, which does not answer (or run with --ephemeral)")
+    if not start:
+        return Finding("prefect", "ok", "no server configured; each run starts its own (--prefect tries that)")
+    server = Server()
+    try:
+        seconds = server.wait()
+    except Problem as problem:
+        return Finding("prefect", "broken", str(problem))
+    finally:
+        server.stop()
+    return Finding("prefect", "ok", f"a server of its own starts in {seconds:.0f} s")

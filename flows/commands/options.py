@@ -1,0 +1,128 @@
+"""Options that several commands share, and how a problem becomes one sentence and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Annotated, ParamSpec
+
+import typer
+
+from flows.leaderboard import Format
+from flows.problems import BROKEN, Problem
+from flows.study import DEFAULT_STORE
+
+P = ParamSpec("P")
+
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SOURCE]...", help="Files, folders or globs of sessions; the format is detected.", show_default=False
+    ),
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="DIR", help=f"Where everything is kept.  [default: {DEFAULT_STORE}]", show_default=False
+    ),
+]
+StudyOption = Annotated[
+    str | None,
+    typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.", show_default=False),
+]
+Strategies = Annotated[
+    str | None,
+    typer.Option(metavar="A,B(X=1)", help="Strategies to compare.  [default: all that can run]", show_default=False),
+]
+Points = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to compact: tokens:N, messages:N or recorded.  [default: tokens:32000]", show_default=False
+    ),
+]
+HistoryOption = Annotated[
+    str | None,
+    typer.Option(
+        help="prefix: each point compacts the whole session so far. chain: a method lives with what it left.  "
+        "[default: prefix]",
+        show_default=False,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC", help="Summariser, responder and prober at once.  [default: embedded]", show_default=False
+    ),
+]
+Summarizer = Annotated[str | None, typer.Option(metavar="SPEC", help="What summarises.", show_default=False)]
+Responder = Annotated[str | None, typer.Option(metavar="SPEC", help="What answers the probes.", show_default=False)]
+Prober = Annotated[str | None, typer.Option(metavar="SPEC", help="What makes the probes.", show_default=False)]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option("--judge", metavar="SPEC", help="What scores the answers.  [default: embedded]", show_default=False),
+]
+RubricOption = Annotated[
+    str | None, typer.Option(metavar="ID|FILE.toml", help="What it scores them by.", show_default=False)
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="How often each compaction is made, and each answered.  [default: 1]", show_default=False
+    ),
+]
+JudgeReplicates = Annotated[
+    int | None, typer.Option(metavar="N", help="How often each answer is judged.  [default: 1]", show_default=False)
+]
+Limit = Annotated[int | None, typer.Option(metavar="N", help="Take the first N sessions only.", show_default=False)]
+Concurrency = Annotated[
+    int | None, typer.Option(metavar="N", help="Worker processes.  [default: one a core]", show_default=False)
+]
+Tokenizer = Annotated[
+    str | None, typer.Option(help="o200k_base or cl100k_base.  [default: o200k_base]", show_default=False)
+]
+Ephemeral = Annotated[
+    bool,
+    typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Prefect's own log, and a traceback when something breaks.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print it.")]
+
+
+def reporting(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn a problem into one sentence on stderr and its exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except Problem as problem:
+            print(f"error: {problem}", file=sys.stderr)  # noqa: T201
+            raise typer.Exit(problem.exit_code) from None
+        except BrokenPipeError:  # the reader of our output has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN) from None
+        except (typer.Exit, typer.Abort, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            if kwargs.get("verbose"):
+                traceback.print_exc()
+            text = " ".join(str(error).split()) or "no message"
+            print(  # noqa: T201
+                f"error: {type(error).__name__}: {text}; what was finished is kept, --verbose shows where it happened",
+                file=sys.stderr,
+            )
+            raise typer.Exit(BROKEN) from None
+
+    return wrapped
+
+
+def echo(text: str) -> None:
+    """Print a result on stdout."""
+    typer.echo(text.rstrip("\n"))

@@ -1,0 +1,140 @@
+"""``leaderboard``, ``sql`` and ``list``: the commands that only look."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from compaction import load_registry
+from flows.commands import options as o
+from flows.leaderboard import render, render_query
+from flows.sources import formats
+from flows.store import Store
+from flows.study import DEFAULT_STORE
+from judge.rubric import list_rubrics, load_rubric
+
+
+@o.reporting
+def leaderboard(
+    store: o.StoreOption = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
+    ] = None,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Print the leaderboard of a store.
+
+    Examples:
+        compaction-eval leaderboard
+
+        compaction-eval leaderboard --format markdown > leaderboard.md
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    o.echo(render(found.database, judge, "json" if as_json else format))
+
+
+@o.reporting
+def sql(
+    query: Annotated[str, typer.Argument(help="One SELECT over the tables and views of the store.")],
+    store: o.StoreOption = None,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Query the store, read-only.
+
+    Examples:
+        compaction-eval sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"
+
+        compaction-eval sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    o.echo(render_query(found.database, query, "json" if as_json else format))
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    STRATEGIES = "strategies"
+    FORMATS = "formats"
+    JUDGES = "judges"
+    RUBRICS = "rubrics"
+
+
+@o.reporting
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    as_json: o.AsJson = False,
+) -> None:
+    """List what exists, with parameters and what each needs.
+
+    Examples:
+        compaction-eval list strategies
+
+        compaction-eval list formats --json
+    """
+    found = {
+        Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics
+    }[kind]()  # fmt: skip
+    if as_json:
+        o.echo(json.dumps(found, indent=2, ensure_ascii=False, default=str))
+        return
+    for item in found:
+        o.echo(item["name"])
+        for key, value in item.items():
+            if key != "name" and value not in (None, "", {}, []):
+                shown = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
+                o.echo(f"    {key + ':':<13}{', '.join(map(str, shown)) if isinstance(shown, list) else shown}")
+
+
+def _strategies() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": strategy.id,
+            "what": strategy.summary,
+            "parameters": dict(strategy.params),
+            "needs": "a summariser" if strategy.needs_model else "nothing",
+            "peer": f"{strategy.peer} {strategy.peer_version}".strip(),
+        }
+        for _, strategy in sorted(load_registry().items())
+    ]
+
+
+def _formats() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": known.name,
+            "what": known.description,
+            "recognised": known.recognised,
+            "files": list(known.suffixes),
+            "needs": "nothing",
+        }
+        for known in formats()
+    ]
+
+
+def _judges() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": "embedded",
+            "what": "Scores from the facts that an answer has, lacks or makes up; no language model is asked.",
+            "needs": "nothing",
+        }
+    ]
+
+
+def _rubrics() -> list[dict[str, Any]]:
+    rubrics = map(load_rubric, list_rubrics())
+    return [
+        {
+            "name": rubric.id,
+            "version": rubric.version,
+            "dimensions": list(rubric.dimensions),
+            "criteria": list(rubric.criteria),
+            "asked": {probe_type: len(ids) for probe_type, ids in rubric.asked.items()},
+        }
+        for rubric in rubrics
+    ]

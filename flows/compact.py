@@ -1,0 +1,58 @@
+"""Transcripts → compaction points → what every method leaves at every point."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from flows.plan import batched, compactions_to_do, files_with, method_rows
+from flows.runtime import Run, running
+from flows.stage import Unit, fan_out
+from flows.study import Study
+from flows.transcripts import SessionInfo
+from flows.work.compact import compact_batch, find_batch
+
+
+@flow(name="compact", persist_result=False)
+async def compact(study: Study) -> None:
+    """Find the points of every session and compact at each of them with every method."""
+    with running(study, what="compact") as run:
+        sessions = run.sessions()
+        groups = run.groups(sessions)
+        await _find_points(run, sessions, groups)
+        points = run.points(sessions)
+        for row in method_rows(study):
+            run.store.record("methods", row["method_id"], row)
+        work = batched(groups, compactions_to_do(run.store, study, points))
+        chained = study.history == "chain"
+        files = files_with(run.store.compactions, points) if chained else {}
+        units = [
+            Unit(
+                one.key,
+                one.weight,
+                one.n_jobs,
+                lambda one=one: run.workers.submit(  # type: ignore[misc]
+                    one.key, compact_batch, run.root, run.study, one,
+                    sorted({file for info, _ in one.items for file in files.get(info.session_id, ())}),
+                ),
+            )
+            for one in work
+        ]  # fmt: skip
+        await fan_out(run, "compact", "compactions", units)
+        run.store.compactions.drop_superseded()
+
+
+async def _find_points(run: Run, sessions: list[SessionInfo], groups: list[list[SessionInfo]]) -> None:
+    known = run.points(sessions)
+    work = batched(groups, {info.session_id: (info,) for info in sessions if info.session_id not in known})
+    units = [
+        Unit(
+            one.key,
+            one.weight,
+            one.n_jobs,
+            lambda one=one: run.workers.submit(  # type: ignore[misc]
+                one.key, find_batch, run.root, run.study, [info for info, _ in one.items]
+            ),
+        )
+        for one in work
+    ]
+    await fan_out(run, "points", "sessions", units)

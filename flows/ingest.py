@@ -1,0 +1,34 @@
+"""Logs → transcripts: read what is new or has changed, then bring the parts into agreement."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from flows.plan import input_batches, unread
+from flows.runtime import running
+from flows.stage import Unit, fan_out
+from flows.study import Study
+from flows.transcripts import settle
+from flows.work.ingest import ingest_batch
+
+
+@flow(name="ingest", persist_result=False)
+async def ingest(study: Study) -> None:
+    """Take up the study's sources. An input that is in the store as it is now is not read again."""
+    with running(study, what="ingest") as run:
+        parts = run.parts()
+        generation = 1 + max((part.generation for part in parts), default=0)
+        groups = input_batches(unread(parts, run.inputs()), len(run.workers))
+        units = [
+            Unit(
+                f"inputs-{index}",
+                float(sum(input.size for input in group)),
+                len(group),
+                lambda group=group, index=index: run.workers.submit(  # type: ignore[misc]
+                    f"inputs-{index}", ingest_batch, run.root, run.study, group, generation
+                ),
+            )
+            for index, group in enumerate(groups)
+        ]
+        await fan_out(run, "ingest", "inputs", units)
+        settle(run.store)

@@ -1,0 +1,269 @@
+"""The leaderboard as text, and answers to a user's own queries on the store."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import orjson
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from flows.database import connect, first_sentence
+from flows.problems import UsageProblem
+
+Format = Literal["table", "markdown", "csv", "json"]
+
+WIDTH = 100
+"""Columns of a terminal that the leaderboard fits in."""
+
+CELL_WIDTH = 60
+"""Characters after which a cell of a query's table is broken; the other formats show all of it."""
+
+DIMENSIONS = {
+    "accuracy": "acc",
+    "context_awareness": "ctx",
+    "artifact_trail": "art",
+    "completeness": "cmp",
+    "continuity": "cnt",
+    "instruction_following": "ins",
+}
+"""The six dimensions of the study's rubric, with the heads that fit."""
+
+_MISSING = "–"
+
+
+@dataclass(frozen=True)
+class _Rows:
+    names: list[str]
+    values: list[tuple[Any, ...]]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.names, row, strict=True)) for row in self.values]
+
+
+def render(path: Path, judge: str | None = None, format: Format = "table") -> str:
+    """The leaderboard of one judge, or of every judge one after the other: figures of judges are never mixed.
+
+    Args:
+        path: The ``scores.duckdb`` to read.
+        judge: A judge id or the beginning of one, or a judge's name such as ``embedded``; all judges without it.
+        format: ``table`` and ``markdown`` are for reading and say below what judged and what is missing; ``csv`` and
+            ``json`` are the view ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
+
+    Raises:
+        StoreProblem: there is no database yet.
+        UsageProblem: no judge of that name has scored anything in it.
+    """
+    with connect(path) as connection:
+        rows = _query(
+            connection,
+            """
+            SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high
+            FROM leaderboard
+            LEFT JOIN leaderboard_long AS long
+                ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
+                AND long.dimension = 'overall'
+            ORDER BY leaderboard.judge, leaderboard.judge_id, leaderboard.rank NULLS LAST, leaderboard.method
+            """,
+        )
+        picked = _pick(rows, judge)
+        if format in ("csv", "json"):
+            return _write(picked, format)
+        by_judge: dict[str, list[dict[str, Any]]] = {}
+        for row in picked.dicts():
+            by_judge.setdefault(row["judge_id"], []).append(row)
+        if not by_judge:
+            return "No answer has been scored yet; `coverage` says how far the run got.\n"
+        return "\n".join(_section(connection, judge_id, found, format) for judge_id, found in by_judge.items())
+
+
+def render_query(path: Path, sql: str, format: Format = "table") -> str:
+    """What a query on the store gives. It can read the store's tables and views, and nothing else.
+
+    Raises:
+        StoreProblem: there is no database yet.
+        UsageProblem: the query cannot be run.
+    """
+    with connect(path) as connection:
+        try:
+            rows = _query(connection, sql)
+        except duckdb.Error as error:
+            raise UsageProblem(f"the query cannot be run: {first_sentence(error)}") from None
+    if format in ("csv", "json"):
+        return _write(rows, format)
+    cells = [[_plain(value) for value in row] for row in rows.values]
+    numeric = [_is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
+    if format == "markdown":
+        return _markdown(rows.names, cells, numeric)
+    drawn = _drawn(rows.names, cells, numeric, width=None)
+    return f"{drawn}{_count(len(cells), 'row')}\n"
+
+
+def _query(connection: duckdb.DuckDBPyConnection, sql: str, **values: str) -> _Rows:
+    connection.execute(sql, values or None)
+    names = [column[0] for column in connection.description or ()]
+    return _Rows(names, connection.fetchall() if names else [])
+
+
+def _pick(rows: _Rows, judge: str | None) -> _Rows:
+    if judge is None:
+        return rows
+    at, named = rows.names.index("judge_id"), rows.names.index("judge")
+    found = [row for row in rows.values if row[named] == judge] or [
+        row for row in rows.values if row[at].startswith(judge)
+    ]
+    if not found:
+        known = ", ".join(dict.fromkeys(f"{row[named]} ({row[at]})" for row in rows.values)) or "none"
+        raise UsageProblem(f"no scores of a judge {judge!r} in this store; judges with scores: {known}")
+    return _Rows(rows.names, found)
+
+
+def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], format: Format) -> str:
+    names = ["method", "overall", "±95%", *DIMENSIONS.values(), "removed", "answers", "group"]
+    cells = [_line(row) for row in rows]
+    numeric = [False] + [True] * (len(names) - 1)
+    note = _note(connection, judge_id, rows)
+    if format == "markdown":
+        return f"{_markdown(names, cells, numeric)}\n{note}\n"
+    return _drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+
+
+def _line(row: dict[str, Any]) -> list[str]:
+    half = None if row["ci_high"] is None else (row["ci_high"] - row["ci_low"]) / 2
+    return [
+        row["method"],
+        *(_fixed(value) for value in (row["overall"], half, *(row[name] for name in DIMENSIONS))),
+        _MISSING if row["tokens_removed"] is None else f"{100 * row['tokens_removed']:.1f}%",
+        str(row["n_answers"]),
+        _MISSING if row["tie_group"] is None else str(row["tie_group"]),
+    ]
+
+
+def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
+    """What judged, what the figures rest on, and what is not in them."""
+    (judge, model, rubric), *_ = _query(
+        connection, "SELECT judge, model, rubric FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
+    ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown")]
+    if judge == "embedded":
+        said = (
+            f"Embedded judge {judge_id}, rubric {rubric}: no language model gave these scores, and they are "
+            "not to be compared with scores that a model or a person gave."
+        )
+    else:
+        named = judge if model in judge else f"{judge} ({model})"
+        said = f"Judge {named}, id {judge_id}, rubric {rubric}."
+    facts = _query(connection, _FACTS, judge_id=judge_id).dicts()[0]
+    counts = [
+        f"{_count(sum(row['n_answers'] for row in rows), 'answer')} in {_count(facts['n_sessions'], 'session')}",
+        f"{sum(row['n_unscored'] for row in rows):,} unscored",
+        f"{facts['n_missing']:,} not judged yet",
+        f"{_count(facts['n_failed_compactions'], 'compaction')} and "
+        f"{_count(facts['n_failed_answers'], 'answer')} failed",
+        f"{_count(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
+        f"{facts['n_probes_missing']:,} missing",
+    ]
+    lines = [said, "; ".join(counts) + "."]
+    if facts["n_sessions"] == 1:
+        lines.append("One session: no interval and no groups, because it cannot say how sessions differ.")
+    else:
+        lines.append(
+            "±95%: half the interval of overall, clustered by session. Same group: not told apart from the group's "
+            "first method at 95 %."
+        )
+    if facts["n_different_questions"]:
+        lines.append(
+            "The methods do not rest on the same questions "
+            f"({_count(facts['n_different_questions'], 'time')} a method lacks one that another has): "
+            "see overall_on_shared_probes and the views coverage and checks."
+        )
+    if facts["responders"] and len(facts["responders"]) > 1:
+        lines.append(f"Answers of several responders are averaged: {', '.join(facts['responders'])}.")
+    lines.append(
+        "overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp completeness, "
+        "cnt continuity, ins instruction following; removed: share of tokens."
+    )
+    return "\n".join(lines)
+
+
+_FACTS = """
+SELECT
+    (SELECT count(DISTINCT session_id) FROM agg_session_scores WHERE judge_id = $judge_id) AS n_sessions,
+    (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage_by_judge WHERE judge_id = $judge_id) AS n_missing,
+    (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'compaction') AS n_failed_compactions,
+    (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'answer') AS n_failed_answers,
+    (SELECT coalesce(sum(expected), 0)::BIGINT FROM coverage WHERE stage = 'probe_not_asked') AS n_not_asked,
+    (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_probes_missing,
+    (SELECT count(*) FROM check_same_questions_scored WHERE judge_id = $judge_id) AS n_different_questions,
+    (
+        SELECT list_sort(list(DISTINCT stg_answers.responder))
+        FROM int_judged_answers JOIN stg_answers USING (answer_id)
+        WHERE int_judged_answers.judge_id = $judge_id
+    ) AS responders
+"""
+
+
+def _is_numeric(column: Sequence[Any]) -> bool:
+    found = [value for value in column if value is not None]
+    return bool(found) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _fixed(value: float | None) -> str:
+    return _MISSING if value is None else f"{value:.2f}"
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return value if isinstance(value, str) else str(value)
+
+
+def _printed(drawing: Text | Table, width: int) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None, highlight=False, legacy_windows=False).print(drawing)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def _drawn(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> str:
+    """A table of lines; without a width as wide as it has to be."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1 if width is None else 0), pad_edge=False, show_edge=False)
+    for name, is_number in zip(names, numeric, strict=True):
+        table.add_column(
+            Text(name),
+            justify="right" if is_number else "left",
+            overflow="fold",
+            no_wrap=is_number,
+            max_width=CELL_WIDTH if width is None else None,
+        )
+    for row in cells:
+        table.add_row(*(Text(cell) for cell in row))
+    return _printed(table, width or (CELL_WIDTH + 3) * max(1, len(names)))
+
+
+def _markdown(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    rule = ["---:" if is_number else "---" for is_number in numeric]
+    escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in cells]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [list(names), rule, *escaped])
+
+
+def _write(rows: _Rows, format: Format) -> str:
+    if format == "json":
+        return orjson.dumps(rows.dicts(), default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows.names)
+    writer.writerows(rows.values)
+    return out.getvalue()

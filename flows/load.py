@@ -1,0 +1,25 @@
+"""Everything → ``scores.duckdb``: one writer, always the whole, put in place by a rename."""
+
+from __future__ import annotations
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+
+from flows.runtime import current, running
+from flows.study import Study
+from flows.tables import rebuild
+
+
+@flow(name="load", persist_result=False)
+async def load(study: Study) -> None:
+    """Make the database anew."""
+    with running(study, what="load") as run, run.report.stage("load", 1, "database") as shown:
+        write_database()
+        shown.advance(1)
+
+
+@task(cache_policy=NO_CACHE, persist_result=False)
+def write_database() -> None:
+    """The one writer."""
+    run = current()
+    rebuild(run.store, run.study)

@@ -1,0 +1,158 @@
+"""Prefect: which server a run talks to, and how to have one at all.
+
+A server that is configured (``PREFECT_API_URL``, or the active profile) is used. Without one, a server is started
+for the length of the run.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flows.problems import Problem
+from flows.progress import Report
+
+START_TIMEOUT = 120.0
+"""Seconds that a server may take to start: the first one of a machine makes its database."""
+STOP_TIMEOUT = 3.0
+"""Seconds that it is given to write down its last events."""
+
+
+def prepare(verbose: bool = False) -> None:
+    """Set what Prefect reads from the environment when it is imported; what the user has set stays."""
+    defaults = {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_SERVER_LEVEL": "WARNING" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_TO_API_ENABLED": "true" if verbose else "false",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+
+
+def configured_url() -> str | None:
+    """The API that the user has configured, by environment or by Prefect's active profile."""
+    if url := os.environ.get("PREFECT_API_URL"):
+        return url
+    home = Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH", home / "profiles.toml")).expanduser()
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    active = os.environ.get("PREFECT_PROFILE", data.get("active"))
+    url = data.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
+    return url if isinstance(url, str) else None
+
+
+def answers(url: str, timeout: float = 5.0) -> bool:
+    """Whether a Prefect API is there."""
+    if not url.startswith(("http://", "https://")):
+        return False
+    request = urllib.request.Request(url.rstrip("/") + "/health")  # noqa: S310 (http or https, see above)
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as response:  # noqa: S310
+            return bool(response.status == 200)
+    except urllib.error.HTTPError as error:
+        return error.code in (401, 403)  # it is there; Prefect itself will say that the key is wrong
+    except (OSError, ValueError):
+        return False
+
+
+class Server:
+    """A server for the length of a run, started at once and waited for when it is needed."""
+
+    def __init__(self) -> None:
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}/api"
+        environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+        environment |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+        self._process = subprocess.Popen(  # noqa: S603 (our own module)
+            [sys.executable, "-m", "flows.server", str(self.port)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the run, which then stops the server in good order
+        )
+        self._started = time.monotonic()
+
+    def wait(self) -> float:
+        """Wait until it answers; the seconds since its start. Raises Problem when it does not start."""
+        while not answers(self.url, timeout=1.0):
+            if self._process.poll() is not None:
+                assert self._process.stderr is not None
+                last = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+                raise Problem(
+                    f"the Prefect server did not start: {''.join(last) or f'exit code {self._process.returncode}'}; "
+                    "`compaction-eval doctor --prefect` tries it on its own"
+                )
+            if time.monotonic() - self._started > START_TIMEOUT:
+                raise Problem(
+                    f"the Prefect server did not answer within {START_TIMEOUT:.0f} s; start one yourself with "
+                    "`prefect server start` and set PREFECT_API_URL to it"
+                )
+            time.sleep(0.1)
+        return time.monotonic() - self._started
+
+    def stop(self) -> None:
+        """Let it end, and end it if it does not."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def prefect_api(report: Report, *, ephemeral: bool = False, verbose: bool = False) -> Iterator[None]:
+    """A Prefect API for the flows inside. Must be entered before Prefect is imported, which reads its settings then.
+
+    Raises Problem when the configured server does not answer.
+    """
+    prepare(verbose)
+    url = None if ephemeral else configured_url()
+    if url is not None:
+        if not answers(url):
+            raise Problem(
+                f"Prefect is configured to use {url}, which does not answer; start that server, or add --ephemeral "
+                "to use one that lives as long as the run"
+            )
+        yield
+        return
+    report.say("starting a Prefect server for this run (8 to 15 seconds; longer the first time) …")
+    server = Server()
+    before = os.environ.get("PREFECT_API_URL")
+    os.environ["PREFECT_API_URL"] = server.url
+    try:
+        import flows.evaluate  # noqa: F401, PLC0415 (the slow import, while the server starts)
+
+        seconds = server.wait()
+        report.say(f"Prefect server is up after {seconds:.0f} s")
+        yield
+    finally:
+        server.stop()
+        if before is None:
+            os.environ.pop("PREFECT_API_URL", None)
+        else:
+            os.environ["PREFECT_API_URL"] = before

@@ -1,0 +1,364 @@
+"""What is to be done: everything that the study asks for, less what the store already holds.
+
+Nothing here changes anything. Ids are content hashes, so that "done" means "an id is there": a run that was killed at
+any instant goes on with exactly what is missing.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Generic, TypeVar
+
+from compaction import CompactionPoint, Method, PointsSpec
+from flows.ids import content_id
+from flows.models import Engine, engine_for
+from flows.problems import UsageProblem
+from flows.sources import Input, SourceError, discover
+from flows.store import Shards, Store
+from flows.study import Study
+from flows.transcripts import Fingerprint, Part, SessionInfo, read_parts
+from judge import PROBE_TYPES
+
+MOST_TASKS = 200
+"""Task runs of a stage: Prefect's server spends 20–30 ms on each."""
+TOKENS_A_TASK = 1_000_000
+"""Session tokens from which on a batch is a task of its own: some seconds of work, hundreds of times the overhead."""
+BYTES_A_TASK = 8_000_000
+"""The same for reading, in bytes of log."""
+
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True)
+class PointInfo:
+    """A compaction point with its id."""
+
+    point_id: str
+    point: CompactionPoint
+
+
+@dataclass(frozen=True)
+class CompactionJob:
+    """One compaction to be made."""
+
+    compaction_id: str
+    point: PointInfo
+    method: int
+    """Index into the study's methods."""
+    replicate: int
+    before: str | None = None
+    """In a chain: the same method's compaction at the session's last point."""
+
+
+@dataclass(frozen=True)
+class AnswerJob:
+    """One probe to be answered from one compacted context."""
+
+    answer_id: str
+    compaction_id: str
+    probe_id: str
+    replicate: int
+
+
+@dataclass(frozen=True)
+class ScoreJob:
+    """One answer to be judged."""
+
+    answer_id: str
+    compaction_id: str
+    probe_id: str
+    judge_replicate: int
+
+
+@dataclass(frozen=True)
+class Batch(Generic[Job]):
+    """Sessions that one task works on, each with its jobs."""
+
+    key: str
+    items: tuple[tuple[SessionInfo, tuple[Job, ...]], ...]
+    weight: float
+
+    @property
+    def n_jobs(self) -> int:
+        """Jobs of all sessions."""
+        return sum(len(jobs) for _, jobs in self.items)
+
+
+def samples() -> str:
+    """The folder of the sample sessions that come with the package."""
+    return str(files("flows").joinpath("samples"))
+
+
+def inputs_of(study: Study) -> list[Input]:
+    """The study's sources as files and folders to read. Raises UsageProblem when one leads nowhere."""
+    try:
+        return discover(study.sources or (samples(),))
+    except SourceError as error:
+        raise UsageProblem(str(error)) from None
+
+
+def fingerprint(input: Input) -> Fingerprint:
+    """By what an input is known again."""
+    return Fingerprint(str(input.path.absolute()), input.size, input.mtime_ns)
+
+
+def unread(parts: Sequence[Part], inputs: Sequence[Input]) -> list[Input]:
+    """The inputs that are not in the store as they are now."""
+    known = {record.fingerprint for part in parts for record in part.inputs}
+    return [input for input in inputs if fingerprint(input) not in known]
+
+
+def in_scope(parts: Sequence[Part], inputs: Sequence[Input], limit: int | None) -> list[SessionInfo]:
+    """The sessions of the study's sources, or the first ``limit`` of them, by path."""
+    paths = {str(input.path.absolute()) for input in inputs}
+    elsewhere = {
+        winner for part in parts for record in part.inputs if record.fingerprint.path in paths
+        for _, winner in record.folded
+    }  # fmt: skip
+    found = [
+        info for part in parts for info in part.sessions
+        if info.n_messages and (info.input_path in paths or info.session_id in elsewhere)
+    ]  # fmt: skip
+    return sorted(found, key=lambda info: (info.input_path, info.first_row, info.session_id))[:limit]
+
+
+def batches(sessions: Sequence[SessionInfo], spec: PointsSpec, workers: int) -> list[list[SessionInfo]]:
+    """Sessions in batches of about equal work, the same in every stage of a run."""
+    if not sessions:
+        return []
+    weights = [(_work(info, spec), info) for info in sessions]
+    wanted = math.ceil(sum(info.n_tokens for info in sessions) / TOKENS_A_TASK)
+    return _spread(weights, max(wanted, min(len(sessions), 2 * workers)))
+
+
+def input_batches(inputs: Sequence[Input], workers: int) -> list[list[Input]]:
+    """Inputs in batches of about equal size."""
+    wanted = math.ceil(sum(input.size for input in inputs) / BYTES_A_TASK)
+    return _spread([(input.size + 10_000.0, input) for input in inputs], max(wanted, min(len(inputs), 2 * workers)))
+
+
+def _work(info: SessionInfo, spec: PointsSpec) -> float:
+    """About proportional to the work on a session: every point looks at all that came before it."""
+    size = info.n_messages if spec.kind == "messages" else info.n_tokens
+    points = len(info.compactions) if spec.kind == "recorded" else size / spec.step
+    return info.n_tokens * (1.0 + points / 2)
+
+
+Item = TypeVar("Item")
+
+
+def _spread(weighted: Sequence[tuple[float, Item]], number: int) -> list[list[Item]]:
+    """The heaviest first, each to the bin that is lightest so far."""
+    number = max(1, min(number, MOST_TASKS, len(weighted)))
+    heap = [(0.0, index) for index in range(number)]
+    bins: list[list[Item]] = [[] for _ in range(number)]
+    for weight, item in sorted(weighted, key=lambda pair: -pair[0]):
+        total, index = heapq.heappop(heap)
+        bins[index].append(item)
+        heapq.heappush(heap, (total + weight, index))
+    return [content for content in bins if content]
+
+
+def batched(groups: Sequence[Sequence[SessionInfo]], jobs: Mapping[str, Sequence[Job]]) -> list[Batch[Job]]:
+    """The batches that still have something to do."""
+    found = []
+    for index, group in enumerate(groups):
+        items = tuple((info, tuple(jobs[info.session_id])) for info in group if jobs.get(info.session_id))
+        if items:
+            found.append(Batch(f"batch-{index}", items, float(sum(info.n_tokens for info in group))))
+    return found
+
+
+def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) -> dict[str, list[PointInfo]]:
+    """Session → its points, for the sessions whose points have been found as they are now."""
+    current = {info.session_id: info.content_sha256 for info in sessions}
+    spec = str(study.points_spec)
+    found: dict[str, list[PointInfo]] = {}
+    for row in store.points.read().to_pylist():
+        id = row["session_id"]
+        if row["points_spec"] == spec and current.get(id) == row["content_sha256"]:
+            cuts = tuple(point["cut_seq"] for point in row["points"])
+            found[id] = [
+                PointInfo(
+                    p["point_id"], CompactionPoint(id, p["cycle"], p["cut_seq"], p["tokens_before"], cuts[:index])
+                )
+                for index, p in enumerate(row["points"])
+            ]
+    return found
+
+
+def method_rows(study: Study) -> list[dict[str, Any]]:
+    """The study's methods as rows of the table ``methods``."""
+    summarizer = engine_for(study).summarizer.name
+    return [_method_row(method, study.history, summarizer) for method in study.methods()]
+
+
+def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]:
+    strategy = method.strategy
+    uses = summarizer if strategy.needs_model else None
+    params = dict(method.params)
+    return {
+        "method_id": content_id("method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses),
+        "method": method.name,
+        "strategy": strategy.id,
+        "params": params,
+        "peer": strategy.peer,
+        "peer_version": strategy.peer_version or None,
+        "mode": method.mode,
+        "needs_model": strategy.needs_model,
+        "history": history,
+        "summarizer": uses,
+    }
+
+
+def expected_compactions(study: Study, points: Mapping[str, Sequence[PointInfo]]) -> dict[str, list[CompactionJob]]:
+    """Session → every compaction that the study asks for, a method's points in order."""
+    spec, chain = str(study.points_spec), study.history == "chain"
+    methods = method_rows(study)
+    return {
+        session_id: [
+            job
+            for index, row in enumerate(methods)
+            for replicate in range(study.replicates)
+            for job in _line(infos, index, row["method_id"], replicate, spec, chain)
+        ]
+        for session_id, infos in points.items()
+    }
+
+
+def _line(
+    infos: Sequence[PointInfo], index: int, method_id: str, replicate: int, spec: str, chain: bool
+) -> list[CompactionJob]:
+    jobs: list[CompactionJob] = []
+    for info in infos:
+        before = jobs[-1].compaction_id if chain and jobs else None
+        # The spec is part of it: it sets the budget and the earlier cuts that a method works with.
+        id = content_id("compaction", info.point_id, method_id, replicate, spec, before)
+        jobs.append(CompactionJob(id, info, index, replicate, before))
+    return jobs
+
+
+def probe_id(point_id: str, probe_type: str, prober: str) -> str:
+    """Id of the question of a type at a point."""
+    return content_id("probe", point_id, probe_type, prober)
+
+
+def statuses(shards: Shards, id: str) -> dict[str, str]:
+    """Unit → ``done``, ``failed`` …; where a unit stands in two files, the better of them."""
+    found: dict[str, str] = {}
+    table = shards.read([id, "status"])
+    for unit, status in zip(table[id].to_pylist(), table["status"].to_pylist(), strict=True):
+        if status != "failed" or unit not in found:
+            found[unit] = status
+    return found
+
+
+def compactions_to_do(
+    store: Store, study: Study, points: Mapping[str, Sequence[PointInfo]]
+) -> dict[str, list[CompactionJob]]:
+    """Session → compactions that are missing or failed last time."""
+    done = {id for id, status in statuses(store.compactions, "compaction_id").items() if status == "done"}
+    expected = expected_compactions(study, points)
+    return {session: [job for job in jobs if job.compaction_id not in done] for session, jobs in expected.items()}
+
+
+def probes_to_do(store: Store, engine: Engine, points: Mapping[str, Sequence[PointInfo]]) -> dict[str, list[PointInfo]]:
+    """Session → points that lack a probe, asked or known not to be askable."""
+    done = {id for id, status in statuses(store.probes, "probe_id").items() if status != "failed"}
+    name = engine.prober.name
+    return {
+        session: [i for i in infos if not all(probe_id(i.point_id, kind, name) in done for kind in PROBE_TYPES)]
+        for session, infos in points.items()
+    }
+
+
+def answers_expected(
+    store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
+) -> dict[str, list[AnswerJob]]:
+    """Session → every answer that can be asked for: of each compaction that is done, each probe of its point."""
+    compacted = statuses(store.compactions, "compaction_id")
+    asked = {id for id, status in statuses(store.probes, "probe_id").items() if status == "done"}
+    expected: dict[str, list[AnswerJob]] = {}
+    for session, jobs in expected_compactions(study, points).items():
+        probes = {
+            info.point_id: [
+                id for kind in PROBE_TYPES if (id := probe_id(info.point_id, kind, engine.prober.name)) in asked
+            ]
+            for info in points[session]
+        }
+        expected[session] = [
+            AnswerJob(
+                content_id("answer", job.compaction_id, probe, engine.responder.name, replicate),
+                job.compaction_id, probe, replicate,
+            )
+            for job in jobs
+            if compacted.get(job.compaction_id) == "done"
+            for probe in probes[job.point.point_id]
+            for replicate in range(study.replicates)
+        ]  # fmt: skip
+    return expected
+
+
+def answers_to_do(
+    store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
+) -> dict[str, list[AnswerJob]]:
+    """Session → answers that are missing or failed last time."""
+    done = {id for id, status in statuses(store.answers, "answer_id").items() if status == "done"}
+    expected = answers_expected(store, study, engine, points)
+    return {session: [job for job in jobs if job.answer_id not in done] for session, jobs in expected.items()}
+
+
+def scores_to_do(
+    store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
+) -> dict[str, list[ScoreJob]]:
+    """Session → answers that this judge has not scored, or failed to."""
+    answered = statuses(store.answers, "answer_id")
+    table = store.scores.read(["answer_id", "judge_id", "judge_replicate", "status"])
+    names = ("answer_id", "judge_id", "judge_replicate", "status")
+    done = {
+        (answer, replicate)
+        for answer, judge, replicate, status in zip(*(table[name].to_pylist() for name in names), strict=True)
+        if judge == engine.judge_id and status == "done"
+    }
+    return {
+        session: [
+            ScoreJob(job.answer_id, job.compaction_id, job.probe_id, replicate)
+            for job in jobs
+            if answered.get(job.answer_id) == "done"
+            for replicate in range(study.judge_replicates)
+            if (job.answer_id, replicate) not in done
+        ]
+        for session, jobs in answers_expected(store, study, engine, points).items()
+    }
+
+
+def files_with(shards: Shards, sessions: Iterable[str]) -> dict[str, list[str]]:
+    """Session → the shards that hold rows of it."""
+    wanted = set(sessions)
+    table = shards.read(["session_id", "file"]).group_by(["session_id", "file"]).aggregate([])
+    found: dict[str, list[str]] = {}
+    for session, file in zip(table["session_id"].to_pylist(), table["file"].to_pylist(), strict=True):
+        if session in wanted:
+            found.setdefault(session, []).append(file)
+    return found
+
+
+def is_complete(store: Store, study: Study) -> bool:
+    """Whether a run of this study would find nothing to do."""
+    inputs, parts = inputs_of(study), read_parts(store)
+    if unread(parts, inputs):
+        return False
+    sessions = in_scope(parts, inputs, study.limit)
+    points = known_points(store, study, sessions)
+    engine = engine_for(study)
+    return (
+        len(points) == len(sessions)
+        and not any(compactions_to_do(store, study, points).values())
+        and not any(probes_to_do(store, engine, points).values())
+        and not any(scores_to_do(store, study, engine, points).values())
+        and not any(answers_to_do(store, study, engine, points).values())
+    )

@@ -1,0 +1,31 @@
+"""Points → probes: questions about the history, with their proven answers."""
+
+from __future__ import annotations
+
+from prefect import flow
+
+from flows.models import engine_for
+from flows.plan import batched, probes_to_do
+from flows.runtime import running
+from flows.stage import Unit, fan_out
+from flows.study import Study
+from flows.work.probe import probe_batch
+
+
+@flow(name="probe", persist_result=False)
+async def probe(study: Study) -> None:
+    """Make the probes of every point, the same for all methods."""
+    with running(study, what="probe") as run:
+        sessions = run.sessions()
+        work = batched(run.groups(sessions), probes_to_do(run.store, engine_for(study), run.points(sessions)))
+        units = [
+            Unit(
+                one.key,
+                one.weight,
+                one.n_jobs,
+                lambda one=one: run.workers.submit(one.key, probe_batch, run.root, run.study, one),  # type: ignore[misc]
+            )
+            for one in work
+        ]
+        await fan_out(run, "probe", "points", units)
+        run.store.probes.drop_superseded()

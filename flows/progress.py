@@ -1,0 +1,122 @@
+"""Progress for people: which stage, how much of it, how long it will take. Never on stdout."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+LINE_EVERY = 5.0
+"""Seconds between two lines of a stage where the output is no terminal."""
+
+
+class Stage(Protocol):
+    """A stage that is under way."""
+
+    def advance(self, number: int) -> None:
+        """So many more items are done."""
+        ...
+
+
+class Report(Protocol):
+    """Where a run says what it is doing."""
+
+    def say(self, text: str) -> None:
+        """One line."""
+        ...
+
+    def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Stage]:
+        """Show a stage while it lasts."""
+        ...
+
+
+class Silent:
+    """Says nothing (``--quiet``)."""
+
+    def say(self, text: str) -> None:
+        """One line, not shown."""
+
+    @contextmanager
+    def stage(self, name: str, total: int, unit: str) -> Iterator[Stage]:
+        """Show nothing."""
+        yield self
+
+    def advance(self, number: int) -> None:
+        """So many more items are done."""
+
+
+class Lines:
+    """Plain lines on stderr, for logs and pipes: at the start and end of a stage and every few seconds."""
+
+    def __init__(self) -> None:
+        self._name, self._total, self._unit, self._done = "", 0, "", 0
+        self._start = self._last = 0.0
+
+    def say(self, text: str) -> None:
+        """One line."""
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+    @contextmanager
+    def stage(self, name: str, total: int, unit: str) -> Iterator[Stage]:
+        """Write lines while a stage lasts."""
+        self._name, self._total, self._unit, self._done = name, total, unit, 0
+        self._start = self._last = time.monotonic()
+        self.say(f"{name}: {total:,} {unit}")
+        yield self
+        self.say(f"{name}: done, {self._done:,} {unit} in {time.monotonic() - self._start:.1f} s")
+
+    def advance(self, number: int) -> None:
+        """So many more items are done."""
+        self._done += number
+        now = time.monotonic()
+        if now - self._last >= LINE_EVERY and 0 < self._done < self._total:
+            self._last = now
+            left = (now - self._start) * (self._total - self._done) / self._done
+            self.say(f"{self._name}: {self._done:,} of {self._total:,} {self._unit}, about {left:.0f} s left")
+
+
+class Bars:
+    """A bar a stage on a terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+
+    def say(self, text: str) -> None:
+        """One line."""
+        self._console.print(text, highlight=False, markup=False)
+
+    @contextmanager
+    def stage(self, name: str, total: int, unit: str) -> Iterator[Stage]:
+        """Show a bar while a stage lasts; it stays as a line."""
+        columns = (
+            TextColumn("{task.description:>8}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn(unit),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self._console) as progress:
+            yield _Bar(progress, name, total)
+
+
+class _Bar:
+    def __init__(self, progress: Progress, name: str, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task(name, total=total)
+
+    def advance(self, number: int) -> None:
+        self._progress.advance(self._task, number)
+
+
+def make_report(quiet: bool) -> Report:
+    """The report that fits: nothing, bars on a terminal, lines elsewhere."""
+    if quiet:
+        return Silent()
+    return Bars() if sys.stderr.isatty() else Lines()

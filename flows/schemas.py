@@ -1,0 +1,155 @@
+"""Arrow schemas of every Parquet file in the store, one place.
+
+``session_id`` stands in every shard, so that a batch of sessions finds its rows; ids are hashes (``flows.ids``).
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TOOL_CALLS = pa.list_(pa.struct([("id", pa.string()), ("name", pa.string()), ("arguments", pa.string())]))
+
+MESSAGES = pa.schema(
+    [
+        ("session_id", pa.string()),
+        ("seq", pa.int32()),
+        ("role", pa.string()),
+        ("text", pa.string()),
+        ("reasoning", pa.string()),
+        ("tool_calls", TOOL_CALLS),
+        ("tool_call_id", pa.string()),
+        ("tool_name", pa.string()),
+        ("is_error", pa.bool_()),
+        ("tokens", pa.int32()),
+        ("source_ref", pa.string()),
+        ("timestamp", pa.string()),
+    ]
+)
+"""One row a message; the rows of a session lie together, in order."""
+
+POINTS = pa.schema(
+    [
+        ("session_id", pa.string()),
+        ("content_sha256", pa.string()),
+        ("points_spec", pa.string()),
+        (
+            "points",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("point_id", pa.string()),
+                        ("cycle", pa.int32()),
+                        ("cut_seq", pa.int32()),
+                        ("tokens_before", pa.int64()),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+"""One row a session as it was and a points spec; an empty list where the session has no point."""
+
+CALL = pa.struct(
+    [
+        ("model", pa.string()),
+        ("input_tokens", pa.int64()),
+        ("output_tokens", pa.int64()),
+        ("cost_usd", pa.float64()),
+        ("seconds", pa.float64()),
+    ]
+)
+
+CONTEXT_MESSAGE = pa.struct(
+    [
+        ("seq", pa.int32()),
+        ("role", pa.string()),
+        ("text", pa.string()),
+        ("reasoning", pa.string()),
+        ("tool_calls", pa.string()),
+        ("tool_call_id", pa.string()),
+        ("tool_name", pa.string()),
+        ("is_error", pa.bool_()),
+        ("covers", pa.list_(pa.int32())),
+        ("tokens", pa.int32()),
+    ]
+)
+"""A message of a compacted context. One that stayed as it was has its ``seq`` and nothing else."""
+
+COMPACTIONS = pa.schema(
+    [
+        ("compaction_id", pa.string()),
+        ("session_id", pa.string()),
+        ("point_id", pa.string()),
+        ("points_spec", pa.string()),
+        ("method_id", pa.string()),
+        ("replicate", pa.int32()),
+        ("status", pa.string()),
+        ("error", pa.string()),
+        ("tokens_before", pa.int64()),
+        ("tokens_after", pa.int64()),
+        ("seconds", pa.float64()),
+        ("cost_usd", pa.float64()),
+        ("n_kept", pa.int32()),
+        ("n_edited", pa.int32()),
+        ("n_covered", pa.int32()),
+        ("n_dropped", pa.int32()),
+        ("grew", pa.bool_()),
+        ("invalid_context", pa.bool_()),
+        ("calls", pa.list_(CALL)),
+        ("context", pa.list_(CONTEXT_MESSAGE)),
+    ]
+)
+
+PROBES = pa.schema(
+    [
+        ("probe_id", pa.string()),
+        ("session_id", pa.string()),
+        ("point_id", pa.string()),
+        ("probe_type", pa.string()),
+        ("prober", pa.string()),
+        ("status", pa.string()),
+        ("reason", pa.string()),
+        ("question", pa.string()),
+        ("ground_truth", pa.string()),
+        ("evidence", pa.string()),
+        ("facts", pa.string()),
+        ("max_tokens", pa.int32()),
+    ]
+)
+"""One row a point and probe type; ``status`` is ``done``, ``not_asked`` or ``failed``, the last two with a reason."""
+
+ANSWERS = pa.schema(
+    [
+        ("answer_id", pa.string()),
+        ("session_id", pa.string()),
+        ("compaction_id", pa.string()),
+        ("probe_id", pa.string()),
+        ("replicate", pa.int32()),
+        ("responder", pa.string()),
+        ("status", pa.string()),
+        ("error", pa.string()),
+        ("text", pa.string()),
+        ("n_tokens", pa.int32()),
+        ("model", pa.string()),
+        ("input_tokens", pa.int64()),
+        ("output_tokens", pa.int64()),
+        ("cost_usd", pa.float64()),
+        ("seconds", pa.float64()),
+    ]
+)
+
+SCORES = pa.schema(
+    [
+        ("answer_id", pa.string()),
+        ("session_id", pa.string()),
+        ("judge_id", pa.string()),
+        ("judge_replicate", pa.int32()),
+        ("dimension", pa.string()),
+        ("criterion", pa.string()),
+        ("status", pa.string()),
+        ("score", pa.float64()),
+        ("unscored_reason", pa.string()),
+        ("reasoning", pa.string()),
+    ]
+)
+"""``status`` is ``failed`` where the judge gave no verdict: unscored, and asked again at the next run."""

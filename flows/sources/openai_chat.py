@@ -1,0 +1,90 @@
+"""Plain OpenAI chat-completions messages: a list, an object with ``messages``, or JSON lines of either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.base import Head, Record, Source, SourceFormat
+from flows.sources.blocks import text_or_none
+from flows.sources.chat import add_all, add_message, has_messages, is_message
+from flows.sources.session import BOOKKEEPING, SessionDraft
+
+NAME = "openai_chat"
+_ID_KEYS = ("session_id", "conversation_id", "thread_id", "id")
+
+
+def detect(head: Head) -> bool:
+    """Whether the file holds chat messages."""
+    if isinstance(head.document, list):
+        return any(is_message(value) or has_messages(value) for value in head.document[:5])
+    return any(is_message(record) or has_messages(record) for record in head.records)
+
+
+def read(source: Source) -> list[Transcript]:
+    """One session per list of messages; messages on lines of their own are one session together."""
+    document = source.document
+    if isinstance(document, list):
+        if not any(has_messages(value) for value in document[:5]):
+            return _built(source, SessionDraft(), document, source.name, None, {})
+        built: list[Transcript] = []
+        for index, value in enumerate(document):
+            built += _object(source, value, f"{source.name}#{index}", None, f"item {index}: ")
+        return built
+    together = SessionDraft()
+    built = []
+    for where, record in source.records():
+        if "messages" in record:
+            built += _object(source, record, source.ref(where) if document is None else source.name, where)
+        else:
+            source.guard(lambda at, message: _take(source, together, at, message), where, record)
+    one = together.build(NAME, source, None)
+    return [*built, one] if one is not None else built
+
+
+def _take(source: Source, session: SessionDraft, where: int, record: Record) -> None:
+    if "role" not in record and "type" in record:
+        session.aside[BOOKKEEPING] += 1
+    else:
+        add_message(session, record, source.ref(where))
+
+
+def _object(source: Source, value: Any, ref: str, line: int | None, place: str = "") -> list[Transcript]:
+    messages = value.get("messages") if isinstance(value, dict) else None
+    if not isinstance(messages, list):
+        source.aside(line, f"{place}expected an object with a list under `messages`", value)
+        return []
+    session = SessionDraft()
+    prompt = value.get("system")
+    if (
+        isinstance(prompt, str)
+        and prompt
+        and not any(isinstance(m, dict) and m.get("role") == "system" for m in messages)
+    ):
+        session.say("system", prompt, ref)
+    return _built(source, session, messages, ref, line, value)
+
+
+def _built(
+    source: Source, session: SessionDraft, messages: list[Any], ref: str, line: int | None, about: Record
+) -> list[Transcript]:
+    add_all(source, session, messages, ref, line)
+    session.model = text_or_none(about.get("model"))
+    session.title = text_or_none(about.get("title"))
+    session.cwd = text_or_none(about.get("cwd"))
+    native = next(
+        (str(about[key]) for key in _ID_KEYS if isinstance(about.get(key), (str, int)) and about[key] != ""), None
+    )
+    built = session.build(NAME, source, native)
+    if built is None and not messages:
+        source.aside(line, "a list of no messages", about)
+    return [built] if built is not None else []
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "OpenAI chat-completions messages: a JSON list, an object with `messages`, or JSON lines of either",
+    "messages with a role of system, developer, user, assistant or tool, and content or tool_calls",
+    detect,
+    read,
+)

@@ -1,0 +1,171 @@
+"""OpenHands V1 conversations: a folder with one file per event, or the same events as JSON lines.
+
+Actions of one model response share ``llm_response_id``. A ``Condensation`` event says which events left the context
+and holds the summary that took their place.
+"""
+
+from __future__ import annotations
+
+import re
+
+from compaction.transcript import Transcript
+from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat, event_number
+from flows.sources.blocks import text_of, text_or_none
+from flows.sources.decode import dumps, kind_of
+from flows.sources.session import BOOKKEEPING, DUPLICATE, Draft, SessionDraft
+
+NAME = "openhands_v1_events"
+_MEMBER = re.compile(r"event-\d+-[\w.-]*\.json\Z")
+_KINDS = {
+    "SystemPromptEvent", "SystemPromptUpdateEvent", "MessageEvent", "ActionEvent", "ObservationEvent",
+    "AgentErrorEvent", "UserRejectObservation", "Condensation", "CondensationRequest", "CondensationSummaryEvent",
+    "PauseEvent", "ConversationStateUpdateEvent", "ConversationErrorEvent",
+}  # fmt: skip
+_TEXT_KEYS = ("content", "output", "message", "text", "result")
+
+
+def detect(head: Head) -> bool:
+    """Whether one of the first records is an event of the SDK."""
+    return any(record.get("kind") in _KINDS and ("source" in record or "id" in record) for record in head.records)
+
+
+def read(source: Source) -> list[Transcript]:
+    """The conversation of the folder or file."""
+    events = list(source.records())
+    native = None
+    if source.members:
+        # After a resume two files can have the same number: then the earlier one comes first.
+        events.sort(key=lambda event: (event_number(source.members[event[0]].name), str(event[1].get("timestamp"))))
+        folder = source.input.path.absolute()
+        native = folder.parent.name if folder.name == "events" else folder.name
+    conversation = _Conversation(source)
+    for where, event in events:
+        source.guard(conversation.take, where, event)
+    built = conversation.session.build(NAME, source, native or None)
+    return [built] if built is not None else []
+
+
+class _Conversation:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft()
+        self.drafts: dict[str, Draft | None] = {}
+
+    def take(self, where: int, event: Record) -> None:
+        own, kind = event.get("id"), event.get("kind")
+        if isinstance(own, str) and own in self.drafts:
+            self.session.aside[DUPLICATE] += 1
+            return
+        ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
+        draft = None
+        if kind == "ActionEvent":
+            draft = self._action(event, ref, time)
+        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
+            draft = self._observation(event, ref, time)
+        elif kind == "MessageEvent":
+            draft = self._message(event, ref, time)
+        elif kind in ("SystemPromptEvent", "SystemPromptUpdateEvent"):
+            parts = [text_of(event.get(key)) for key in ("system_prompt", "dynamic_context")]
+            draft = self.session.say("system", "\n".join(filter(None, parts)), ref, time)
+        elif kind == "Condensation":
+            self._condensation(event)
+        elif isinstance(kind, str):
+            self.session.aside[BOOKKEEPING] += 1
+        else:
+            raise MalformedError("an event without a kind")
+        if isinstance(own, str):
+            self.drafts[own] = draft
+
+    def _message(self, event: Record, ref: str, time: str | None) -> Draft:
+        message = event.get("llm_message")
+        if not isinstance(message, dict):
+            raise MalformedError(f"llm_message is {kind_of(message)}, expected an object")
+        # Knowledge that the harness appends to a prompt reaches the model as part of it.
+        texts = [text_of(message.get("content")), text_of(event.get("extended_content"))]
+        text = "\n".join(filter(None, texts))
+        role = message.get("role")
+        if role in ("system", "user"):
+            return self.session.say(role, text, ref, time, typed=role == "user")
+        if role != "assistant":
+            raise MalformedError(f"role is {role!r}, expected system, user or assistant")
+        draft = self.session.respond(text_or_none(event.get("llm_response_id")), ref, time)
+        draft.add_text(text)
+        _add_reasoning(draft, message)
+        return draft
+
+    def _action(self, event: Record, ref: str, time: str | None) -> Draft:
+        draft = self.session.respond(text_or_none(event.get("llm_response_id")), ref, time)
+        draft.add_text(text_of(event.get("thought")))
+        _add_reasoning(draft, event)
+        call = event.get("tool_call")
+        call = call if isinstance(call, dict) else {}
+        nested = call.get("function")
+        function = nested if isinstance(nested, dict) else call
+        arguments = function.get("arguments")
+        if arguments is None and isinstance(event.get("action"), dict):
+            arguments = {key: value for key, value in event["action"].items() if key != "kind"}
+        name = event.get("tool_name") or function.get("name")
+        self.session.call(draft, event.get("tool_call_id") or call.get("id"), name, arguments)
+        return draft
+
+    def _observation(self, event: Record, ref: str, time: str | None) -> Draft | None:
+        kind, seen = event["kind"], event.get("observation")
+        if kind == "AgentErrorEvent":
+            text, failed = text_of(event.get("error")), True
+        elif kind == "UserRejectObservation":
+            text, failed = text_of(event.get("rejection_reason")), True
+        else:
+            text, failed = _observed(seen if isinstance(seen, dict) else {"content": seen})
+        return self.session.result(
+            event.get("tool_call_id"), text, ref, time, is_error=failed, name=event.get("tool_name")
+        )
+
+    def _condensation(self, event: Record) -> None:
+        """What it forgot: messages none of whose events is left."""
+        forgotten = event.get("forgotten_event_ids")
+        if not isinstance(forgotten, list):
+            raise MalformedError(f"forgotten_event_ids is {kind_of(forgotten)}, expected a list")
+        gone = set(map(str, forgotten))
+        kept = {id(draft) for own, draft in self.drafts.items() if own not in gone}
+        left = [
+            draft for own, draft in self.drafts.items() if own in gone and draft is not None and id(draft) not in kept
+        ]
+        unique = {id(draft): draft for draft in left}
+        self.session.compacted(summary=text_or_none(event.get("summary")), dropped=unique.values())
+
+
+def _add_reasoning(draft: Draft, holder: Record) -> None:
+    reasoning = holder.get("reasoning_content")
+    if isinstance(reasoning, str) and reasoning:
+        draft.add_reasoning(reasoning)
+        return
+    blocks = holder.get("thinking_blocks")
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, dict):
+            draft.add_reasoning(block.get("thinking"))
+
+
+def _observed(seen: Record) -> tuple[str, bool]:
+    """The text of an observation, whose field differs by kind, and whether it says that the call failed."""
+    details = seen.get("metadata")
+    details = details if isinstance(details, dict) else {}
+    error = seen.get("error")
+    code = seen.get("exit_code", details.get("exit_code"))
+    # -1 is a command that still runs.
+    failed = seen.get("is_error") is True or bool(error) or (isinstance(code, int) and code not in (0, -1))
+    text = next((text for key in _TEXT_KEYS if (text := text_of(seen.get(key)))), "")
+    if isinstance(error, str) and error and error not in text:
+        text = f"{text}\n{error}" if text else error
+    if not text and not any(key in seen for key in _TEXT_KEYS):
+        text = dumps({key: value for key, value in seen.items() if key != "kind"})
+    return f"{details.get('prefix') or ''}{text}{details.get('suffix') or ''}", failed
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "OpenHands V1 conversation: a folder of event files, or events as JSON lines",
+    "events with a kind such as ActionEvent or MessageEvent; a folder of event-<number>-<id>.json files",
+    detect,
+    read,
+    folder_member=_MEMBER,
+)

@@ -1,0 +1,173 @@
+"""Pi coding agent sessions: JSON lines, linear in version 1, a tree of entries (``id``, ``parentId``) since."""
+
+from __future__ import annotations
+
+from compaction.transcript import Transcript
+from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.blocks import block_text, iso_time, text_of, text_or_none
+from flows.sources.decode import kind_of
+from flows.sources.session import BOOKKEEPING, DUPLICATE, REWOUND, Draft, SessionDraft
+
+NAME = "pi"
+_ROLES = {"user", "assistant", "toolResult", "bashExecution"}
+
+
+def detect(head: Head) -> bool:
+    """Whether a record is pi's header or one of its messages."""
+    for record in head.records:
+        message = record.get("message")
+        if record.get("type") == "session" and "id" in record and "cwd" in record:
+            return True
+        if record.get("type") == "message" and isinstance(message, dict) and message.get("role") in _ROLES:
+            return True
+    return False
+
+
+def read(source: Source) -> list[Transcript]:
+    """The session of the file, along the branch that was live at its end."""
+    entries = list(source.records())
+    reading = _Reading(source)
+    reading.not_live = _not_live([entry for _, entry in entries])
+    for where, entry in entries:
+        source.guard(reading.take, where, entry)
+    session, header = reading.session, reading.header
+    session.cwd = text_or_none(header.get("cwd"))
+    session.model = session.model or text_or_none(header.get("modelId"))
+    session.started_at = iso_time(header.get("timestamp"))
+    parent = text_or_none(header.get("parentSession"))
+    built = session.build(
+        NAME,
+        source,
+        text_or_none(header.get("id")),
+        # A fork names its origin by path; only an id can be a session here.
+        parent_session_id=f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None,
+    )
+    return [built] if built is not None else []
+
+
+def _not_live(entries: list[Record]) -> set[str]:
+    """Ids of entries that are not on the way from the last entry back to the root.
+
+    Where the way is broken (a damaged line) everything before the break may belong to it and stays.
+    """
+    places: dict[str, int] = {}
+    for at, entry in enumerate(entries):
+        if isinstance(entry.get("id"), str) and entry.get("type") != "session":
+            places.setdefault(entry["id"], at)
+    live: set[str] = set()
+    own, last = next(reversed(places), None), -1
+    while isinstance(own, str) and own in places and own not in live:
+        live.add(own)
+        last = places[own]
+        own = entries[last].get("parentId")
+    before = -1 if own is None else last
+    return {own for own, at in places.items() if own not in live and at > before}
+
+
+class _Reading:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft()
+        self.header: Record = {}
+        self.not_live: set[str] = set()
+        self.seen: set[str] = set()
+        self.starts: list[int] = []
+        """For each entry of the file how many messages came before it."""
+        self.places: dict[str, int] = {}
+
+    def take(self, where: int, entry: Record) -> None:
+        session = self.session
+        kind, own = entry.get("type"), entry.get("id")
+        self.starts.append(len(session.drafts))
+        if kind == "session":
+            self.header = self.header or entry
+            session.aside[BOOKKEEPING] += 1
+            return
+        if isinstance(own, str):
+            if own in self.seen:
+                session.aside[DUPLICATE] += 1
+                return
+            self.seen.add(own)
+            self.places[own] = len(session.drafts)
+            if own in self.not_live:
+                session.aside[REWOUND] += 1
+                return
+        ref, time = self.source.ref(where), iso_time(entry.get("timestamp"))
+        if kind == "message":
+            self._message(entry.get("message"), ref, time)
+        elif kind == "custom_message":
+            session.say("user", text_of(entry.get("content")), ref, time)
+        elif kind == "compaction":
+            self._compaction(entry)
+        elif not isinstance(kind, str):
+            raise MalformedError("an entry without a type")
+        elif kind == "branch_summary":
+            session.aside["summary of a left branch"] += 1
+        else:
+            session.aside[BOOKKEEPING] += 1
+
+    def _message(self, message: object, ref: str, time: str | None) -> None:
+        if not isinstance(message, dict):
+            raise MalformedError(f"message is {kind_of(message)}, expected an object")
+        session, role = self.session, message.get("role")
+        if role == "user":
+            session.say("user", text_of(message.get("content")), ref, time, typed=True)
+        elif role == "assistant":
+            self._assistant(message, session.respond(None, ref, time))
+        elif role == "toolResult":
+            text, failed = text_of(message.get("content")), message.get("isError") is True
+            session.result(message.get("toolCallId"), text, ref, time, is_error=failed, name=message.get("toolName"))
+        elif role == "bashExecution":
+            if message.get("excludeFromContext"):
+                session.aside["command of the person, kept from the model"] += 1
+            else:
+                session.say("user", _bash(message), ref, time)
+        elif role in ("custom", "hookMessage"):
+            session.say("user", text_of(message.get("content")), ref, time)
+        else:
+            raise MalformedError(f"role is {role!r}, expected user, assistant, toolResult or bashExecution")
+
+    def _assistant(self, message: Record, draft: Draft) -> None:
+        self.session.model = self.session.model or text_or_none(message.get("model"))
+        content = message.get("content")
+        blocks = [content] if isinstance(content, str) else content or []
+        if not isinstance(blocks, list):
+            raise MalformedError(f"content is {kind_of(content)}, expected a list of blocks")
+        for block in blocks:
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "toolCall":
+                self.session.call(draft, block.get("id"), block.get("name"), block.get("arguments"))
+            elif kind == "thinking":
+                draft.add_reasoning(block.get("thinking"))
+            else:
+                draft.add_text(block_text(block) or "")
+
+    def _compaction(self, entry: Record) -> None:
+        """The messages before the first kept entry left; its index counts the entries of the file from the header."""
+        first, own = entry.get("firstKeptEntryIndex"), entry.get("firstKeptEntryId")
+        start: int | None = None
+        if isinstance(first, int) and 0 <= first < len(self.starts):
+            start = self.starts[first]
+        elif isinstance(own, str):
+            start = self.places.get(own)
+        self.session.compacted(
+            summary=text_or_none(entry.get("summary")),
+            dropped=None if start is None else self.session.drafts[:start],
+            tokens_before=entry.get("tokensBefore"),
+        )
+
+
+def _bash(message: Record) -> str:
+    """A command that the person ran, as pi tells it to the model."""
+    code = message.get("exitCode")
+    text = f"Ran `{message.get('command', '')}`\n{text_of(message.get('output'))}"
+    return f"{text}\n\nCommand exited with code {code}" if isinstance(code, int) and code else text
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "pi coding agent session (one JSON object a line)",
+    "a first line of type session with id and cwd, or lines of type message with pi's roles",
+    detect,
+    read,
+)

@@ -1,0 +1,279 @@
+"""A session while it is read: pieces come in log order, the normal form comes out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import orjson
+
+from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript
+from flows.sources.base import Source
+from flows.sources.blocks import arguments_text, first_line, shows_failure
+
+RECORDED_SUMMARY = "recorded compaction summary"
+BOOKKEEPING = "bookkeeping"
+REWOUND = "rewound branch"
+DEMONSTRATION = "demonstration"
+DUPLICATE = "duplicate"
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9._@+-]+")
+
+
+class Draft:
+    """A message that may still grow."""
+
+    __slots__ = (
+        "calls",
+        "is_error",
+        "reasoning",
+        "ref",
+        "role",
+        "seq",
+        "texts",
+        "timestamp",
+        "tool_call_id",
+        "tool_name",
+        "typed",
+    )
+
+    def __init__(self, role: Role, ref: str, timestamp: str | None) -> None:
+        self.role: Role = role
+        self.ref = ref
+        self.timestamp = timestamp
+        self.texts: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: list[ToolCall] = []
+        self.tool_call_id: str | None = None
+        self.tool_name: str | None = None
+        self.is_error = False
+        self.typed = False
+        self.seq = -1
+
+    def add_text(self, text: str) -> None:
+        """Another piece of visible text; a repeated piece is the same piece."""
+        if text and text not in self.texts:
+            self.texts.append(text)
+
+    def add_reasoning(self, text: Any) -> None:
+        """Another piece of readable reasoning."""
+        if isinstance(text, str) and text and text not in self.reasoning:
+            self.reasoning.append(text)
+
+    def message(self, names: dict[str, str]) -> Message:
+        """The finished message; a result without a tool name takes the name of its call."""
+        return Message(
+            role=self.role,
+            text="\n".join(self.texts),
+            reasoning="\n".join(self.reasoning),
+            tool_calls=tuple(self.calls),
+            tool_call_id=self.tool_call_id,
+            tool_name=self.tool_name or (names.get(self.tool_call_id) if self.tool_call_id is not None else None),
+            is_error=self.is_error,
+            seq=self.seq,
+            timestamp=self.timestamp,
+            source_ref=self.ref,
+        )
+
+
+class SessionDraft:
+    """Collects one session. Methods are called in the order of the log."""
+
+    def __init__(self) -> None:
+        self.drafts: list[Draft] = []
+        self.aside: Counter[str] = Counter()
+        self.title: str | None = None
+        self.started_at: str | None = None
+        self.model: str | None = None
+        self.cwd: str | None = None
+        self._responses: dict[str, Draft] = {}
+        self._calls: Counter[str] = Counter()
+        self._names: dict[str, str] = {}
+        self._results: dict[str, list[str]] = {}
+        self._compactions: list[dict[str, Any]] = []
+        self._gone: set[int] = set()
+        self._synthetic = 0
+
+    def say(self, role: Role, text: str, ref: str, timestamp: str | None = None, *, typed: bool = False) -> Draft:
+        """A message of text. ``typed`` marks what a person wrote: the first such message gives the title."""
+        draft = Draft(role, ref, timestamp)
+        if text:
+            draft.texts.append(text)
+        draft.typed = typed
+        self.drafts.append(draft)
+        return draft
+
+    def respond(self, key: str | None, ref: str, timestamp: str | None = None) -> Draft:
+        """The assistant message of a model response; pieces with the same key become one, at the first's place."""
+        if key is None:
+            return self.say("assistant", "", ref, timestamp)
+        draft = self._responses.get(key)
+        if draft is None:
+            draft = self._responses[key] = self.say("assistant", "", ref, timestamp)
+        return draft
+
+    def call(self, draft: Draft, call_id: Any, name: Any, arguments: Any) -> str:
+        """Adds a call to a response and returns its id; a call without an id gets one."""
+        own = _id(call_id) or self.new_id()
+        if any(call.id == own for call in draft.calls):
+            self.aside[DUPLICATE] += 1
+            return own
+        name = name if isinstance(name, str) else ""
+        draft.calls.append(ToolCall(own, name, arguments_text(arguments)))
+        self._calls[own] += 1
+        self._names.setdefault(own, name)
+        return own
+
+    def new_id(self) -> str:
+        """An id for a call that the log gives none."""
+        self._synthetic += 1
+        return f"call-{self._synthetic}"
+
+    def result(
+        self,
+        call_id: Any,
+        text: str,
+        ref: str,
+        timestamp: str | None = None,
+        *,
+        is_error: bool = False,
+        name: Any = None,
+    ) -> Draft | None:
+        """A tool result; None when it repeats one that is there (a resumed session copies its history)."""
+        own = _id(call_id)
+        if own is not None:
+            before = self._results.setdefault(own, [])
+            if text in before and len(before) >= self._calls[own]:
+                self.aside[DUPLICATE] += 1
+                return None
+            before.append(text)
+        draft = self.say("tool", text, ref, timestamp)
+        draft.tool_call_id = own
+        draft.tool_name = name if isinstance(name, str) and name else None
+        draft.is_error = is_error or shows_failure(text)
+        return draft
+
+    def compacted(
+        self,
+        *,
+        summary: str | None,
+        dropped: Iterable[Draft] | None,
+        tokens_before: Any = None,
+        trigger: Any = None,
+    ) -> dict[str, Any]:
+        """A compaction that fired here; ``dropped`` may name messages that left before, they count once."""
+        gone = None
+        if dropped is not None:
+            gone = [draft for draft in dropped if id(draft) not in self._gone]
+            self._gone.update(id(draft) for draft in gone)
+        event = {
+            "at": len(self.drafts),
+            "summary": summary or None,
+            "dropped": gone,
+            "tokens_before": tokens_before if isinstance(tokens_before, int) else None,
+            "trigger": trigger if isinstance(trigger, str) else None,
+        }
+        self._compactions.append(event)
+        self.aside[RECORDED_SUMMARY] += 1
+        return event
+
+    def build(
+        self,
+        format: str,
+        source: Source,
+        native_id: str | None,
+        *,
+        identity: Collection[str] = (),
+        parent_session_id: str | None = None,
+    ) -> Transcript | None:
+        """The transcript. None when nothing was said: the source then says what there was instead.
+
+        Args:
+            format: Name of the format, first part of the session's id.
+            source: Where it was read.
+            native_id: The id that the log gives the session; without one the id comes from the first messages.
+            identity: What else tells this session from one with the same first messages (a response's id).
+            parent_session_id: The session that started this one.
+        """
+        if not self.drafts:
+            if self.aside and not source.set_aside:
+                counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.aside.items()) if count)
+                source.aside(None, f"no message in it: {counts}")
+            return None
+        ordered = self._ordered()
+        for seq, draft in enumerate(ordered):
+            draft.seq = seq
+        messages = tuple(draft.message(self._names) for draft in ordered)
+        typed = next((draft for draft in ordered if draft.typed and draft.texts), None)
+        title = self.title or (first_line("\n".join(typed.texts)) if typed else None)
+        return Transcript(
+            session_id=f"{format}-{_plain_id(native_id) or fingerprint(messages, identity)}",
+            messages=messages,
+            source_format=format,
+            source_path=source.input.label,
+            title=first_line(title) if title else None,
+            started_at=self.started_at or next((m.timestamp for m in messages if m.timestamp), None),
+            model=self.model,
+            cwd=self.cwd,
+            parent_session_id=parent_session_id,
+            compactions=tuple(self._compaction(event) for event in self._compactions),
+            set_aside={reason: count for reason, count in sorted(self.aside.items()) if count},
+        )
+
+    def _ordered(self) -> list[Draft]:
+        """The messages with every result behind its call: a few logs have a result's line before its call's."""
+        holder: dict[str, int] = {}
+        for at, draft in enumerate(self.drafts):
+            for call in draft.calls:
+                holder.setdefault(call.id, at)
+        early: dict[int, list[Draft]] = {}
+        for at, draft in enumerate(self.drafts):
+            if draft.role == "tool" and draft.tool_call_id is not None and holder.get(draft.tool_call_id, -1) > at:
+                early.setdefault(holder[draft.tool_call_id], []).append(draft)
+        if not early:
+            return self.drafts
+        moved = {id(draft) for drafts in early.values() for draft in drafts}
+        ordered: list[Draft] = []
+        for at, draft in enumerate(self.drafts):
+            if id(draft) not in moved:
+                ordered.append(draft)
+            ordered += early.get(at, ())
+        return ordered
+
+    def _compaction(self, event: dict[str, Any]) -> RecordedCompaction:
+        before = self.drafts[: event["at"]]
+        dropped = event["dropped"]
+        return RecordedCompaction(
+            at_seq=max((draft.seq + 1 for draft in before), default=0),
+            summary=event["summary"],
+            dropped=None if dropped is None else tuple(sorted(draft.seq for draft in dropped)),
+            tokens_before=event["tokens_before"],
+            trigger=event["trigger"],
+        )
+
+
+def _plain_id(native_id: str | None) -> str | None:
+    """The id without what a file name cannot hold: ids become names of partitions."""
+    return _NOT_PLAIN.sub("_", native_id)[:120] if native_id else None
+
+
+def _id(value: Any) -> str | None:
+    return str(value) if isinstance(value, (str, int)) and value != "" else None
+
+
+def fingerprint(messages: Iterable[Message], identity: Collection[str] = ()) -> str:
+    """16 hex digits over the messages up to and including the first assistant message.
+
+    A session that grew keeps it, and so does a file that was moved.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for part in identity:
+        digest.update(part.encode() + b"\0")
+    for message in messages:
+        calls = [(call.name, call.arguments) for call in message.tool_calls]
+        digest.update(orjson.dumps((message.role, message.text, message.reasoning, calls)))
+        if message.role == "assistant":
+            break
+    return digest.hexdigest()

@@ -1,0 +1,97 @@
+"""SWE-agent trajectories (``.traj``): one JSON object whose ``history`` is the list of messages as sent.
+
+``trajectory`` holds the same text by step, in version 1 with the whole prompt of every step, and is not read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from compaction.transcript import Transcript
+from flows.sources.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.blocks import text_of, text_or_none
+from flows.sources.chat import add_calls, add_message, add_reasoning
+from flows.sources.decode import kind_of
+from flows.sources.session import DEMONSTRATION, SessionDraft
+
+NAME = "swe_agent_traj"
+
+
+def detect(head: Head) -> bool:
+    """Whether the file is an object with a history and a trajectory."""
+    value = head.document
+    return isinstance(value, dict) and isinstance(value.get("history"), list) and "trajectory" in value
+
+
+def read(source: Source) -> list[Transcript]:
+    """The session of the file, without the demonstration of another task that precedes it."""
+    document: Record = source.document
+    session = SessionDraft()
+    open_call: str | None = None
+    for index, entry in enumerate(document["history"]):
+        try:
+            open_call = _take(session, entry, f"{source.name}#{index}", open_call)
+        except BAD_CONTENT as error:
+            source.aside(None, f"history entry {index}: {error}", entry)
+    session.model = _model(document.get("replay_config"))
+    built = session.build(NAME, source, None, identity=[str(document.get("environment", ""))])
+    return [built] if built is not None else []
+
+
+def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) -> str | None:
+    """Adds one entry; returns the id of the text action that the next user entry answers."""
+    if not isinstance(entry, dict):
+        raise MalformedError(f"an entry is {kind_of(entry)}, expected an object")
+    if entry.get("is_demo") or entry.get("message_type") == "demonstration":
+        session.aside[DEMONSTRATION] += 1
+        return open_call
+    role = entry.get("role")
+    if role == "user" and open_call is not None:
+        session.result(open_call, text_of(entry.get("content")), ref)
+        return None
+    if role == "tool":
+        ids = entry.get("tool_call_ids")
+        call_id = ids[0] if isinstance(ids, list) and ids else entry.get("tool_call_id")
+        session.result(call_id, text_of(entry.get("content")), ref, name=entry.get("name"))
+        return None
+    if role != "assistant":
+        add_message(session, entry, ref)
+        return open_call
+    draft = session.respond(None, ref)
+    thought, content = entry.get("thought"), entry.get("content")
+    action = entry.get("action")
+    if entry.get("tool_calls"):
+        draft.add_text(text_of(content) or (thought if isinstance(thought, str) else ""))
+        add_reasoning(draft, entry)
+        add_calls(session, draft, entry)
+        return None
+    add_reasoning(draft, entry)
+    if not isinstance(action, str) or not action.strip():
+        draft.add_text(text_of(content))
+        return None  # nothing ran: the next user entry is the harness asking again
+    # The content is the thought with the action in a block: the action is kept once, as the call.
+    draft.add_text(thought.strip() if isinstance(thought, str) else text_of(content))
+    return session.call(draft, None, action.split(maxsplit=1)[0], {"command": action})
+
+
+def _model(config: Any) -> str | None:
+    if isinstance(config, str):
+        try:
+            config = orjson.loads(config)
+        except orjson.JSONDecodeError:
+            return None
+    for key in ("agent", "model"):
+        config = config.get(key) if isinstance(config, dict) else None
+    return text_or_none(config.get("name")) if isinstance(config, dict) else None
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "SWE-agent trajectory (.traj), version 0 and version 1",
+    "a JSON object with both history and trajectory",
+    detect,
+    read,
+    suffixes=(".traj", ".json"),
+)

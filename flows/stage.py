@@ -1,0 +1,62 @@
+"""How every stage runs: a task a batch, each in the process that knows the batch's sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from flows.runtime import Run, current
+from flows.work.process import Tally
+
+AHEAD = 2
+"""Batches that a process has in hand: one at work and one waiting, so that it never waits for Prefect."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One task's work."""
+
+    key: str
+    weight: float
+    n_items: int
+    call: Callable[[], Future[Tally]]
+
+
+@task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{name}")
+async def batch(name: str) -> Tally:
+    """Let a worker process do one batch."""
+    return await asyncio.wrap_future(current().calls[name]())
+
+
+async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tally:
+    """Run the batches of a stage, heaviest first, and add up what they came to."""
+    if not units:
+        run.tallies.setdefault(stage, Tally())
+        return Tally()
+    work = batch.with_options(name=stage)
+    slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))]
+    tallies: list[Tally] = []
+
+    with run.report.stage(stage, sum(one.n_items for one in units), unit) as shown:
+
+        async def do(one: Unit) -> None:
+            name = f"{stage} {one.key}"
+            run.calls[name] = one.call
+            async with slots[run.workers.home(one.key, one.weight)]:
+                tallies.append(await work(name))
+            del run.calls[name]
+            shown.advance(one.n_items)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for one in sorted(units, key=lambda one: -one.weight):
+                    group.create_task(do(one))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+    run.tallies[stage] = Tally.total([*tallies, run.tallies.get(stage, Tally())])
+    return Tally.total(tallies)

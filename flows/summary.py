@@ -1,0 +1,180 @@
+"""What a run came to: counts, what failed or was set aside, and where to look."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import duckdb
+
+from flows.database import connect
+from flows.plan import inputs_of
+from flows.problems import DONE, INCOMPLETE
+from flows.store import Store
+from flows.study import Study
+from flows.tables import quarantined
+from flows.transcripts import InputRecord, Part, SessionInfo
+
+EXAMPLES = 3
+"""Reasons that are shown of each kind."""
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Something that is not as it was asked for."""
+
+    what: str
+    count: int
+    reasons: tuple[tuple[str, int], ...]
+    """The commonest, with how often."""
+    look: str
+    """Where to see all of them."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run's outcome over the sessions of its study."""
+
+    counts: dict[str, int]
+    shortfalls: tuple[Shortfall, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+    """Sentences that explain why there is no leaderboard."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 when something failed or was set aside."""
+        return INCOMPLETE if self.shortfalls or self.problems else DONE
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for ``--json``."""
+        return {**asdict(self), "exit_code": self.exit_code}
+
+    def lines(self) -> list[str]:
+        """The summary as text."""
+        text = ", ".join(f"{number:,} {_named(name, number)}" for name, number in self.counts.items())
+        lines = [text, *self.notes]
+        for item in self.shortfalls:
+            lines.append(f"{item.count:,} {item.what}; see {item.look}")
+            lines += [f"    {number:,} × {reason}" for reason, number in item.reasons]
+        return [*lines, *self.problems]
+
+
+def _named(name: str, number: int) -> str:
+    return name.removesuffix("s") if number == 1 else name
+
+
+def records_of(parts: list[Part], study: Study) -> list[InputRecord]:
+    """The study's inputs as they were read."""
+    paths = {str(input.path.absolute()) for input in inputs_of(study)}
+    records = [record for part in parts for record in part.inputs if record.fingerprint.path in paths]
+    return sorted(records, key=lambda record: record.fingerprint.path)
+
+
+def summarize(store: Store, study: Study, parts: list[Part], sessions: list[SessionInfo]) -> Summary:
+    """The outcome of a study, as the store holds it now."""
+    records = records_of(parts, study)
+    counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
+    shortfalls, notes = [], []
+    aside = _set_aside(store, records)
+    folded = sum(len(record.folded) for record in records)
+    if folded:
+        notes.append(f"{folded:,} shorter copies of sessions were folded into the longer ones")
+    with connect(store.database) as connection:
+        connection.execute("SET VARIABLE ids = ?", [[info.session_id for info in sessions]])
+        query = _Scope(connection)
+        counts |= query.counts()
+        if counts["points"]:
+            notes.append(query.not_asked())
+        shortfalls = [*aside, *query.failures()]
+    problems = [] if counts["points"] else [_no_points(study, sessions, store)]
+    return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems))
+
+
+def _set_aside(store: Store, records: list[InputRecord]) -> list[Shortfall]:
+    paths = {record.fingerprint.path for record in records}
+    rows = [row for row in quarantined(store) if row["input"] in paths]
+    if not rows:
+        return []
+    tally: dict[str, int] = {}
+    for row in rows:
+        tally[row["reason"]] = tally.get(row["reason"], 0) + 1
+    return [
+        Shortfall(
+            "places in the sources could not be read and were set aside", len(rows), _top(tally), str(store.quarantine)
+        )
+    ]
+
+
+def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:EXAMPLES])
+
+
+def _no_points(study: Study, sessions: list[SessionInfo], store: Store) -> str:
+    if not sessions:
+        return f"no session could be read, so there is nothing to compare; {store.quarantine} says why"
+    longest = max(sessions, key=lambda info: info.n_messages).n_messages
+    if longest < 4:
+        return f"no session is long enough to be compacted: the longest has {longest} messages"
+    if study.points == "recorded":
+        return "no session has a compaction that its agent recorded; try --points messages:20"
+    step = min(20, longest // 2)
+    return f"no session reaches a compaction point at {study.points}; try --points messages:{step}"
+
+
+class _Scope:
+    """Queries over the study's sessions; their ids are in the variable ``ids``."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def _all(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(_WITH + sql).fetchall()
+
+    def counts(self) -> dict[str, int]:
+        names = ("points", "methods", "compactions", "probes", "answers", "scores")
+        row = self._all(
+            """SELECT (SELECT count(*) FROM p), (SELECT count(DISTINCT method_id) FROM c), (SELECT count(*) FROM c),
+            (SELECT count(*) FROM q), (SELECT count(*) FROM a),
+            (SELECT count(*) FROM scores SEMI JOIN a USING (answer_id) WHERE score IS NOT NULL)"""
+        )[0]
+        return dict(zip(names, row, strict=True))
+
+    def not_asked(self) -> str:
+        row = self._all(
+            "SELECT count(*) FROM probes_not_asked SEMI JOIN p USING (point_id) "
+            "WHERE NOT starts_with(reason, 'failed: ')"
+        )[0]
+        return f"{row[0]:,} probes were not asked, because the history proves no answer to them" if row[0] else ""
+
+    def failures(self) -> list[Shortfall]:
+        kinds = (
+            ("compactions failed", "SELECT error FROM c WHERE status = 'failed'",
+             "SELECT * FROM compactions WHERE status = 'failed'"),
+            ("probes could not be made",
+             "SELECT reason FROM probes_not_asked SEMI JOIN p USING (point_id) WHERE starts_with(reason, 'failed: ')",
+             "SELECT * FROM probes_not_asked WHERE starts_with(reason, 'failed: ')"),
+            ("answers failed", "SELECT error FROM a WHERE status = 'failed'",
+             "SELECT * FROM answers WHERE status = 'failed'"),
+            ("scores failed",
+             "SELECT unscored_reason FROM scores SEMI JOIN a USING (answer_id) "
+             "WHERE starts_with(unscored_reason, 'the judge failed')",
+             "SELECT * FROM scores WHERE starts_with(unscored_reason, 'the judge failed')"),
+        )  # fmt: skip
+        found = []
+        for what, sql, look in kinds:
+            tally: dict[str, int] = {}
+            for (reason,) in self._all(sql):
+                tally[reason or ""] = tally.get(reason or "", 0) + 1
+            if tally:
+                where = f'compaction-eval sql "{look}"'
+                found.append(Shortfall(what, sum(tally.values()), _top(tally), where))
+        return found
+
+
+_WITH = """WITH ids AS (SELECT unnest(getvariable('ids')) AS session_id),
+p AS (SELECT * FROM points SEMI JOIN ids USING (session_id)),
+c AS (SELECT * FROM compactions SEMI JOIN p USING (point_id)),
+q AS (SELECT * FROM probes SEMI JOIN p USING (point_id)),
+a AS (SELECT * FROM answers SEMI JOIN c USING (compaction_id))
+"""

@@ -1,0 +1,209 @@
+"""The tables of ``scores.duckdb``, made from the files of the store.
+
+They hold what is comparable with a study: points of its spec, methods with its history and summariser, probes and
+answers of its prober and responder; of these all that the store has, and every judge. Rows that no longer belong to a
+session as it is now stay behind in the Parquet files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flows.database import build, schemas
+from flows.ids import content_id
+from flows.models import engine_for
+from flows.plan import known_points
+from flows.store import Store, write_atomically
+from flows.study import Study
+from flows.transcripts import SessionInfo, read_parts
+
+Rows = list[dict[str, Any]]
+
+
+def rebuild(store: Store, study: Study) -> None:
+    """Make ``scores.duckdb`` from the Parquet files, and note of what."""
+    before = stamp(store)
+    build(tables(store, study), store.database)
+    content = {"study_key": study.study_key, "stamp": before}
+    write_atomically(store.root / "loaded.json", json.dumps(content).encode())
+
+
+def stamp(store: Store) -> str:
+    """Hash over all files that the database is made from."""
+    folders = ("transcripts", "points", "compactions", "probes", "answers", "scores", "methods", "judges", "quarantine")
+    found = []
+    for folder in folders:
+        for path in sorted((store.root / folder).glob("*")):
+            stat = path.stat()
+            found.append((folder, path.name, stat.st_size, stat.st_mtime_ns))
+    return content_id(found)
+
+
+def is_loaded(store: Store, study: Study) -> bool:
+    """Whether the database is made from the files as they are now, for this study."""
+    try:
+        noted = json.loads((store.root / "loaded.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return store.database.is_file() and noted == {"study_key": study.study_key, "stamp": stamp(store)}
+
+
+def tables(store: Store, study: Study) -> dict[str, pa.Table]:
+    """All tables of the database."""
+    engine = engine_for(study)
+    sessions = [info for part in read_parts(store) for info in part.sessions]
+    points = known_points(store, study, sessions)
+    point_rows = [
+        {
+            "point_id": info.point_id,
+            "session_id": session,
+            "cycle": info.point.cycle,
+            "cut_seq": info.point.cut_seq,
+            "tokens_before": info.point.tokens_before,
+            "points_spec": str(study.points_spec),
+        }
+        for session, infos in points.items()
+        for info in infos
+    ]
+    methods = [
+        row for row in store.records("methods")
+        if row["history"] == study.history and row["summarizer"] in (None, engine.summarizer.name)
+    ]  # fmt: skip
+    judges = store.records("judges")
+
+    shard = store.compactions.read([name for name in store.compactions.schema.names if name != "context"])
+    shard = _only(shard, "point_id", (row["point_id"] for row in point_rows))
+    shard = _only(shard, "points_spec", [str(study.points_spec)])
+    compactions = _only(shard, "method_id", (row["method_id"] for row in methods))
+
+    probes = _only(store.probes.read(), "point_id", (row["point_id"] for row in point_rows))
+    probes = _only(probes, "prober", [engine.prober.name])
+    asked = probes.filter(pc.equal(probes["status"], "done"))
+    not_asked = probes.filter(pc.not_equal(probes["status"], "done"))
+
+    answers = _only(store.answers.read(), "compaction_id", compactions["compaction_id"])
+    answers = _only(answers, "probe_id", asked["probe_id"])
+    answers = _only(answers, "responder", [engine.responder.name])
+
+    scores = _only(store.scores.read(), "answer_id", answers["answer_id"])
+    scores = _only(scores, "judge_id", (row["judge_id"] for row in judges))
+    return {
+        "sessions": _rows("sessions", map(_session_row, sessions)),
+        "points": _rows("points", point_rows),
+        "methods": _rows("methods", ({**row, "params": json.dumps(row["params"])} for row in methods)),
+        "compactions": _like("compactions", compactions),
+        "probes": _like("probes", asked),
+        "probes_not_asked": _like("probes_not_asked", not_asked),
+        "answers": _like("answers", answers),
+        "judges": _rows("judges", ({**row, "params": json.dumps(row["params"])} for row in judges)),
+        "criteria": _rows("criteria", _criteria(judges)),
+        "scores": _like("scores", scores),
+        "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers)]),
+        "quarantine": _rows("quarantine", quarantined(store)),
+        "runs": _rows("runs", map(_run_row, store.records("runs"))),
+    }
+
+
+def quarantined(store: Store) -> Rows:
+    """Everything that could not be read, with the ``input`` that it was part of."""
+    return [
+        json.loads(line)
+        for path in sorted(store.quarantine.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def _only(table: pa.Table, column: str, values: Iterable[str] | pa.ChunkedArray) -> pa.Table:
+    if not isinstance(values, pa.ChunkedArray):
+        values = pa.chunked_array([pa.array(sorted(set(values)), pa.string())])
+    return table.filter(pc.is_in(table[column], value_set=values.combine_chunks()))
+
+
+def _rows(name: str, rows: Iterable[dict[str, Any]]) -> pa.Table:
+    schema = schemas()[name]
+    picked = [{column: row[column] for column in schema.names} for row in rows]
+    for field in schema:
+        if pa.types.is_timestamp(field.type):
+            for row in picked:
+                row[field.name] = moment(row[field.name])
+    return pa.Table.from_pylist(picked, schema=schema)
+
+
+def _like(name: str, table: pa.Table) -> pa.Table:
+    return table.select(schemas()[name].names)
+
+
+def moment(text: str | None) -> datetime | None:
+    """A recorded time as UTC without its offset; None for what is no time. One without an offset is taken as UTC."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if found is None or found.tzinfo is None:
+        return found
+    return found.astimezone(UTC).replace(tzinfo=None)
+
+
+def _session_row(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "session_id": info.session_id,
+        "source_format": info.source_format,
+        "source_path": info.source_path or info.input_path,
+        "title": info.title,
+        "task_type": None,
+        "n_messages": info.n_messages,
+        "n_tokens": info.n_tokens,
+        "started_at": info.started_at,
+        **{f"n_{role}": info.roles.get(role, 0) for role in ("system", "user", "assistant", "tool")},
+        "n_tool_calls": info.n_tool_calls,
+        "n_set_aside": sum(info.set_aside.values()),
+        "n_recorded_compactions": len(info.compactions),
+        "parent_session_id": info.parent_session_id,
+        "model": info.model,
+        "tokenizer": info.tokenizer,
+        "content_sha256": info.content_sha256,
+    }
+
+
+def _criteria(judges: Rows) -> Iterable[dict[str, Any]]:
+    rubrics = {judge["rubric"]: judge["criteria"] for judge in judges}
+    return ({"rubric": rubric, **criterion} for rubric, criteria in rubrics.items() for criterion in criteria)
+
+
+def _run_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, **{name: json.dumps(row[name]) for name in ("study", "versions", "counts")}}
+
+
+def _compaction_calls(compactions: pa.Table) -> pa.Table:
+    rows = [
+        {
+            "call_id": f"{id}-{number}",
+            "stage": "compact",
+            "item_id": id,
+            "cached": False,
+            "status": "done",
+            **call,
+        }
+        for id, calls in zip(compactions["compaction_id"].to_pylist(), compactions["calls"].to_pylist(), strict=True)
+        for number, call in enumerate(calls or ())
+    ]
+    return _rows("calls", rows)
+
+
+def _answer_calls(answers: pa.Table) -> pa.Table:
+    made = answers.filter(pc.is_valid(answers["model"]))
+    columns = {
+        "call_id": made["answer_id"],
+        "stage": pa.array(["answer"] * len(made)),
+        "item_id": made["answer_id"],
+        "cached": pa.array([False] * len(made)),
+        **{name: made[name] for name in ("model", "input_tokens", "output_tokens", "cost_usd", "seconds", "status")},
+    }
+    schema = schemas()["calls"]
+    return pa.table([columns[name] for name in schema.names], schema=schema)

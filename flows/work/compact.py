@@ -1,0 +1,140 @@
+"""Points and compactions of one batch of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+
+from compaction import CompactedContext, History, Message, Method, Transcript, compact, find_points
+from compaction.tokens import total_tokens
+from flows import schemas
+from flows.ids import point_ids
+from flows.models import Engine
+from flows.plan import Batch, CompactionJob, PointInfo, method_rows
+from flows.rows import ContextColumn
+from flows.store import Store
+from flows.study import Study
+from flows.transcripts import SessionInfo
+from flows.work.process import Tally, contexts, engine, open_store, remember, session, why
+
+
+def find_batch(root: str, study: Study, infos: Sequence[SessionInfo]) -> Tally:
+    """Find the compaction points of sessions and write them down, also that a session has none."""
+    store, spec = open_store(root), study.points_spec
+    rows = []
+    for info in infos:
+        transcript = session(store, info)
+        points = find_points(transcript, spec)
+        ids = point_ids(info.session_id, transcript.messages, [point.cut_seq for point in points])
+        rows.append(
+            {
+                "session_id": info.session_id,
+                "content_sha256": info.content_sha256,
+                "points_spec": str(spec),
+                "points": [
+                    {"point_id": id, "cycle": p.cycle, "cut_seq": p.cut_seq, "tokens_before": p.tokens_before}
+                    for id, p in zip(ids, points, strict=True)
+                ],
+            }
+        )
+    store.points.write(pa.Table.from_pylist(rows, schema=schemas.POINTS))
+    return Tally(done=len(rows))
+
+
+def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: Sequence[str]) -> Tally:
+    """Make the compactions of a batch and write them as one shard."""
+    store, parts, methods = open_store(root), engine(study), study.methods()
+    ids = [row["method_id"] for row in method_rows(study)]
+    earlier = _earlier(store, batch, files)
+    rows, column, tally = [], ContextColumn(), Tally()
+    for info, jobs in batch.items:
+        transcript = session(store, info)
+        for job in jobs:
+            row, context = _compact(transcript, job, methods[job.method], study, parts, earlier)
+            row.update(method_id=ids[job.method], session_id=info.session_id)
+            rows.append(row)
+            column.add(context, transcript)
+            tally.add(row["status"])
+            if row["status"] == "done":
+                earlier[job.compaction_id] = context
+                remember(job.compaction_id, context)
+    table = pa.Table.from_pylist(rows, schema=schemas.COMPACTIONS.remove(len(schemas.COMPACTIONS) - 1))
+    store.compactions.write(table.append_column(schemas.COMPACTIONS.field("context"), column.array()))
+    return tally
+
+
+def _earlier(store: Store, batch: Batch[CompactionJob], files: Sequence[str]) -> dict[str, tuple[Message, ...]]:
+    """In a chain: what earlier runs left at the points before the batch's."""
+    ours = {job.compaction_id for _, jobs in batch.items for job in jobs}
+    wanted = {
+        job.before: info for info, jobs in batch.items for job in jobs if job.before and job.before not in ours
+    }  # fmt: skip
+    return contexts(store, wanted, files) if wanted else {}
+
+
+def history_at(
+    transcript: Transcript, point: PointInfo, study: Study, parts: Engine, previous: tuple[Message, ...] | None
+) -> History:
+    """What a method is given at a point; ``previous`` is what it left at the last one, None outside of a chain."""
+    cut, cuts = point.point.cut_seq, point.point.earlier_cuts
+    budget = study.points_spec.budget
+    if previous is None:
+        return History(transcript.messages[:cut], parts.counter, budget, cuts, parts.summarizer)
+    messages = previous + transcript.messages[cuts[-1] : cut]
+    return History(messages, parts.counter, budget, (), parts.summarizer, previous)
+
+
+def _compact(
+    transcript: Transcript,
+    job: CompactionJob,
+    method: Method,
+    study: Study,
+    parts: Engine,
+    earlier: dict[str, tuple[Message, ...]],
+) -> tuple[dict[str, Any], tuple[Message, ...]]:
+    row: dict[str, Any] = {
+        "compaction_id": job.compaction_id,
+        "point_id": job.point.point_id,
+        "points_spec": str(study.points_spec),
+        "replicate": job.replicate,
+        "tokens_before": job.point.point.tokens_before,
+    }
+    if job.before is not None and job.before not in earlier:
+        return {**row, "status": "failed", "error": "the method failed at an earlier point of the chain"}, ()
+    history = history_at(transcript, job.point, study, parts, earlier[job.before] if job.before else None)
+    start = perf_counter()
+    try:
+        row["tokens_before"] = total_tokens(history.messages, parts.counter)
+        result = compact(history, method)
+    except Exception as error:  # whatever a strategy raises costs this compaction and no other
+        row.update(status="failed", error=why(error), seconds=perf_counter() - start)
+        return {**row, **_calls(history)}, ()
+    row.update(seconds=perf_counter() - start, **_outcome(result), **_calls(history))
+    return row, result.messages
+
+
+def _outcome(result: CompactedContext) -> dict[str, Any]:
+    return {
+        "status": "done",
+        "tokens_after": result.tokens,
+        "n_kept": len(result.kept),
+        "n_edited": len(result.edited),
+        "n_covered": len(result.covered),
+        "n_dropped": len(result.dropped),
+        "grew": "grew" in result.flags,
+        "invalid_context": "invalid_context" in result.flags,
+    }
+
+
+def _calls(history: History) -> dict[str, Any]:
+    costs = [call.cost_usd for call in history.calls]
+    return {
+        "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+        "calls": [
+            {"model": c.model, "input_tokens": c.input_tokens, "output_tokens": c.output_tokens, "cost_usd": c.cost_usd}
+            for c in history.calls
+        ],
+    }

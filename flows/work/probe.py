@@ -1,0 +1,57 @@
+"""Probes of one batch of sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from compaction import Transcript
+from flows import schemas
+from flows.plan import Batch, PointInfo, probe_id
+from flows.rows import probe_json
+from flows.study import Study
+from flows.work.process import Tally, engine, open_store, session, why
+from judge import PROBE_TYPES, NotAsked, Prober
+
+
+def probe_batch(root: str, study: Study, batch: Batch[PointInfo]) -> Tally:
+    """Make the probes at every point of a batch; one that has no provable truth is written down as not asked."""
+    store, prober = open_store(root), engine(study).prober
+    rows, tally = [], Tally()
+    for info, points in batch.items:
+        transcript = session(store, info)
+        for point in points:
+            for row in _probes(prober, transcript, point):
+                rows.append({**row, "session_id": info.session_id})
+                tally.add(row["status"])
+                if row["status"] == "not_asked":
+                    tally.counts["not_asked"] = tally.counts.get("not_asked", 0) + 1
+    store.probes.write(pa.Table.from_pylist(rows, schema=schemas.PROBES))
+    return tally
+
+
+def _probes(prober: Prober, transcript: Transcript, point: PointInfo) -> list[dict[str, Any]]:
+    def row(kind: str, status: str, **more: Any) -> dict[str, Any]:
+        id = probe_id(point.point_id, kind, prober.name)
+        named = {"probe_id": id, "point_id": point.point_id, "probe_type": kind, "prober": prober.name}
+        return {**named, "status": status, **more}
+
+    try:
+        found = {item.probe_type: item for item in prober.probes(transcript, point.point)}
+    except Exception as error:  # whatever a prober raises costs this point and no other
+        return [row(kind, "failed", reason=f"failed: {why(error)}") for kind in PROBE_TYPES]
+    rows = []
+    for kind in PROBE_TYPES:
+        item = found.get(kind)
+        if item is None or isinstance(item, NotAsked):
+            rows.append(row(kind, "not_asked", reason=item.reason if item else "the prober made no probe of this type"))
+            continue
+        evidence, facts = probe_json(item)
+        rows.append(
+            row(
+                kind, "done", question=item.question, ground_truth=item.ground_truth, evidence=evidence, facts=facts,
+                max_tokens=item.max_tokens,
+            )
+        )  # fmt: skip
+    return rows

@@ -1,0 +1,117 @@
+"""What a worker process keeps between its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from compaction import Message, Transcript
+from flows.models import Engine, engine_for
+from flows.rows import contexts_of
+from flows.store import Shards, Store
+from flows.study import Study
+from flows.transcripts import Loaded, SessionInfo, load, size_of
+
+SESSION_BYTES = 256_000_000
+"""Loaded sessions of one process, about; beyond, the least recently used are read again when needed."""
+CONTEXT_BYTES = 64_000_000
+"""Rebuilt contexts of one process; a kept message costs a pointer."""
+
+_sessions: Loaded[tuple[str, str, str], Transcript] = Loaded(SESSION_BYTES)
+_contexts: Loaded[str, tuple[Message, ...]] = Loaded(CONTEXT_BYTES)
+
+
+@dataclass
+class Tally:
+    """What a batch came to."""
+
+    done: int = 0
+    failed: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, status: str) -> None:
+        """Count one item."""
+        if status == "failed":
+            self.failed += 1
+        else:
+            self.done += 1
+
+    @staticmethod
+    def total(tallies: Iterable[Tally]) -> Tally:
+        """The sum."""
+        whole = Tally()
+        for tally in tallies:
+            whole.done += tally.done
+            whole.failed += tally.failed
+            for name, number in tally.counts.items():
+                whole.counts[name] = whole.counts.get(name, 0) + number
+        return whole
+
+
+def warm_up(study: Study) -> None:
+    """Import and load what every batch needs, while the parent is busy with other things."""
+    engine_for(study).counter.count("warm")
+
+
+def open_store(root: str) -> Store:
+    """The store, whose lock the parent holds."""
+    return Store(Path(root))
+
+
+def session(store: Store, info: SessionInfo) -> Transcript:
+    """A session, with the same message objects as last time while they are in memory."""
+    key = (str(store.root), info.session_id, info.content_sha256)
+    transcript = _sessions.get(key)
+    if transcript is None:
+        transcript = load(store, info)
+        _sessions.put(key, transcript, size_of(transcript.messages))
+    return transcript
+
+
+def engine(study: Study) -> Engine:
+    """The engine, the same as last time."""
+    return engine_for(study)
+
+
+def why(error: Exception) -> str:
+    """An exception as the reason of a failed item; one that is no engine error with its type."""
+    text = " ".join(str(error).split())
+    return text if type(error).__module__.startswith(("compaction", "judge")) else f"{type(error).__name__}: {text}"
+
+
+def rows_by_id(shards: Shards, id: str, wanted: Iterable[str], files: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Rows that are done, by id."""
+    return {row[id]: row for row in _select(shards, id, wanted, files).to_pylist()}
+
+
+def _select(
+    shards: Shards, id: str, wanted: Iterable[str], files: Sequence[str], columns: Sequence[str] | None = None
+) -> pa.Table:
+    table = shards.read(columns, files=files)
+    is_wanted = pc.is_in(table[id], value_set=pa.array(sorted(set(wanted)), pa.string()))
+    return table.filter(pc.and_(is_wanted, pc.not_equal(table["status"], "failed")))
+
+
+def contexts(store: Store, wanted: Mapping[str, SessionInfo], files: Sequence[str]) -> dict[str, tuple[Message, ...]]:
+    """Compacted contexts by compaction id, from memory or rebuilt from the store."""
+    found = {id: context for id in wanted if (context := _contexts.get(id)) is not None}
+    missing = [id for id in wanted if id not in found]
+    if missing:
+        table = _select(store.compactions, "compaction_id", missing, files, ["compaction_id", "status", "context"])
+        ids = table["compaction_id"].to_pylist()
+        transcripts = [session(store, wanted[id]) for id in ids]
+        for id, context in zip(ids, contexts_of(table["context"], transcripts), strict=True):
+            found[id] = context
+            remember(id, context)
+    return found
+
+
+def remember(id: str, context: tuple[Message, ...]) -> None:
+    """Keep a context for the next stage."""
+    own = [message for message in context if message.seq is None or message.covers]
+    _contexts.put(id, context, 64 + 8 * len(context) + size_of(own))

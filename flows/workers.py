@@ -1,0 +1,77 @@
+"""Worker processes with affinity: one batch of sessions always meets the same process.
+
+``concurrent.futures.ProcessPoolExecutor`` gives a task to whichever process is free. Here each process has an executor
+of its own, so that the sessions which a process has loaded and analysed in one stage are still there in the next.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from types import TracebackType
+from typing import ParamSpec, Self, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _follow_parent() -> None:
+    """End this process when the one that started it has ended, even by kill -9: it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def wait() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=wait, daemon=True).start()
+
+
+class Workers:
+    """A number of worker processes; each key stays with one of them."""
+
+    def __init__(self, number: int) -> None:
+        # Spawned, not forked: the parent has threads by now, and Arrow's do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        self._pools = [
+            ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_follow_parent) for _ in range(number)
+        ]
+        self._load = [0.0] * number
+        self._home: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._pools)
+
+    def warm(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call a function once in every process, without waiting: start it, import what the work needs."""
+        for pool in self._pools:
+            pool.submit(function, *args, **kwargs)
+
+    def home(self, key: str, weight: float = 1.0) -> int:
+        """The process that a key belongs to: at first sight the one with the least weight."""
+        if key not in self._home:
+            index = min(range(len(self._load)), key=self._load.__getitem__)
+            self._home[key] = index
+            self._load[index] += weight
+        return self._home[key]
+
+    def submit(self, key: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Run a function in the key's process."""
+        return self._pools[self.home(key)].submit(function, *args, **kwargs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pool in self._pools:
+            pool.shutdown(wait=kind is None, cancel_futures=True)

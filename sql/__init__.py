@@ -1,0 +1,17 @@
+"""The store's tables and views: every definition is an SQL file, created by ``flows.database``.
+
+Layers, in the order of their creation (by name within a layer; a view reads only layers above its own, so that no
+other order has to be worked out):
+
+==============  =======================================================================================
+``macros``      formulas: the mean and standard error of clustered data, quantiles of Student's t
+``schema``      one CREATE TABLE per table: types, units, allowed values, and a comment on every column
+``staging``     ``stg_…``: rows of a table with what they belong to, under the names that the rest uses
+``intermediate``  ``int_…``: figures of single answers
+``aggregates``  ``agg_…``: sums per session and differences of methods, from which the marts work out figures
+``marts``       what analysts read: ``leaderboard``, ``leaderboard_long``, ``coverage`` …
+``checks``      one query per invariant, whose rows are the violations; ``checks`` counts them
+==============  =======================================================================================
+
+Each file opens with its grain, which becomes the comment of the view. ``docs/sql.md`` is the page for analysts.
+"""

@@ -1,0 +1,54 @@
+-- One row per judge × method with a done answer: the verdicts that these answers call for, and what there is of them.
+--
+-- A verdict is all criteria of one answer by one replicate of the judge. Expected is one for every done answer and
+-- every replicate that the store holds of the judge, and at least one.
+create view agg_expected_scores as
+with verdicts as (
+    select
+        judge_id,
+        answer_id,
+        judge_replicate,
+        bool_or(score is not null) as is_scored
+    from stg_scores
+    group by judge_id, answer_id, judge_replicate
+),
+
+replicates as (
+    select
+        judges.judge_id,
+        greatest(1, count(distinct verdicts.judge_replicate)) as n_replicates
+    from judges
+    left join verdicts on judges.judge_id = verdicts.judge_id
+    group by judges.judge_id
+),
+
+done_answers as (
+    select
+        method_id,
+        count(*) as n_answers
+    from stg_answers
+    where status = 'done'
+    group by method_id
+),
+
+given as (
+    select
+        verdicts.judge_id,
+        stg_answers.method_id,
+        count(*) filter (where verdicts.is_scored) as n_done,
+        count(*) filter (where not verdicts.is_scored) as n_unscored
+    from verdicts
+    inner join stg_answers on verdicts.answer_id = stg_answers.answer_id
+    where stg_answers.status = 'done'
+    group by verdicts.judge_id, stg_answers.method_id
+)
+
+select
+    replicates.judge_id,
+    done_answers.method_id,
+    done_answers.n_answers * replicates.n_replicates as n_expected,
+    coalesce(given.n_done, 0) as n_done,
+    coalesce(given.n_unscored, 0) as n_unscored
+from replicates
+cross join done_answers
+left join given on replicates.judge_id = given.judge_id and done_answers.method_id = given.method_id;

@@ -1,0 +1,11 @@
+-- One row per judge × method × session × dimension (and 'overall'): what clustered means and their errors need.
+create view agg_session_scores as
+select
+    judge_id,
+    method_id,
+    session_id,
+    dimension,
+    sum(score) as score_sum,
+    count(*) as n_answers
+from int_answer_scores
+group by judge_id, method_id, session_id, dimension;

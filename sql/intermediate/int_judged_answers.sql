@@ -1,0 +1,13 @@
+-- One row per judge × done answer that the judge was given, whether it gave a score or not.
+create view int_judged_answers as
+select
+    stg_scores.judge_id,
+    stg_scores.answer_id,
+    stg_answers.method_id,
+    stg_answers.session_id,
+    bool_or(stg_scores.score is not null) as is_scored,
+    count(*) filter (where stg_scores.score is null) as n_unscored_criteria
+from stg_scores
+inner join stg_answers on stg_scores.answer_id = stg_answers.answer_id
+where stg_answers.status = 'done'
+group by stg_scores.judge_id, stg_scores.answer_id, stg_answers.method_id, stg_answers.session_id;

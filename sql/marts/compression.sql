@@ -1,0 +1,34 @@
+-- One row per method: what compaction did to the size of contexts, over its done compactions.
+create view compression as
+select
+    stg_methods.method,
+    agg_compactions.tokens_before,
+    agg_compactions.tokens_after,
+    1 - agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_removed,
+    coalesce(agg_compactions.n_grew, 0) as n_grew,
+    agg_compactions.seconds,
+    agg_compactions.cost_usd,
+    coalesce(agg_compactions.n_done, 0) as n_done,
+    coalesce(agg_compactions.n_failed, 0) as n_failed,
+    coalesce(agg_compactions.n_invalid_context, 0) as n_invalid_context,
+    coalesce(agg_compactions.n_cost_unknown, 0) as n_cost_unknown,
+    stg_methods.method_id
+from stg_methods
+left join agg_compactions on stg_methods.method_id = agg_compactions.method_id
+order by tokens_removed desc nulls last, stg_methods.method asc;
+
+comment on column compression.method is 'Name of the method';
+comment on column compression.tokens_before is
+'Tokens of the histories that it was given; NULL without a done compaction';
+comment on column compression.tokens_after is 'Tokens of the contexts that it left; NULL without a done compaction';
+comment on column compression.tokens_removed is
+'Share of tokens that it removed, 0 to 1, all compactions together; below 0 when contexts grew';
+comment on column compression.n_grew is 'Done compactions whose context has more tokens than before';
+comment on column compression.seconds is 'Wall time in seconds, failed compactions included';
+comment on column compression.cost_usd is 'US dollars of the compactions whose cost is known, failed ones included';
+comment on column compression.n_done is 'Compactions that are done';
+comment on column compression.n_failed is 'Compactions that failed';
+comment on column compression.n_invalid_context is
+'Done compactions whose context has a tool result without its call, which providers refuse';
+comment on column compression.n_cost_unknown is 'Compactions whose cost is not known and that cost_usd leaves out';
+comment on column compression.method_id is 'Identity of the method';

@@ -1,0 +1,180 @@
+"""Plain chat messages, mini-swe-agent and SWE-agent: calls look alike whether the agent had a tool API or not."""
+
+import copy
+import json
+
+import pytest
+
+
+def one(result, name):
+    assert result.format == name
+    assert result.set_aside == ()
+    assert len(result.transcripts) == 1
+    return result.transcripts[0]
+
+
+@pytest.mark.parametrize("form", ["list", "object", "lines", "object lines", "pretty"])
+def test_chat_messages_are_read_from_every_form_that_they_are_stored_in(form, read, write, document_samples):
+    messages = document_samples["openai_chat"]
+    path = {
+        "list": lambda: write("a.json", messages),
+        "object": lambda: write("a.json", {"messages": messages}),
+        "lines": lambda: write("a.jsonl", lines=messages),
+        "object lines": lambda: write("a.jsonl", lines=[{"messages": messages}]),
+        "pretty": lambda: write("a.json", json.dumps(messages, indent=1).encode()),
+    }[form]()
+    transcript = one(read(path), "openai_chat")
+    assert [m.role for m in transcript.messages] == ["system", "user", "assistant", "tool", "assistant"]
+    assert transcript.messages[2].tool_calls[0].arguments == '{"cmd": "token-2"}'
+    assert (transcript.messages[3].tool_name, transcript.messages[4].reasoning) == ("run", "because")
+    assert transcript.session_id == one(read("elsewhere/b.json", messages), "openai_chat").session_id
+
+
+def test_a_session_that_grew_keeps_its_id_and_another_answer_has_another(read, document_samples):
+    messages = document_samples["openai_chat"]
+    grown = [*messages, {"role": "user", "content": "More"}]
+    other = [*messages[:2], {"role": "assistant", "content": "No."}]
+    ids = [one(read(f"{n}.json", value), "openai_chat").session_id for n, value in enumerate((messages, grown, other))]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_a_log_that_repeats_the_conversation_gives_its_longest_form_once(read, document_samples):
+    messages = document_samples["openai_chat"]
+    other = [*messages[:3], {"role": "user", "content": "Stop"}]
+    result = read("log.jsonl", lines=[{"messages": messages[:3]}, {"messages": messages}, {"messages": other}])
+    first, second = result.transcripts
+    assert (len(first), len(second)) == (5, 4)
+    assert second.session_id == f"{first.session_id}-2"
+    assert first.set_aside == {"shorter copy of this session": 1}
+
+
+def test_odd_chat_messages_are_set_aside_by_position_and_the_rest_goes_in(read):
+    messages = [
+        {"role": "user", "content": "Go"},
+        "what",
+        {"role": "chorus", "content": "La"},
+        {"role": "user", "content": 3},
+    ]
+    result = read("a.json", messages)
+    assert [m.text for m in result.transcripts[0].messages] == ["Go"]
+    assert [s.reason.split(":")[0] for s in result.set_aside] == ["message 1", "message 2", "message 3"]
+
+
+def test_developer_is_system_and_a_function_message_finds_its_call_by_name(read):
+    call = {"role": "assistant", "content": None, "function_call": {"name": "run", "arguments": "make"}}
+    messages = [
+        {"role": "developer", "content": "Be brief."},
+        call,
+        {"role": "function", "name": "run", "content": "ok"},
+    ]
+    transcript = one(read("a.json", messages), "openai_chat")
+    assert [m.role for m in transcript.messages] == ["system", "assistant", "tool"]
+    assert transcript.messages[1].tool_calls[0].parsed() == {"input": "make"}
+    assert transcript.messages[2].tool_call_id == transcript.messages[1].tool_calls[0].id
+
+
+def test_parallel_results_that_came_out_of_order_keep_their_ids(read):
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": f"tool{n}", "arguments": "{}"}} for n in (1, 2)]
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": str(n)} for n in (2, 1)]
+    transcript = one(
+        read("a.json", [{"role": "assistant", "content": "", "tool_calls": calls}, *results]), "openai_chat"
+    )
+    assert [(m.tool_call_id, m.tool_name) for m in transcript.messages[1:]] == [("c2", "tool2"), ("c1", "tool1")]
+
+
+def test_a_fenced_block_becomes_a_call_and_the_next_message_its_result(read, document_samples):
+    transcript = one(read("a.traj.json", document_samples["mini_swe_agent"]), "mini_swe_agent")
+    assert [m.role for m in transcript.messages] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    action, result, refused = transcript.messages[2:5]
+    assert (action.text, action.reasoning) == ("THOUGHT: look.", "So.")
+    assert [(c.name, c.parsed()) for c in action.tool_calls] == [("bash", {"command": "ls -la"})]
+    assert (result.tool_call_id, result.tool_name, result.is_error) == (action.tool_calls[0].id, "bash", True)
+    assert refused.tool_calls == ()  # two blocks: nothing ran, and the next message is the harness asking again
+    assert (action.timestamp, transcript.model) == ("2026-01-01T00:00:00Z", "test/model")
+
+
+def test_the_oldest_trajectory_is_a_bare_list(read):
+    block = "Look.\n```mswea_bash_command\nls\n```"
+    observed = "<returncode>0</returncode>\n<output>\nx\n</output>"
+    messages = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": block},
+        {"role": "user", "content": observed},
+    ]
+    transcript = one(read("old.json", messages), "mini_swe_agent")
+    assert [m.role for m in transcript.messages] == ["user", "assistant", "tool"]
+    assert transcript.messages[2].is_error is False
+
+
+def test_the_second_version_uses_tool_calls_and_its_exit_marker_is_no_message(read):
+    call = {"id": "c1", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    document = {
+        "info": {"model_stats": {}},
+        "messages": [
+            {"role": "user", "content": "Go"},
+            {"role": "assistant", "content": "```bash\nnot an action\n```", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "<returncode>0</returncode>"},
+            {"role": "exit", "content": "diff", "extra": {"exit_status": "Submitted"}},
+        ],
+        "trajectory_format": "mini-swe-agent-1.1",
+    }
+    transcript = one(read("a.traj.json", document), "mini_swe_agent")
+    assert [m.role for m in transcript.messages] == ["user", "assistant", "tool"]
+    assert transcript.messages[1].text.startswith("```bash")
+    assert transcript.set_aside == {"exit marker": 1}
+
+
+def test_two_runs_of_one_task_with_the_same_first_answer_are_two_sessions(read, document_samples):
+    again = copy.deepcopy(document_samples["mini_swe_agent"])
+    again["messages"][2]["extra"]["response"]["id"] = "gen-2"
+    ids = {
+        one(read("a.traj.json", value), "mini_swe_agent").session_id
+        for value in (document_samples["mini_swe_agent"], again)
+    }
+    assert len(ids) == 2
+
+
+def test_an_action_becomes_a_call_and_a_demonstration_is_set_aside(read, document_samples):
+    transcript = one(read("a.traj", document_samples["swe_agent_traj"]), "swe_agent_traj")
+    assert [(m.role, m.text) for m in transcript.messages] == [
+        ("system", "You are a shell."),
+        ("user", "Mend the mill."),
+        ("assistant", "Look."),
+        ("tool", "wheel.py"),
+    ]
+    call = transcript.messages[2].tool_calls[0]
+    assert (call.name, call.parsed()) == ("ls", {"command": "ls -la\n"})
+    assert transcript.messages[3].tool_call_id == call.id
+    assert transcript.set_aside == {"demonstration": 1}
+
+
+def test_a_quadratic_trajectory_of_version_1_is_read_from_its_history_alone(read):
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    history = [
+        {"role": "system", "content": "You are a shell.", "message_type": "system_prompt"},
+        {"role": "user", "content": "Shown.", "message_type": "demonstration"},
+        {"role": "user", "content": [{"type": "text", "text": "Mend the mill."}], "message_type": "observation"},
+        {
+            "role": "assistant",
+            "content": "Look.",
+            "thought": "Look.",
+            "action": "ls",
+            "tool_calls": [call],
+            "message_type": "action",
+        },
+        {"role": "tool", "content": [{"type": "text", "text": "OBSERVATION:\nx"}], "tool_call_ids": ["c1"]},
+    ]
+    steps = [{"action": "ls", "query": history[: n + 1]} for n in range(len(history))]
+    config = json.dumps({"agent": {"model": {"name": "test/model"}}})
+    document = {"environment": "main", "trajectory": steps, "history": history, "info": {}, "replay_config": config}
+    transcript = one(read("a.traj", document), "swe_agent_traj")
+    assert [m.text for m in transcript.messages] == ["You are a shell.", "Mend the mill.", "Look.", "OBSERVATION:\nx"]
+    assert (transcript.messages[3].tool_call_id, transcript.messages[3].tool_name) == ("c1", "bash")
+    assert transcript.model == "test/model"
+
+
+def test_a_session_without_tool_calls_is_a_session(read):
+    transcript = one(
+        read("a.json", [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]), "openai_chat"
+    )
+    assert [m.tool_calls for m in transcript.messages] == [(), ()]

@@ -1,0 +1,132 @@
+"""Codex rollouts: the response items once, grouped into responses."""
+
+import json
+
+
+def one(result):
+    assert result.format == "codex_rollout"
+    return result.transcripts[0]
+
+
+def text(role, *parts):
+    return {"type": "message", "role": role, "content": [{"type": "input_text", "text": part} for part in parts]}
+
+
+def test_items_in_a_row_are_one_response_until_an_output_follows(read, codex_line):
+    item = lambda **payload: codex_line("response_item", **payload)  # noqa: E731
+    transcript = one(
+        read(
+            "rollout.jsonl",
+            lines=[
+                codex_line("session_meta", id="c-1", cwd="/x", base_instructions={"text": "Be brief."}),
+                item(**text("developer", "Sandbox off.", "No network.")),
+                item(**text("user", "# AGENTS.md instructions for /x")),
+                item(**text("user", "Mend the mill")),
+                codex_line("event_msg", type="user_message", message="Mend the mill"),
+                codex_line("turn_context", model="gpt-test"),
+                item(
+                    type="reasoning",
+                    summary=[{"type": "summary_text", "text": "Look first."}],
+                    encrypted_content="b3Bh",
+                ),
+                item(**text("assistant", "Looking.")),
+                item(type="function_call", call_id="f1", name="shell", arguments='{"cmd": "ls"}'),
+                item(type="custom_tool_call", call_id="f2", name="apply_patch", input="*** Begin Patch"),
+                codex_line("event_msg", type="agent_message", message="Looking."),
+                item(type="custom_tool_call_output", call_id="f2", output="Exit code: 0\nOutput:\nExit code: 1"),
+                item(
+                    type="function_call_output",
+                    call_id="f1",
+                    output="Chunk ID: 1\nProcess exited with code 2\nOutput:\n",
+                ),
+                item(type="web_search_call", status="completed", action={"type": "search", "query": "mills"}),
+            ],
+        )
+    )
+    assert [m.role for m in transcript.messages] == [
+        "system",
+        "system",
+        "user",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
+    assert transcript.messages[1].text == "Sandbox off.\nNo network."
+    answer = transcript.messages[4]
+    assert (answer.text, answer.reasoning) == ("Looking.", "Look first.")
+    assert [(c.id, c.name, c.parsed()) for c in answer.tool_calls] == [
+        ("f1", "shell", {"cmd": "ls"}),
+        ("f2", "apply_patch", {"input": "*** Begin Patch"}),
+    ]
+    assert [(m.tool_name, m.is_error) for m in transcript.messages[5:7]] == [("apply_patch", False), ("shell", True)]
+    assert transcript.messages[7].tool_calls[0].name == "web_search"
+    assert (transcript.title, transcript.model, transcript.session_id) == (
+        "Mend the mill",
+        "gpt-test",
+        "codex_rollout-c-1",
+    )
+    assert transcript.set_aside == {"bookkeeping": 3}
+
+
+def test_a_compaction_says_what_left_the_context_although_its_summary_is_secret(read, codex_line):
+    usage = {"last_token_usage": {"total_tokens": 90_000}}
+    kept = text("user", "Mend the mill")
+    transcript = one(
+        read(
+            "rollout.jsonl",
+            lines=[
+                codex_line("session_meta", id="c-1", base_instructions={"text": "Be brief."}),
+                codex_line("response_item", **kept),
+                codex_line("response_item", **text("assistant", "Half.")),
+                codex_line("event_msg", type="token_count", info=usage),
+                codex_line("compacted", message="", replacement_history=[kept, {"type": "compaction"}]),
+                codex_line("response_item", **text("assistant", "Rest.")),
+                codex_line("compacted", message="All is done."),
+            ],
+        )
+    )
+    assert [m.text for m in transcript.messages] == ["Be brief.", "Mend the mill", "Half.", "Rest."]
+    first, second = transcript.compactions
+    assert (first.at_seq, first.summary, first.dropped, first.tokens_before) == (3, None, (2,), 90_000)
+    assert (second.at_seq, second.summary, second.dropped) == (4, "All is done.", None)
+    assert transcript.set_aside["recorded compaction summary"] == 2
+
+
+def test_the_first_of_several_headers_names_a_forked_session_and_repeated_items_count_once(read, codex_line):
+    call = codex_line("response_item", type="function_call", call_id="f1", name="shell", arguments="{}")
+    output = codex_line("response_item", type="function_call_output", call_id="f1", output="ok")
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "c-0"}}}
+    transcript = one(
+        read(
+            "rollout.jsonl",
+            lines=[
+                codex_line("session_meta", id="c-2", source=spawned),
+                codex_line("session_meta", id="c-1"),
+                *(call, output, call, output),
+            ],
+        )
+    )
+    assert (transcript.session_id, transcript.parent_session_id) == ("codex_rollout-c-2", "codex_rollout-c-0")
+    assert [m.role for m in transcript.messages] == ["assistant", "tool"]
+    assert transcript.set_aside["duplicate"] == 2
+
+
+def test_items_of_old_rollouts_come_without_an_envelope_and_wrap_outputs_in_json(read):
+    output = json.dumps({"output": "no such file", "metadata": {"exit_code": 1}})
+    transcript = one(
+        read(
+            "rollout.jsonl",
+            lines=[
+                {"id": "c-1", "timestamp": "2025-06-01T10:00:00Z", "instructions": "Be brief."},
+                {"record_type": "state"},
+                text("user", "Mend the mill"),
+                {"type": "local_shell_call", "call_id": "f1", "action": {"type": "exec", "command": ["ls"]}},
+                {"type": "function_call_output", "call_id": "f1", "output": output},
+            ],
+        )
+    )
+    assert [m.role for m in transcript.messages] == ["system", "user", "assistant", "tool"]
+    assert transcript.messages[2].tool_calls[0].parsed() == {"type": "exec", "command": ["ls"]}
+    assert (transcript.messages[3].text, transcript.messages[3].is_error) == ("no such file", True)

@@ -1,0 +1,118 @@
+"""Bytes to JSON, whatever state they are in."""
+
+import gzip
+import json
+import math
+
+import pytest
+import zstandard
+
+from flows.sources.decode import dumps, loads_line
+
+CHAT = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
+LINES = b"".join(json.dumps(message).encode() + b"\n" for message in CHAT)
+
+
+def texts(result):
+    return [message.text for transcript in result.transcripts for message in transcript.messages]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("name", ["s.jsonl.gz", "s.jsonl.zst", "s.jsonl"])
+def test_compressed_files_are_known_by_their_bytes(pack, name, read):
+    assert texts(read(name, pack(LINES[:45]) + pack(LINES[45:]))) == ["Go", "Done"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+def test_a_compressed_file_that_is_cut_gives_what_came_before(pack, read):
+    messages = [
+        {"role": "user", "content": "".join(chr(33 + (n * n * 7 + i * 31) % 90) for i in range(400))}
+        for n in range(4000)
+    ]
+    packed = pack(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+    result = read("s.jsonl", packed[: len(packed) * 3 // 4])
+    assert any("stream is cut" in one.reason for one in result.set_aside)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n"])
+def test_an_empty_file_says_so(data, read):
+    result = read("s.jsonl", data)
+    assert (result.format, result.transcripts, [s.reason for s in result.set_aside]) == (None, (), ["empty file"])
+
+
+@pytest.mark.parametrize(
+    "data", [b"hello\nworld\n", b'{"a": 1}', b"[1, 2]", b"null", b"\x89PNG\r\n\x1a\n\x00", b'{"a": [1,\n 2', b"[]"]
+)
+def test_what_is_no_log_is_of_no_known_format(data, read):
+    result = read("s.json", data)
+    assert (result.format, result.transcripts) == (None, ())
+    assert "no known format" in result.set_aside[0].reason
+
+
+def test_a_file_that_vanished_is_set_aside(tmp_path, read, write):
+    path = write("s.jsonl", LINES)
+    path.chmod(0)
+    result = read(path)
+    assert texts(result) in ([], ["Go", "Done"])  # root may read it all the same
+    assert result.transcripts or "cannot be opened" in result.set_aside[0].reason
+
+
+def test_bytes_that_are_no_utf8_become_replacement_characters(read):
+    assert texts(read("s.jsonl", LINES.replace(b"Go", b"G\xff"))) == ["G\ufffd", "Done"]
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character_and_a_pair_stays(read):
+    assert texts(read("s.jsonl", LINES.replace(b"Go", b"\\ud83d \\ud83d\\ude00"))) == ["\ufffd \U0001f600", "Done"]
+
+
+def test_controls_line_ends_and_escapes_of_a_terminal_stay(read):
+    text = "a\r\nb\x00\x1b[36;1mc\u2028d\x85e"
+    assert texts(read("s.jsonl", lines=[{"role": "user", "content": text}, CHAT[1]])) == [text, "Done"]
+
+
+def test_marks_of_byte_order_do_not_matter(read):
+    assert texts(read("s.jsonl", b"\xef\xbb\xbf" + LINES)) == ["Go", "Done"]
+    assert texts(read("s.jsonl", LINES.decode().encode("utf-16"))) == ["Go", "Done"]
+
+
+def test_a_last_line_that_is_cut_is_set_aside_with_its_number(read):
+    result = read("s.jsonl", LINES[:-6])
+    assert texts(result) == ["Go"]
+    assert [(s.line, s.reason[:21]) for s in result.set_aside] == [(2, "the last line is cut:")]
+
+
+def test_what_follows_an_object_on_its_line_is_set_aside_even_on_the_first(read):
+    result = read("s.jsonl", LINES.replace(b"\n", b" trash\n", 1))
+    assert texts(result) == ["Go", "Done"]
+    assert [(s.line, s.excerpt) for s in result.set_aside] == [(1, "trash")]
+
+
+def test_numbers_that_strict_parsers_refuse_are_read():
+    values, reason, _ = loads_line(b'{"a": NaN, "b": ' + b"9" * 5000 + b"}")
+    assert reason is None
+    assert math.isnan(values[0]["a"])
+    assert values[0]["b"] == math.inf
+
+
+def test_nesting_without_end_is_set_aside_and_not_a_crash(read):
+    deep = b'{"role": "user", "content": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    result = read("s.jsonl", LINES + deep)
+    assert texts(result) == ["Go", "Done"]
+    assert [s.line for s in result.set_aside] == [3]
+
+
+def test_json_text_of_deep_and_huge_values_is_written():
+    deep = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    assert json.loads(dumps(deep)) == deep
+    assert json.loads(dumps({"n": 2**70})) == {"n": 2**70}
+
+
+def test_an_image_in_a_data_url_becomes_a_mark(read):
+    url = "data:image/png;base64," + "QUJD" * 500
+    message = {
+        "role": "user",
+        "content": [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": f"see {url}"}],
+    }
+    assert texts(read("s.json", [message])) == ["[image image/png, 1500 bytes]\nsee [image image/png, 1500 bytes]"]

@@ -1,0 +1,78 @@
+"""From what a person names to the inputs to read."""
+
+import os
+
+import pytest
+
+from flows.sources import SourceError, discover, formats
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name in (
+        "a/s1.jsonl",
+        "a/deep/s2.json.gz",
+        "a/.git/x.jsonl",
+        "a/notes.md",
+        "a/tool.py",
+        "a/.hidden.jsonl",
+        "a/x.traj",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"{}")
+    return tmp_path
+
+
+def names(inputs, root):
+    return [os.path.relpath(found.path, root) for found in inputs]
+
+
+def test_a_folder_is_searched_to_the_bottom_without_hidden_entries_and_other_files(tree):
+    assert names(discover([str(tree)]), tree) == ["a/deep/s2.json.gz", "a/s1.jsonl", "a/x.traj"]
+
+
+def test_a_glob_and_a_folder_that_overlap_give_each_file_once(tree):
+    found = discover([str(tree / "a" / "*.jsonl"), str(tree), str(tree / "a" / "s1.jsonl")])
+    assert names(found, tree) == ["a/deep/s2.json.gz", "a/s1.jsonl", "a/x.traj"]
+
+
+def test_a_file_named_outright_is_taken_whatever_its_name(tree):
+    assert names(discover([str(tree / "a" / "notes.md")]), tree) == ["a/notes.md"]
+
+
+def test_an_input_knows_its_size_and_its_time(tree):
+    (found,) = discover([str(tree / "a" / "s1.jsonl")])
+    stat = (tree / "a" / "s1.jsonl").stat()
+    assert (found.kind, found.size, found.mtime_ns, found.label) == ("file", 2, stat.st_mtime_ns, str(found.path))
+
+
+def test_a_folder_of_events_is_one_input_with_the_sum_of_sizes_and_the_latest_time(tmp_path):
+    for number in (1, 2):
+        path = tmp_path / f"event-0000{number}-ab.json"
+        path.write_bytes(b"{}")
+        os.utime(path, ns=(number, number))
+    (found,) = discover([str(tmp_path)])
+    assert (found.kind, found.path, found.size, found.mtime_ns) == ("folder", tmp_path, 4, 2)
+    assert discover([str(tmp_path / "event-*.json")]) == [found]
+
+
+def test_state_that_can_hold_credentials_is_never_an_input(tmp_path):
+    (tmp_path / "base_state.json").write_text("{}")
+    with pytest.raises(SourceError, match="nothing to read in"):
+        discover([str(tmp_path)])
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("gone.jsonl", "no such file or folder"), ("gone-*.jsonl", "no file matches")]
+)
+def test_a_source_that_leads_nowhere_is_named(source, said, tmp_path):
+    with pytest.raises(SourceError, match=said) as error:
+        discover([str(tmp_path / source)])
+    assert source in str(error.value)
+
+
+def test_every_format_tells_its_name_what_it_is_and_how_it_is_recognised():
+    known = formats()
+    assert len({one.name for one in known}) == len(known) == 7
+    assert all(one.description and one.recognised for one in known)

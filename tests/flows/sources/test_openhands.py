@@ -1,0 +1,141 @@
+"""OpenHands V1: a folder of event files is one session."""
+
+import json
+
+import pytest
+
+from flows.sources import discover, read_input
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Writes events as files; numbers are given or count up."""
+
+    def run(events, numbers=None):
+        events_folder = tmp_path / "conv-7" / "events"
+        events_folder.mkdir(parents=True)
+        for at, event in enumerate(events):
+            number = numbers[at] if numbers else at
+            (events_folder / f"event-{number:05}-{event['id']}.json").write_text(json.dumps(event))
+        (tmp_path / "conv-7" / "base_state.json").write_text('{"api_key": "secret"}')
+        return tmp_path
+
+    return run
+
+
+def read_one(path):
+    (found,) = discover([str(path)])
+    result = read_input(found)
+    assert result.format == "openhands_v1_events"
+    assert result.set_aside == ()
+    return result.transcripts[0]
+
+
+def test_a_folder_of_events_is_one_session_named_by_its_conversation(folder, line_samples):
+    transcript = read_one(folder(line_samples["openhands_v1_events"]))
+    assert transcript.session_id == "openhands_v1_events-conv-7"
+    assert [m.role for m in transcript.messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert transcript.messages[3].source_ref == "event-00004-e4.json:1"
+
+
+def test_actions_of_one_response_are_one_message_with_parallel_calls(folder, line_samples):
+    answer, first, second = read_one(folder(line_samples["openhands_v1_events"])).messages[2:]
+    assert answer.text == "token-2"
+    assert [(c.id, c.name) for c in answer.tool_calls] == [("t1", "terminal"), ("t2", "terminal")]
+    assert [(m.tool_call_id, m.text, m.is_error) for m in (first, second)] == [
+        ("t1", "token-4", True),
+        ("t2", "token-5", False),
+    ]
+
+
+def test_of_two_events_with_one_number_the_earlier_comes_first(folder, line_samples):
+    events = [dict(event) for event in line_samples["openhands_v1_events"][:2]]
+
+    def say(own, text, time):
+        message = {"role": "user", "content": [{"type": "text", "text": text}]}
+        return events[1] | {"id": own, "timestamp": time, "llm_message": message}
+
+    twins = [say("z", "earlier", "2026-03-01T10:00:00"), say("a", "later", "2026-03-01T11:00:00")]
+    transcript = read_one(folder([events[0], *twins], numbers=[0, 9, 9]))
+    assert [m.text for m in transcript.messages[1:]] == ["earlier", "later"]
+
+
+def test_a_condensation_says_which_messages_left_and_is_none_itself(folder, line_samples):
+    events = line_samples["openhands_v1_events"]
+    forgets = {"kind": "Condensation", "source": "environment", "summary": "So far.", "summary_offset": 2}
+    half = forgets | {"id": "k1", "forgotten_event_ids": ["e2", "e4"]}
+    rest = forgets | {"id": "k2", "forgotten_event_ids": ["e3", "e5"]}
+    transcript = read_one(folder([*events, half, rest]))
+    first, second = transcript.compactions
+    assert (first.at_seq, first.summary, first.dropped) == (5, "So far.", (3,))  # one action of the response is left
+    assert second.dropped == (4,)
+    assert transcript.set_aside == {"bookkeeping": 1, "recorded compaction summary": 2}
+
+
+def test_a_condensation_drops_a_message_when_none_of_its_events_is_left(folder, line_samples):
+    forgets = {
+        "kind": "Condensation",
+        "id": "k",
+        "source": "environment",
+        "forgotten_event_ids": ["e2", "e3", "e4", "e5"],
+    }
+    transcript = read_one(folder([*line_samples["openhands_v1_events"], forgets]))
+    assert transcript.compactions[0].dropped == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("observation", "text", "failed"),
+    [
+        ({"kind": "ThinkObservation", "content": "Logged."}, "Logged.", False),
+        ({"kind": "StrReplaceEditorObservation", "output": "", "error": "No match."}, "No match.", True),
+        ({"kind": "TerminalObservation", "content": [{"type": "text", "text": "x"}], "is_error": True}, "x", True),
+        (
+            {"kind": "ExecuteBashObservation", "output": "x", "metadata": {"exit_code": -1, "suffix": "\n[runs]"}},
+            "x\n[runs]",
+            False,
+        ),
+        ({"kind": "NewObservation", "rows": 3}, '{"rows":3}', False),
+    ],
+)
+def test_the_text_of_an_observation_is_found_whatever_its_kind_calls_it(
+    observation, text, failed, folder, line_samples
+):
+    events = [
+        *line_samples["openhands_v1_events"][:3],
+        line_samples["openhands_v1_events"][4] | {"observation": observation},
+    ]
+    message = read_one(folder(events)).messages[-1]
+    assert (message.text, message.is_error) == (text, failed)
+
+
+def test_an_agent_error_and_a_refusal_are_failed_results(folder, line_samples):
+    events = line_samples["openhands_v1_events"][:4]
+    error = {
+        "kind": "AgentErrorEvent",
+        "id": "x1",
+        "tool_call_id": "t1",
+        "tool_name": "terminal",
+        "error": "Bad arguments",
+    }
+    refusal = {"kind": "UserRejectObservation", "id": "x2", "tool_call_id": "t2", "rejection_reason": "No"}
+    results = read_one(folder([*events, error, refusal])).messages[-2:]
+    assert [(m.tool_call_id, m.text, m.is_error) for m in results] == [
+        ("t1", "Bad arguments", True),
+        ("t2", "No", True),
+    ]
+
+
+def test_an_event_file_that_is_cut_is_set_aside_by_its_name(folder, line_samples):
+    root = folder(line_samples["openhands_v1_events"])
+    cut = next(root.rglob("event-00001-*"))
+    cut.write_bytes(cut.read_bytes()[:40])
+    result = read_input(discover([str(root)])[0])
+    assert [m.role for m in result.transcripts[0].messages] == ["system", "assistant", "tool", "tool"]
+    assert [(s.path, s.line) for s in result.set_aside] == [(str(cut), 1)]
+
+
+def test_the_same_event_in_two_files_counts_once(folder, line_samples):
+    events = line_samples["openhands_v1_events"]
+    transcript = read_one(folder([*events, events[1]]))
+    assert len(transcript) == 5
+    assert transcript.set_aside["duplicate"] == 1

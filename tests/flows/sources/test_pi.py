@@ -1,0 +1,70 @@
+"""Pi sessions: linear in version 1, a tree since."""
+
+import json
+
+
+def one(result):
+    assert result.format == "pi"
+    return result.transcripts[0]
+
+
+def say(text, role="user", **more):
+    return {"type": "message", "message": {"role": role, "content": [{"type": "text", "text": text}]}} | more
+
+
+HEADER = {
+    "type": "session",
+    "id": "p-1",
+    "timestamp": "2026-03-01T10:00:00Z",
+    "cwd": "/home/ada",
+    "modelId": "claude-test-1",
+}
+
+
+def test_calls_results_and_commands_of_the_person_become_messages(read, line_samples):
+    transcript = one(read("s.jsonl", lines=line_samples["pi"]))
+    assert [m.role for m in transcript.messages] == ["user", "assistant", "tool", "user"]
+    assert (transcript.messages[1].reasoning, transcript.messages[2].tool_name) == ("hm", "bash")
+    assert transcript.messages[3].text == "Ran `ls`\ntoken-5\n\nCommand exited with code 2"
+    assert (transcript.session_id, transcript.cwd) == ("pi-p-1", "/home/ada")
+
+
+def test_a_compaction_on_the_line_of_another_entry_is_found_and_its_index_counts_from_the_header(write, read):
+    lines = [HEADER, say("One"), say("Two", "assistant"), say("Three")]
+    compaction = {"type": "compaction", "summary": "One was said.", "firstKeptEntryIndex": 3, "tokensBefore": 175_004}
+    text = "\n".join(map(json.dumps, lines)) + json.dumps(compaction) + json.dumps(say("Four")) + "\n"
+    transcript = one(read(write("s.jsonl", text.encode())))
+    assert [m.text for m in transcript.messages] == ["One", "Two", "Three", "Four"]
+    (event,) = transcript.compactions
+    assert (event.at_seq, event.summary, event.dropped, event.tokens_before) == (3, "One was said.", (0, 1), 175_004)
+
+
+def test_only_the_branch_that_was_live_at_the_end_is_the_session(read):
+    transcript = one(
+        read(
+            "s.jsonl",
+            lines=[
+                HEADER | {"version": 3},
+                say("Go", id="a", parentId=None),
+                say("Red", id="b", parentId="a"),
+                say("Blue", id="c", parentId="a"),
+                {"type": "compaction", "id": "d", "parentId": "c", "summary": "Blue.", "firstKeptEntryId": "c"},
+                say("Done", "assistant", id="e", parentId="d"),
+            ],
+        )
+    )
+    assert [m.text for m in transcript.messages] == ["Go", "Blue", "Done"]
+    assert transcript.compactions[0].dropped == (0,)
+    assert transcript.set_aside == {"bookkeeping": 1, "recorded compaction summary": 1, "rewound branch": 1}
+
+
+def test_a_broken_chain_loses_nothing(read):
+    lines = [HEADER, say("Go", id="a", parentId=None), say("On", id="c", parentId="lost")]
+    assert [m.text for m in one(read("s.jsonl", lines=lines)).messages] == ["Go", "On"]
+
+
+def test_a_command_that_was_kept_from_the_model_is_set_aside(read):
+    secret = {"role": "bashExecution", "command": "env", "output": "x", "excludeFromContext": True}
+    transcript = one(read("s.jsonl", lines=[HEADER, say("Go"), {"type": "message", "message": secret}]))
+    assert len(transcript) == 1
+    assert transcript.set_aside["command of the person, kept from the model"] == 1

@@ -1,0 +1,3 @@
+"""Search and count structured logs."""
+
+__version__ = "1.3.0"

@@ -1,0 +1,3 @@
+from logquery.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,142 @@
+"""The store as analysts find it: tables, views, columns, comments."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlfluff.core import FluffConfig, Linter
+
+from flows.database import build, connect, schemas
+
+SQL = Path(__file__).parents[2] / "sql"
+
+TABLES = {
+    "sessions": "session_id source_format source_path title task_type n_messages n_tokens started_at",
+    "points": "point_id session_id cycle cut_seq tokens_before",
+    "methods": "method_id method strategy params peer peer_version mode needs_model",
+    "compactions": "compaction_id point_id method_id replicate status tokens_before tokens_after seconds cost_usd "
+    "error",
+    "probes": "probe_id point_id probe_type question ground_truth evidence",
+    "answers": "answer_id compaction_id probe_id replicate text status cost_usd error",
+    "judges": "judge_id judge model rubric prompt_sha256 protocol params created_at",
+    "scores": "answer_id judge_id judge_replicate dimension criterion score unscored_reason reasoning",
+    "calls": "stage model input_tokens output_tokens cost_usd cached seconds status",
+    "human_scores": "answer_id criterion score",
+    "published_leaderboard": "method overall",
+    "runs": "study versions counts started_at ended_at status",
+    "criteria": "rubric criterion dimension weight question",
+    "probes_not_asked": "point_id probe_type reason prober",
+    "quarantine": "source_path line reason excerpt",
+}
+VIEWS = {
+    "leaderboard": "judge_id judge method overall overall_of_dimensions accuracy context_awareness artifact_trail "
+    "completeness continuity instruction_following n_answers n_sessions n_unscored tokens_removed rank tie_group",
+    "leaderboard_long": "judge_id judge method dimension mean std_error ci_low ci_high n_answers n_sessions",
+    "leaderboard_by_task_type": "judge_id judge method task_type dimension mean",
+    "leaderboard_by_length": "judge_id judge method length dimension mean",
+    "leaderboard_by_probe_type": "judge_id judge method probe_type dimension mean",
+    "leaderboard_by_cycle": "judge_id judge method cycle dimension mean",
+    "compression": "method tokens_before tokens_after tokens_removed n_grew seconds cost_usd",
+    "coverage": "method stage expected done failed unscored missing",
+    "costs": "stage model",
+    "checks": "invariant violations meaning",
+}
+"""Every name that the public contract fixes, in its order, and the names of what it leaves open."""
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Any, ...]]]:
+    """Of an empty store: (relation, comment) and (relation, column, comment)."""
+    path = tmp_path_factory.mktemp("empty") / "scores.duckdb"
+    build({}, path)
+    relations = "FROM {0}() WHERE database_name = 'store' AND NOT internal"
+    with connect(path) as connection:
+        found = {
+            kind: connection.execute(
+                f"SELECT {kind}_name, comment {relations.format(f'duckdb_{kind}s')}"
+            ).fetchall()
+            for kind in ("table", "view")
+        }  # fmt: skip
+        found["column"] = connection.execute(
+            f"SELECT table_name, column_name, comment {relations.format('duckdb_columns')} ORDER BY column_index"
+        ).fetchall()
+    return found
+
+
+def columns(described: dict[str, list[tuple[Any, ...]]], relation: str) -> list[str]:
+    return [column for found, column, _ in described["column"] if found == relation]
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_table_has_the_contracts_columns(described: dict[str, list[tuple[Any, ...]]], table: str) -> None:
+    assert set(TABLES[table].split()) <= set(columns(described, table))
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+def test_a_view_has_the_contracts_columns_first(described: dict[str, list[tuple[Any, ...]]], view: str) -> None:
+    expected = VIEWS[view].split()
+    assert columns(described, view)[: len(expected)] == expected
+
+
+def test_every_table_is_listed_here(described: dict[str, list[tuple[Any, ...]]]) -> None:
+    assert {name for name, _ in described["table"]} == set(TABLES) == set(schemas())
+
+
+def test_every_table_and_view_has_a_comment_that_says_its_grain(
+    described: dict[str, list[tuple[Any, ...]]],
+) -> None:
+    for name, comment in described["table"] + described["view"]:
+        assert comment, name
+        if not name.startswith("check_"):
+            assert "one row per" in comment.lower(), name
+
+
+def test_every_column_of_a_table_or_mart_has_a_comment(described: dict[str, list[tuple[Any, ...]]]) -> None:
+    inner = ("stg_", "int_", "agg_", "check_")
+    bare = [(t, c) for t, c, comment in described["column"] if not comment and not t.startswith(inner)]
+    assert bare == []
+
+
+def test_an_empty_store_answers_every_view(tmp_path: Path, described: dict[str, list[tuple[Any, ...]]]) -> None:
+    path = tmp_path / "scores.duckdb"
+    build({}, path)
+    with connect(path) as connection:
+        counts = {
+            name: len(connection.execute(f"FROM {name}").fetchall()) for name, _ in described["view"]
+        }  # fmt: skip
+        assert connection.execute("SELECT sum(violations) FROM checks").fetchone() == (0,)
+    assert {name for name, n in counts.items() if n} == {"coverage", "checks"}
+
+
+@pytest.mark.parametrize("path", sorted(SQL.rglob("*.sql")), ids=lambda path: path.stem)
+def test_an_sql_file_opens_with_its_grain_and_makes_what_it_is_named_for(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("-- ")
+    if path.parent.name in ("schema", "staging", "intermediate", "aggregates", "marts"):
+        assert text.startswith("-- One row per")
+        kind = "table" if path.parent.name == "schema" else "view"
+        assert f"create {kind} {path.stem} " in text.replace("(", " (")
+
+
+def test_a_view_reads_only_layers_before_its_own() -> None:
+    layers = ["schema", "staging", "intermediate", "aggregates", "marts"]
+    names = {path.stem: layers.index(path.parent.name) for layer in layers for path in (SQL / layer).glob("*.sql")}
+    for layer in layers[1:]:
+        for path in (SQL / layer).glob("*.sql"):
+            code = "\n".join(line for line in path.read_text().splitlines() if not line.startswith("--"))
+            words = code.partition("comment on")[0].split()
+            read = {b.strip("(),;") for a, b in pairwise(words) if a in ("from", "join")}
+            later = [name for name in read if names.get(name, -1) >= layers.index(layer)]
+            assert later == [], path.name
+
+
+@pytest.mark.slow
+def test_sqlfluff_has_nothing_to_say() -> None:
+    linter = Linter(config=FluffConfig.from_path(str(SQL)))
+    found = linter.lint_paths((str(SQL),))
+    assert found.stats(1, 0)["files"] > 60
+    assert [f"{path.path}: {v.line_no} {v.rule_code()} {v.desc()}" for path in found.paths
+            for file in path.files for v in file.get_violations()] == []  # fmt: skip

@@ -1,0 +1,302 @@
+"""Figures of the views, worked out by hand on the tiny store or anew in Python."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.database import connect
+from tests.sql.tiny import graded, judge, make, method, scores, tiny
+
+T_975 = {1: 12.706205, 2: 4.302653, 3: 3.182446, 4: 2.776445, 5: 2.570582, 6: 2.446912, 9: 2.262157, 19: 2.093024,
+         30: 2.042272, 120: 1.979930}  # fmt: skip
+"""Textbook quantiles of Student's t at 97.5 %, by degrees of freedom."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tiny(), tmp_path_factory.mktemp("tiny"))
+
+
+def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    with connect(path) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def close(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> bool:
+    """Whether tables are the same, numbers to six digits."""
+    return len(found) == len(expected) and all(
+        len(f) == len(e)
+        and all(
+            math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
+            if isinstance(a, int | float) and isinstance(b, int | float)
+            else a == b
+            for a, b in zip(f, e, strict=True)
+        )
+        for f, e in zip(found, expected, strict=True)
+    )
+
+
+def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
+    """For keep q1 (2.5 + 4) / 2, q2 (5 + 1 + 3) / 3, q3 (3 + 5) / 2; for cut q1 (3 + 4) / 2, q2 (4 + 2 + 3) / 3."""
+    found = rows(store, "FROM leaderboard")
+    assert close(
+        found,
+        [
+            ("j1", "embedded", "keep", 10.25 / 3, 8.5 / 3, 3.5, None, 1, 4, None, None, 3, 2, 0, 0.7, 1, 1, 3.125, 2, 1,
+             "A"),
+            ("j1", "embedded", "cut", 3.25, 9 / 3, 3.5, None, 2, 3.5, None, None, 2, 1, 1, 0.0, 2, 1, 3.25, 2, 3, "B"),
+            ("j2", "openai:grader", "keep", 4, 4, 3, None, None, 5, None, None, 1, 1, 0, 0.7, 1, 1, 4, 1, 1, "A"),
+        ],
+    ), found  # fmt: skip
+
+
+def test_the_long_leaderboard_has_intervals_clustered_by_session(store: Path) -> None:
+    """The sessions of keep have sums 6.25 of 2 and 4 of 1: residuals ∓7/12, error sqrt(2 · 2 · 49/144) / 3."""
+    found = rows(store, "SELECT * EXCLUDE (method_id) FROM leaderboard_long WHERE judge_id = 'j1'")
+    error, accuracy, complete = 7 / 18, 1 / 3, 2 / 3
+    assert close(
+        found,
+        [
+            ("j1", "embedded", "cut", "accuracy", 3.5, None, None, None, 2, 1),
+            ("j1", "embedded", "cut", "artifact_trail", 2, None, None, None, 1, 1),
+            ("j1", "embedded", "cut", "completeness", 3.5, None, None, None, 2, 1),
+            ("j1", "embedded", "cut", "overall", 3.25, None, None, None, 2, 1),
+            ("j1", "embedded", "keep", "accuracy", 3.5, accuracy, 3.5 - T_975[1] / 3, 3.5 + T_975[1] / 3, 3, 2),
+            ("j1", "embedded", "keep", "artifact_trail", 1, None, None, None, 1, 1),
+            ("j1", "embedded", "keep", "completeness", 4, complete, 4 - T_975[1] * 2 / 3, 4 + T_975[1] * 2 / 3, 3, 2),
+            ("j1", "embedded", "keep", "overall", 10.25 / 3, error, 10.25 / 3 - T_975[1] * error,
+             10.25 / 3 + T_975[1] * error, 3, 2),
+        ],
+    ), found  # fmt: skip
+
+
+def test_a_split_leaderboard_has_the_same_figures_of_a_part(store: Path) -> None:
+    found = rows(
+        store,
+        """
+        SELECT 'task_type', task_type, method, mean, n_answers FROM leaderboard_by_task_type
+        WHERE judge_id = 'j1' AND dimension = 'overall'
+        UNION ALL SELECT 'probe_type', probe_type, method, mean, n_answers FROM leaderboard_by_probe_type
+        WHERE judge_id = 'j1' AND dimension = 'overall'
+        UNION ALL SELECT 'length', length, method, mean, n_answers FROM leaderboard_by_length
+        WHERE judge_id = 'j1' AND dimension = 'overall'
+        UNION ALL SELECT 'cycle', cycle::VARCHAR, method, mean, n_answers FROM leaderboard_by_cycle
+        WHERE judge_id = 'j1' AND dimension = 'overall'
+        ORDER BY ALL
+        """,
+    )
+    assert close(
+        found,
+        [
+            ("cycle", "1", "cut", 3.25, 2),
+            ("cycle", "1", "keep", 10.25 / 3, 3),
+            ("length", "short", "cut", 3.25, 2),
+            ("length", "short", "keep", 10.25 / 3, 3),
+            ("probe_type", "artifact", "cut", 3, 1),
+            ("probe_type", "artifact", "keep", 3, 1),
+            ("probe_type", "recall", "cut", 3.5, 1),
+            ("probe_type", "recall", "keep", 3.625, 2),
+            ("task_type", "debugging", "cut", 3.25, 2),
+            ("task_type", "debugging", "keep", 3.125, 2),
+            ("task_type", "unknown", "keep", 4, 1),
+        ],
+    ), found
+
+
+def test_compression_sums_tokens_over_done_compactions(store: Path) -> None:
+    assert close(
+        rows(store, "FROM compression"),
+        [
+            ("broken", 3000, 300, 0.9, 0, 1.0, 0.0, 1, 1, 0, 0, "C"),
+            ("keep", 4000, 1200, 0.7, 0, 1.0, 0.0, 2, 0, 0, 0, "A"),
+            ("cut", 4000, 4000, 0.0, 1, 1.0, 0.0, 2, 0, 0, 1, "B"),
+        ],
+    )
+
+
+def test_coverage_says_where_items_were_lost(store: Path) -> None:
+    assert rows(store, "SELECT * EXCLUDE (method_id) FROM coverage") == [
+        ("all methods", "probe", 3, 3, 0, 0, 0),
+        ("all methods", "probe_not_asked", 5, 0, 0, 5, 0),
+        ("broken", "compaction", 2, 1, 1, 0, 0),
+        ("broken", "answer", 1, 0, 1, 0, 0),
+        ("broken", "score", 0, 0, 0, 0, 0),
+        ("cut", "compaction", 2, 2, 0, 0, 0),
+        ("cut", "answer", 3, 3, 0, 0, 0),
+        ("cut", "score", 9, 2, 0, 1, 6),
+        ("keep", "compaction", 2, 2, 0, 0, 0),
+        ("keep", "answer", 3, 3, 0, 0, 0),
+        ("keep", "score", 9, 5, 0, 0, 4),
+    ]
+
+
+def test_coverage_by_judge_keeps_judges_apart(store: Path) -> None:
+    assert rows(store, "SELECT * EXCLUDE (method_id) FROM coverage_by_judge") == [
+        ("j1", "embedded", "cut", 3, 2, 1, 0),
+        ("j1", "embedded", "keep", 3, 3, 0, 0),
+        ("j2", "openai:grader", "cut", 6, 0, 0, 6),
+        ("j2", "openai:grader", "keep", 6, 2, 0, 4),
+    ]
+
+
+def test_costs_leave_cached_calls_out_and_count_unknown_prices(store: Path) -> None:
+    assert rows(store, "FROM costs") == [
+        ("answer", "m", 3, 1, 0, 170, 20, 0.5, 1, 2.0),
+        ("score", "grader", 1, 0, 1, 10, 10, 0.25, 0, 1.0),
+    ]
+
+
+def test_the_published_table_is_there_and_its_overall_is_not_the_mean_of_its_dimensions(store: Path) -> None:
+    found = rows(
+        store,
+        """
+        SELECT method, overall, tokens_removed, n_messages, round((accuracy + context_awareness + artifact_trail
+            + completeness + continuity + instruction_following) / 6, 3)
+        FROM published_leaderboard ORDER BY overall DESC
+        """,
+    )
+    assert found == [
+        ("Factory, anchored iterative", 3.70, 0.986, 36611, 3.955),
+        ("Anthropic, regenerated summary", 3.44, 0.987, 36611, 3.770),
+        ("OpenAI, opaque compact endpoint", 3.35, 0.993, 36611, 3.720),
+    ]
+
+
+def test_times_are_kept_in_utc(store: Path) -> None:
+    assert rows(store, "SELECT started_at::VARCHAR FROM sessions WHERE session_id = 's1'") == [("2026-03-01 10:00:00",)]
+
+
+@pytest.mark.parametrize("degrees", sorted(T_975))
+def test_t_quantiles_are_those_of_the_textbook(store: Path, degrees: int) -> None:
+    [(found, mirrored)] = rows(store, f"SELECT t_quantile(0.975, {degrees}), t_quantile(0.025, {degrees})")
+    assert found == pytest.approx(T_975[degrees], rel=1e-6 if degrees < 3 else 2e-4)
+    assert mirrored == pytest.approx(-found)
+
+
+def test_t_quantiles_hold_at_other_levels_and_end_below_one_degree(store: Path) -> None:
+    [found] = rows(
+        store, "SELECT t_quantile(0.995, 3), t_quantile(0.995, 10), t_quantile(0.8, 7), t_quantile(0.975, 0)"
+    )
+    assert found[:3] == pytest.approx((5.84091, 3.16927, 0.896030), rel=2e-4)
+    assert found[3] is None
+
+
+def test_clustered_errors_and_pairs_agree_with_a_computation_in_python(tmp_path: Path) -> None:
+    """Sessions of different sizes, and methods that lack some probes."""
+    rng = random.Random(7)
+    overall: dict[str, dict[tuple[str, str], float]] = {
+        name: {(f"s{s}", f"q{q}"): rng.uniform(0, 5) for s in range(6) for q in range(s + 1) if rng.random() < 0.9}
+        for name in ("m1", "m2")
+    }
+    path = make(graded(overall), tmp_path)
+    for name, by_probe in overall.items():
+        [found] = rows(
+            path, f"SELECT mean, std_error FROM leaderboard_long WHERE method = '{name}' AND dimension = 'overall'"
+        )
+        assert found == pytest.approx(clustered(by_probe))
+    shared = {key: overall["m1"][key] - overall["m2"][key] for key in overall["m1"].keys() & overall["m2"].keys()}
+    [found] = rows(
+        path, "SELECT difference, std_error, n_pairs FROM agg_method_pairs WHERE dimension = 'overall'"
+    )  # fmt: skip
+    assert found == pytest.approx((*clustered(shared), len(shared)))
+
+
+def clustered(values: dict[tuple[str, str], float]) -> tuple[float, float]:
+    """Mean and cluster-robust standard error, term by term."""
+    mean = sum(values.values()) / len(values)
+    residuals: dict[str, float] = defaultdict(float)
+    for (session_id, _), value in values.items():
+        residuals[session_id] += value - mean
+    g = len(residuals)
+    return mean, math.sqrt(g / (g - 1) * sum(r * r for r in residuals.values())) / len(values)
+
+
+def test_methods_share_a_group_until_one_is_told_apart_from_the_groups_first(tmp_path: Path) -> None:
+    """Of the four, a and b differ by noise around 0; c is a point below; d is below c by noise only."""
+    noise = [0.1, -0.1, 0.05, -0.05, 0.02, -0.01]
+    keys = [(f"s{i}", "q") for i in range(6)]
+    base = [3.0, 4.0, 3.5, 2.5, 4.5, 3.2]
+    overall = {
+        "a": dict(zip(keys, base, strict=True)),
+        "b": {k: x - n - 0.01 for k, x, n in zip(keys, base, noise, strict=True)},
+        "c": {k: x - 1 + n for k, x, n in zip(keys, base, noise, strict=True)},
+        "d": {k: x - 1.02 - n for k, x, n in zip(keys, base, noise, strict=True)},
+    }
+    found = rows(make(graded(overall), tmp_path), "SELECT method, rank, tie_group FROM leaderboard")
+    assert found == [("a", 1, 1), ("b", 2, 1), ("c", 3, 2), ("d", 4, 2)]
+
+
+def test_methods_with_the_same_scores_share_rank_and_group(tmp_path: Path) -> None:
+    same = {(f"s{i}", f"q{j}"): (i * 7 + j * 3) % 11 / 3 for i in range(5) for j in range(4)}
+    lower = {key: value / 2 for key, value in same.items()}
+    found = rows(
+        make(graded({"z": same, "y": same, "x": lower}), tmp_path), "SELECT method, rank, tie_group FROM leaderboard"
+    )
+    assert found == [("y", 1, 1), ("z", 1, 1), ("x", 3, 2)]
+
+
+def test_a_difference_that_is_the_same_in_every_session_tells_methods_apart(tmp_path: Path) -> None:
+    overall = {"a": {("s1", "q"): 4.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 3.5, ("s2", "q"): 2.5}}
+    assert rows(make(graded(overall), tmp_path), "SELECT tie_group FROM leaderboard") == [(1,), (2,)]
+
+
+def test_one_session_tells_no_methods_apart(tmp_path: Path) -> None:
+    overall = {"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 0.0}}
+    found = rows(make(graded(overall), tmp_path), "SELECT method, tie_group FROM leaderboard")
+    assert found == [("a", 1), ("b", 1)]
+
+
+def test_methods_of_one_name_are_told_apart_by_history_and_summariser(tmp_path: Path) -> None:
+    store = tiny()
+    store["methods"] += [
+        method("D", "keep", history="chain"),
+        method("E", "cut", summarizer="x"),
+        method("F", "cut", summarizer="x"),
+    ]
+    found = rows(make(store, tmp_path), "SELECT method_id, method FROM stg_methods ORDER BY method_id")
+    assert found == [
+        ("A", "keep [prefix]"),
+        ("B", "cut [prefix]"),
+        ("C", "broken"),
+        ("D", "keep [chain]"),
+        ("E", "cut [prefix, x, E]"),
+        ("F", "cut [prefix, x, F]"),
+    ]
+
+
+def test_a_judge_that_scored_nothing_has_a_row_without_figures(tmp_path: Path) -> None:
+    store = tiny()
+    store["judges"].append(judge("j3", "openai:mute"))
+    store["scores"] += scores("A/q1", "j3", facts=None)
+    [found] = rows(
+        make(store, tmp_path),
+        "SELECT method, overall, n_answers, n_unscored, rank, tie_group, tokens_removed FROM leaderboard "
+        "WHERE judge_id = 'j3'",
+    )
+    assert found == ("keep", None, 0, 1, None, None, pytest.approx(0.7))
+
+
+@pytest.mark.parametrize("stage", ["sessions", "points", "compactions", "probes", "answers", "judges", "scores"])
+def test_views_work_over_half_a_run(tmp_path: Path, stage: str) -> None:
+    """Every view answers over a store that stopped after this table, and nothing missing became a 0 in a mean."""
+    order = list(tiny())
+    half: dict[str, Any] = {name: found for name, found in tiny().items() if order.index(name) <= order.index(stage)}
+    path = make(half, tmp_path)
+    with connect(path) as connection:
+        names = connection.execute(
+            "SELECT view_name FROM duckdb_views() WHERE database_name = 'store' AND NOT internal"
+        ).fetchall()
+        for (name,) in names:
+            connection.execute(f"FROM {name}").fetchall()
+        means = connection.execute("SELECT overall FROM leaderboard WHERE judge_id = 'j1'").fetchall()
+        missing = dict(connection.execute("SELECT stage, sum(missing)::INT FROM coverage GROUP BY stage").fetchall())
+    assert len(names) > 40
+    assert means == ([(pytest.approx(10.25 / 3),), (pytest.approx(3.25),)] if stage == "scores" else [])
+    if stage == "answers":
+        assert missing == {"compaction": 0, "probe": 0, "probe_not_asked": 0, "answer": 0, "score": 6}
