@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from compaction.inline_scripts import python_effects
 from compaction.names import MAX_NAMES, changed_names
 from compaction.outcomes import Results, that_happened
+from compaction.patches import patch_changes
 from compaction.paths import Roots, find_roots, same_file
 from compaction.shell import Effect
-from compaction.tool_calls import call_effects, opened_file, shell_command, tool_name
+from compaction.tool_calls import call_effects, is_editor_command, opened_file, patch_effect, shell_command, tool_name
 from compaction.transcript import Message, ToolCall
 
 __all__ = ["FileOp", "FileVerb", "Ledger", "OpReader", "Results", "file_ops", "message_ops", "same_file"]
@@ -40,9 +42,13 @@ class FileOp:
     """A temporary file outside of the project."""
 
 
+MAX_SCRIPT = 100_000
+"""Characters of a script that is remembered, to know what it does when it is run."""
+
+_RUNNABLE = (".py", ".patch", ".diff", ".txt")
 _OVERWRITTEN = re.compile(r"has been (?:updated|overwritten|replaced)|[Oo]verw(?:rote|ritten)|Successfully overwrote")
 _CREATED = re.compile(r"created successfully|[Cc]reated (?:new )?file|New file created|Successfully created and wrote")
-_BEFORE_LISTED = re.compile(r"(?:(?:[ MARC]{1,2}|\?\?) )?(?:[\w./~@+-]*/)?")
+_BEFORE_LISTED = re.compile(r"(?:(?:[ MARC]{1,2}|\?\?) | )?(?:[\w./~@+-]*/)?")
 _AFTER_LISTED = re.compile(r"(?=\r?\n|\Z|:\d+[:-]| +\| +\d)")
 _LONG_LIVED_SHELLS = frozenset({"Bash", "execute_bash", "terminal"})
 
@@ -92,6 +98,7 @@ class OpReader:
         self._listings: list[tuple[str, bool]] = []
         self._by_name: dict[str, list[str]] = {}
         self._root_listings: set[str] = set()
+        self._scripts: dict[str, str] = {}
 
     def read(self, message: Message, is_error: Callable[[str], bool], text: Callable[[str], str]) -> list[FileOp]:
         """The operations of the next message."""
@@ -113,16 +120,29 @@ class OpReader:
         effects = call_effects(call, self.cwd, self.open_file, result, arguments)
         if self.remembers and command is not None:
             self._follow(call, command, result)
-        if command is None:
+        if command is None or is_editor_command(command, result):
             effects = [] if failed or result.startswith("Here's the files and directories") else effects
         else:
             effects = that_happened(effects, failed, result)
+        for effect in effects:
+            if effect.verb == "run" and not failed:
+                yield from self._ops(self._inside(effect), seq, "")
         yield from self._ops(effects, seq, result)
         if command is not None and "patching file " in result and re.search(r"\bpatch\b", command):
             for match in re.finditer(r"^patching file '?([^'\n]{1,300})", result, re.MULTILINE):
                 path, scratch = self._name(match[1].strip())
                 if not any(e.verb == "edit" and same_file(e.path, path) for e in effects):
                     yield self._know(FileOp(path, "modified", seq, scratch=scratch))
+
+    def _inside(self, run: Effect) -> list[Effect]:
+        """What a script or a patch does that the session itself wrote before and now runs."""
+        body = self._scripts.get(self._name(run.path)[0], "")
+        if run.program == "git apply":
+            return [effect for change in patch_changes(body) for effect in patch_effect(change)]
+        if "chdir(" in body:
+            return []
+        done = [Effect(path, verb, "python") for path, verb in python_effects(body) if verb != "read"]
+        return [e for e in done if e.verb != "delete" or self._existed(self._name(e.path)[0])]
 
     def _follow(self, call: ToolCall, command: str, result: str) -> None:
         """Keep up with the open file and with a shell that stays where it was."""
@@ -157,6 +177,8 @@ class OpReader:
         moved_from: str | None = None
         for effect in effects:
             path, scratch = self._name(effect.path)
+            if effect.verb == "run":
+                continue
             if not path or path in (".", "/") or any(root.startswith(path + "/") for root in self.roots.directories):
                 continue
             if effect.verb == "move_from":
@@ -178,6 +200,10 @@ class OpReader:
     def _op(self, effect: Effect, path: str, seq: int, scratch: bool, result: str) -> FileOp | None:
         if effect.verb == "read":
             return FileOp(path, "examined", seq, scratch=scratch)
+        if effect.verb == "create_or_overwrite" and path.endswith(_RUNNABLE) and len(effect.content) < MAX_SCRIPT:
+            self._scripts[path] = effect.content
+        else:
+            self._scripts.pop(path, None)
         if effect.verb == "delete":
             if effect.program == "rm -f" and self.remembers and not self._existed(path):
                 return None
@@ -255,6 +281,9 @@ class OpReader:
         return op
 
 
+_SED_TEXT = re.compile(r"(?:^|[\d/$}])[aic]\\(.{1,2000})")
+
+
 def _sed_names(script: str) -> tuple[str, ...]:
     """Names in a sed script: what a substitution puts in, or what it takes out."""
     names: list[str] = []
@@ -262,6 +291,8 @@ def _sed_names(script: str) -> tuple[str, ...]:
         r"s([/|#,@!~])((?:\\.|(?!\1)[^\\\n]){0,400})\1((?:\\.|(?!\1)[^\\\n]){0,400})\1", script[:20_000]
     ):
         names.extend(changed_names(match[3].replace("\\", ""), match[2].replace("\\", "")))
+    for match in _SED_TEXT.finditer(script[:20_000]):
+        names.extend(changed_names(match[1].replace("\\n", "\n").replace("\\ ", " ")))
     return tuple(dict.fromkeys(names))[:MAX_NAMES]
 
 
@@ -320,10 +351,12 @@ class Ledger:
             self.deleted[op.path] = op
 
     def _move(self, op: FileOp, target: str) -> None:
-        self.examined.pop(op.path, None)
+        if op.path == target:
+            return
         was_there = target in self.modified or target in self.examined or target in self.deleted
-        for place in (self.deleted, self.examined, self.modified):
+        for place in (self.deleted, self.examined, self.modified, self.created):
             place.pop(target, None)
+        self.examined.pop(op.path, None)
         before = self.created.pop(op.path, None)
         if before is None:
             self.moved[op.path] = op

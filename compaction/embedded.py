@@ -32,6 +32,7 @@ SHARES: dict[SectionKind, float] = {
 LINE_CHARS = 260
 
 _BULLET = re.compile(r"^\s*[-*]\s+(.*\S)\s*$")
+_ERROR_LINE = re.compile(r"^`[^`]+`: ")
 _FILE_LINE = re.compile(r"^`?([^`\s]+?)`? \((created|modified|examined|deleted)\)(?:: (.*))?$")
 
 
@@ -77,17 +78,17 @@ class EmbeddedSummarizer:
         fresh = _Extract([m for m in request.span if m.seq is not None])
         headings = sum(self._counter.count(f"## {s.title}\n{EMPTY}\n\n") for s in request.sections)
         room = max(request.max_tokens - headings, 0)
-        weights = sum(SHARES[s.kind] for s in request.sections)
-        blocks: dict[str, list[str]] = {}
+        parts = [(section.title, kind) for section in request.sections for kind in section.kinds]
+        weights = sum(SHARES[kind] for _, kind in parts)
+        blocks: dict[tuple[str, SectionKind], list[str]] = {}
         spare = 0.0
-        for section in sorted(request.sections, key=lambda s: SHARES[s.kind]):
-            share = room * SHARES[section.kind] / weights + spare
-            lines = self._within(_merge(section.kind, old[section.title], fresh), int(share))
+        for title, kind in sorted(parts, key=lambda part: SHARES[part[1]]):
+            share = room * SHARES[kind] / weights + spare
+            lines = self._within(_merge(kind, _old_of(kind, old[title]), fresh), int(share))
             spare = share - sum(self._counter.count(line + "\n") for line in lines)
-            blocks[section.title] = lines
-        return "\n\n".join(
-            f"## {s.title}\n" + ("\n".join(blocks[s.title]) or EMPTY) for s in request.sections
-        )
+            blocks[title, kind] = lines
+        bodies = {s.title: [line for kind in s.kinds for line in blocks[s.title, kind]] for s in request.sections}
+        return "\n\n".join(f"## {title}\n" + ("\n".join(lines) or EMPTY) for title, lines in bodies.items())
 
     def _within(self, ranked: Sequence[tuple[int, str]], max_tokens: int) -> list[str]:
         """The lines of the highest rank that fit (rank 0 first), put back into their order."""
@@ -117,9 +118,17 @@ def parse_summary(text: str, sections: Sequence[Section]) -> dict[str, list[str]
     return found
 
 
+def _old_of(kind: SectionKind, items: Sequence[str]) -> list[str]:
+    """The items of a section that are of one kind: files and errors are told by their form."""
+    forms = {"files": _FILE_LINE, "errors": _ERROR_LINE}
+    if kind in forms:
+        return [item for item in items if forms[kind].match(item)]
+    return [item for item in items if not any(form.match(item) for form in forms.values())]
+
+
 def _identity(request: SummaryRequest) -> tuple[object, ...]:
     """Names a request by the identity of its messages; the request is kept beside the result, so ids stay taken."""
-    shape = tuple((s.title, s.kind) for s in request.sections)
+    shape = tuple((s.title, s.kinds) for s in request.sections)
     return (tuple(map(id, request.span)), request.previous, shape, request.max_tokens)
 
 

@@ -14,9 +14,8 @@ TRACEBACK = "Traceback (most recent call last)"
 
 HINTS = (
     "rror", "ERR", "FAIL", "fatal:", "xception", "panic", "not found", "No such", "denied", "No module", "CONFLICT",
-    "not ok ", "HTTP/", "T /", "DELETE /", "PATCH /", "nauthorized", "orbidden", "Not Found", "Bad Gateway", ".go:", "zsh:",
-    "(eval)",
-    "Segmentation", "Interrupt", "a directory", "FATAL", "*** ",
+    "not ok ", "HTTP/", "T /", "DELETE /", "PATCH /", "nauthorized", "orbidden", "Not Found", "Bad Gateway",
+    ".go:", "zsh:", "(eval)", "Segmentation", "Interrupt", "a directory", "FATAL", "*** ", ": F", ": E",
 )  # fmt: skip
 """One of these is in every line that a pattern can match."""
 
@@ -28,7 +27,9 @@ CODE_WORD = re.compile(
     r"^(?:\*|//|#(?!\d)|\+|raise |throw |except |catch|return |if |assert |const |let |var |func |def |class |import "
     r"|from |print\(|console\.|✓|✔|√|ok \d|PASS\b)"
 )
-SEARCH_HIT = re.compile(r"[\w./@+-]+\.\w{1,8}[:-]\d+[:-](?!\d+[:)])(?!\s*(?:fatal )?(?:error|Error|\w+Error)\b)")
+SEARCH_HIT = re.compile(
+    r"[\w./@+-]+\.\w{1,8}[:-]\d+[:-](?!\d+(?:[:)]| +(?:- )?error))(?!\s*(?:fatal )?(?:error|Error|\w+Error)\b)"
+)
 """``file:line:text`` as grep prints it; a compiler goes on with a column or with the word error."""
 
 INDENTED = re.compile(r"--- FAIL: \S+|not ok \d+|\d+:\d+\s+error\s+\S")
@@ -37,9 +38,9 @@ END_OF_TRACEBACK = re.compile(r"[A-Za-z_][\w.]*(?::\s|$)")
 LOG_HTTP = re.compile(r"\"(?:GET|POST|PUT|PATCH|DELETE) \S{1,300} HTTP/[\d.]+\" [45]\d\d\b")
 
 _GO_MESSAGES = (
-    r"undefined: |cannot use |\S+ declared and not used|declared and not used|\S+ imported and not used|imported and not"
-    r" used|syntax error|expected |missing return|not enough arguments|too many arguments|invalid operation|assignment"
-    r" mismatch|unknown field|undeclared name|\S+ redeclared|\S+ undefined|no required module|could not import"
+    r"undefined: |cannot use |(?:\S+ )?declared and not used|(?:\S+ )?imported and not used|syntax error|expected "
+    r"|missing return|not enough arguments|too many arguments|invalid operation|assignment mismatch|unknown field"
+    r"|undeclared name|\S+ redeclared|\S+ undefined|no required module|could not import"
 )
 _SHELL_PROGRAMS = (
     r"cat|ls|cp|mv|rm|sed|grep|head|tail|find|mkdir|cd|tee|touch|awk|wc|nl|tar|curl|make(?:\[\d+\])?|gmake|timeout"

@@ -23,7 +23,8 @@ class Section:
     """A part that a summary must have."""
 
     title: str
-    kind: SectionKind
+    kinds: tuple[SectionKind, ...]
+    """What it holds, for a summariser that is no language model."""
     ask: str
     """What belongs in it, one sentence; it is part of the prompt."""
 

@@ -34,6 +34,9 @@ _IMPORT = re.compile(r"\s*(?:from\s+[\w.@/\"'-]{1,80}\s+)?import\s+(.{1,300})")
 _IMPORTED = re.compile(r"(?<!\bas )\b(?!(?:as|type|from)\b)[A-Za-z_]\w{2,60}")
 _COMPOUND = re.compile(r"\b[A-Za-z_]+(?:_[A-Za-z0-9]+|[a-z][A-Z][a-zA-Z]+)\w*")
 _SECTION = re.compile(r"\s*\[{1,2}([\w.\"' -]{1,60})\]{1,2}\s*$")
+_NAMED = re.compile("|".join(p.pattern for p in (_DEFINITION, _METHOD, _VARIABLE, _ASSIGNMENT, _SECTION, _KEY, _FIELD)))
+"""All of these at once, in the order of how much they say: the number of the group that matched is the rank."""
+
 _HEADING = re.compile(r"#{1,6}\s+(.{2,60}?)\s*#*$")
 _NOT_NAMES = words(
     "if for while switch catch return else elif try except finally with case default break continue await yield raise"
@@ -81,11 +84,10 @@ def _ranked(lines: list[str], prose: bool) -> list[tuple[int, str]]:
             if imported:
                 found.extend((8, name) for name in _IMPORTED.findall(imported[1].split("from ")[0])[:4])
                 continue
-        for rank, pattern in enumerate((_DEFINITION, _METHOD, _VARIABLE, _ASSIGNMENT, _SECTION, _KEY, _FIELD)):
-            match = pattern.match(line)
-            if match and match[1].lower() not in _NOT_NAMES:
-                # A name at the margin belongs to the whole file; one further in to something that is named already.
-                inner = rank > 1 and line[0] in " \t"
-                found.append((max(0, rank - 1) * 2 + inner, match[1].strip("\"' ")))
-                break
+        match = _NAMED.match(line)
+        if match and match.lastindex and match[match.lastindex].lower() not in _NOT_NAMES:
+            rank = match.lastindex - 1
+            # A name at the margin belongs to the whole file; one further in to something that is named already.
+            inner = rank > 1 and line[0] in " \t"
+            found.append((max(0, rank - 1) * 2 + inner, match[match.lastindex].strip("\"' ")))
     return found

@@ -29,8 +29,8 @@ _MISSING = (
 )  # fmt: skip
 
 _EXIT = re.compile(
-    r"^\W{0,3}(?:(?:Process|Command) (?:exited|finished) with (?:exit )?code|\[?(?:The )?[Cc]ommand (?:finished|completed"
-    r"|exited) with (?:exit )?code|[Ee]xit(?:ed with)? (?:code|status):?|<returncode>|returncode:?) ?(-?\d{1,5})\b",
+    r"^\W{0,3}(?:(?:Process|(?:The )?[Cc]ommand) (?:exited|finished|completed) with (?:exit )?code"
+    r"|[Ee]xit(?:ed with)? (?:code|status):?|<returncode>|returncode:?) ?(-?\d{1,5})\b",
     re.MULTILINE,
 )
 _EXIT_JSON = re.compile(r'"exit_code": ?(-?\d{1,5})\b')

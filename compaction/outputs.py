@@ -108,7 +108,7 @@ def _ends_of_tracebacks(text: str) -> set[int]:
     position = text.find(TRACEBACK)
     while position >= 0:
         indent = text[text.rfind("\n", max(0, position - 60), position) + 1 : position] if position else ""
-        line = text.find("\n", position) + 1
+        line = next_line = text.find("\n", position) + 1
         if line > 0 and indent.strip() == "" and len(indent) < 40:
             for _ in range(400):
                 end = text.find("\n", line)
@@ -120,7 +120,7 @@ def _ends_of_tracebacks(text: str) -> set[int]:
                 if end < 0:
                     break
                 line = end + 1
-        position = text.find(TRACEBACK, position + 1)
+        position = text.find(TRACEBACK, next_line) if next_line else -1
     return ends
 
 
@@ -183,19 +183,26 @@ _TOML_VERSION = re.compile(r'\s*([A-Za-z][\w.-]{0,80}) = (?:\{ ?version = )?"([~
 _TABLE_ROW = re.compile(r"([A-Za-z][\w.-]{0,80})\s+(\d+(?:\.[\w.+-]+)?)(?:\s+\S+)?$")
 
 
+_DOTTED = re.compile(r"\d\.\d")
+
+
 def versions(text: str) -> list[tuple[str, str]]:
     """Names and versions that a listing, a manifest or a tool's own answer gives, in order, each once."""
-    whole = text.strip()
-    if len(whole) < 20 and re.fullmatch(r"v\d+\.\d+\.\d+", whole):
+    if len(text) < _SHORT and not _DOTTED.search(text):
+        return []
+    whole = text.strip() if len(text) < 40 else ""
+    if whole and re.fullmatch(r"v\d+\.\d+\.\d+", whole):
         return [("node", whole[1:])]
     found: dict[tuple[str, str], None] = {}
     table = _table_rows(text)
     manifest = 'ependencies"' in text
-    toml = "[tool.poetry" in text or "[dependencies]" in text or "-dependencies]" in text
+    toml = "[tool.poetry" in text or "ependencies]" in text
     hints = _VERSION_HINTS + (('": "',) if manifest else ()) + ((' = "', " = {") if toml else ())
     hints += (" v",) if "require" in text else ()
     for start, end in _lines_with(text, ("",) if len(text) < _SHORT else hints):
         line = text[start : min(end, start + 1000)].rstrip("\r")
+        if not _DOTTED.search(line):
+            continue
         numbered = _LINE_NUMBER.match(line)
         line = line[numbered.end() :] if numbered else line
         for pair in _line_versions(line, manifest, toml):

@@ -9,7 +9,7 @@ MAX_REASON = 300
 """Characters of a reason that are kept."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
-_HINTS = ("FAIL", "ERROR", "not ok", "● ", "✖ ", "✗ ", "× ", "failing", "panicked at")
+_HINTS = ("FAIL", "ERROR", "not ok", "● ", "✖ ", "✗ ", "× ", "failing", "(fail) ")
 
 _PYTEST = re.compile(r"(?:FAILED|ERROR) (\S+?(?:::.+?)?)(?: - (.*))?$")
 _PYTEST_ID = re.compile(r"\S+\.py(?:::\S.*)?$")
@@ -25,7 +25,6 @@ _SPEC = re.compile(r"\s*[✖✗×] (?!failing tests)(.+?)(?: \([\d.]+m?s\))?(?: 
 _JEST_FILE = re.compile(r"\s*FAIL +(\S+\.(?:test|spec)\.\w+)(?: \(.{1,30}\)| \[ .+ \])?$")
 _MOCHA = re.compile(r" {2}(\d+)\) (.+)$")
 _REASON = re.compile(r"\s*(?:E   +)?((?:[A-Za-z_$][\w$.]*(?:Error|Exception)(?: \[\w+\])?|Error|AssertionError)\b.*)")
-_PANIC = re.compile(r"(?:thread '([^']+)'(?: \(\d+\))?) panicked at (.*)")
 
 
 def failing_tests(text: str) -> list[tuple[str, str]]:
@@ -39,7 +38,9 @@ def failing_tests(text: str) -> list[tuple[str, str]]:
         return []
     lines = text.split("\n")
     found: dict[str, str] = {}
-    for i, test, reason in _failures(lines):
+    # Crosses mark failures of many kinds; they mark tests where a test runner's own summary stands below.
+    crosses = "ℹ fail " in text or "Test Files " in text or "Test Suites: " in text
+    for i, test, reason in _failures(lines, crosses):
         said = reason or found.get(test) or _reason_after(lines, i)
         found[test] = said[:MAX_REASON].strip()
     if any("::" in test for test in found):
@@ -48,7 +49,7 @@ def failing_tests(text: str) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def _failures(lines: list[str]) -> Iterator[tuple[int, str, str]]:
+def _failures(lines: list[str], crosses: bool) -> Iterator[tuple[int, str, str]]:
     mocha = False
     for i, whole in enumerate(lines):
         line = whole[:1000].rstrip()
@@ -72,14 +73,16 @@ def _failures(lines: list[str]) -> Iterator[tuple[int, str, str]]:
         elif "FAIL" in line or "not ok " in line:
             yield from ((i, name, "") for name in _marked(line))
         elif "●" in line or "✖" in line or "✗" in line or "×" in line:
-            match = _JEST.match(line) or _VITEST.match(line) or _SPEC.match(line)
+            match = _JEST.match(line) or (crosses and (_VITEST.match(line) or _SPEC.match(line))) or None
             if match and not match[1].startswith(("Console", "Test suite failed")):
                 yield i, match[1].strip(), ""
+        elif line.startswith("(fail) "):
+            yield i, re.sub(r" \[[\d.]+m?s\]$", "", line[7:]), ""
         elif mocha and _MOCHA.match(line):
             match = _MOCHA.match(line)
             following = lines[i + 1].strip() if i + 1 < len(lines) else ""
             title = match[2] if match else ""
-            yield i, title if title.endswith(":") is False or not following else f"{title} {following.rstrip(':')}", ""
+            yield i, f"{title} {following[:-1]}" if following.endswith(":") else title, ""
 
 
 def _marked(line: str) -> Iterator[str]:
@@ -204,8 +207,8 @@ def _unittest_totals(text: str) -> tuple[int, int] | None:
 
 
 def _go_totals(text: str) -> tuple[int, int] | None:
-    """Return the number of go tests by their ``--- PASS`` lines; without ``-v`` go does not say how many passed."""
-    if "--- PASS: " not in text and "--- FAIL: " not in text:
+    """Return the number of go tests by their result lines, which only ``-v`` prints for tests that passed."""
+    if "=== RUN " not in text:
         return None
     passed = len(re.findall(r"^--- PASS: ", text, re.MULTILINE))
     return passed, len(re.findall(r"^--- FAIL: ", text, re.MULTILINE))

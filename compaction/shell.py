@@ -30,7 +30,8 @@ from compaction.shell_programs import (
 )
 from compaction.shell_syntax import Command, Word, parse
 
-Verb = Literal["create_or_overwrite", "append", "edit", "delete", "move_from", "move_to", "read"]
+Verb = Literal["create_or_overwrite", "append", "edit", "delete", "move_from", "move_to", "read", "run"]
+"""``run``: a script or a patch file is executed or applied; what it does is in that file, not in the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,10 @@ def _effects(placed: _Placed) -> Iterator[Effect]:
         yield from _search(placed)
     elif _PYTHON.match(placed.program):
         yield from _script(placed, "-c", python_effects)
+        script = next((w for w in placed.words if not w.text.startswith("-")), None)
+        path = placed.path(script) if script is not None and "-c" not in (w.text for w in placed.words) else None
+        if path is not None and path.endswith(".py"):
+            yield Effect(path, "run", "python")
     elif placed.program in ("node", "bun", "deno"):
         yield from _script(placed, "-e", node_effects)
     content = "\n".join(command.heredocs)
@@ -406,6 +411,15 @@ def _restore(placed: _Placed) -> Iterator[Effect]:
 
 
 def _patch(placed: _Placed) -> Iterator[Effect]:
+    files = (
+        [w for w in placed.words if w.text.endswith((".patch", ".diff", ".txt"))]
+        if placed.program == "git apply"
+        else []
+    )
+    for word in files:
+        file = placed.path(word)
+        if file is not None and not any(w.text in ("--check", "--stat") for w in placed.words):
+            yield Effect(file, "run", "git apply")
     inline = [w.text for w in placed.words if "*** Begin Patch" in w.text]
     for body in [*placed.command.heredocs, *inline]:
         for change in patch_changes(body):

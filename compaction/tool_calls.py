@@ -72,9 +72,8 @@ def call_effects(
     workdir = values.get("workdir") or values.get("cwd")
     command = shell_command(call, values)
     if command is not None:
-        aci = _ACI.match(command)
-        if aci and (not result or "[File: " in result or "(Open file: " in result):
-            return _aci_effects(aci[1], command, open_file, result)
+        if is_editor_command(command, result):
+            return _aci_effects(command.split()[0], command, open_file, result)
         return file_effects(command, workdir if isinstance(workdir, str) else cwd)
     if tool_name(call) in ("apply_patch", "applypatch"):
         text = next(
@@ -98,6 +97,11 @@ def patch_effect(change: Change) -> list[Effect]:
     return [Effect(change.path, "edit", "apply_patch", change.added, change.removed)]
 
 
+def is_editor_command(command: str, result: str = "") -> bool:
+    """Whether a command line is one of SWE-agent's editor commands, as its answer shows if there is one."""
+    return bool(_ACI.match(command)) and (not result or "[File: " in result or "(Open file: " in result)
+
+
 def opened_file(result: str) -> str | None:
     """The file that an editor's answer says is open now."""
     if "[File: " not in result and "(Open file: " not in result:
@@ -111,6 +115,8 @@ def _aci_effects(verb: str, command: str, open_file: str | None, result: str) ->
     words = _ACI_WORDS.match(command)
     named = words[1] if words and not words[1].isdigit() and ":" not in words[1] else None
     current = opened_file(result) or open_file
+    if result and verb in ("open", "edit", "goto", "scroll_up", "scroll_down") and "[File: " not in result:
+        return []  # such a command shows its file when it succeeds
     if verb == "create":
         return [Effect(named, "create_or_overwrite", "create")] if named else []
     if verb == "edit":
@@ -118,6 +124,8 @@ def _aci_effects(verb: str, command: str, open_file: str | None, result: str) ->
         return [Effect(current, "edit", "edit", body[1] if body else "")] if current else []
     if verb in ("insert", "append"):
         return [Effect(current, "edit", verb)] if current and "[File: " in result else []
+    if verb == "search_file" and result and " matches " not in result:
+        return []
     if verb == "search_file" and named and "." not in named:
         named = None
     path = (current if verb in ("open", "goto", "scroll_up", "scroll_down") else None) or named or current

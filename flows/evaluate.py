@@ -24,5 +24,4 @@ async def evaluate(study: Study) -> None:
         await probe(study)  # points → questions with proven answers
         await answer(study)  # contexts and questions → answers
         await score(study)  # answers → scores by criterion
-        run.record("done")  # before the load, so that the table of runs has this one too
         await load(study)  # everything → scores.duckdb

@@ -165,7 +165,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
         f"{_count(sum(row['n_answers'] for row in rows), 'answer')} in {_count(facts['n_sessions'], 'session')}",
         f"{sum(row['n_unscored'] for row in rows):,} unscored",
         f"{facts['n_missing']:,} not judged yet",
-        f"{_count(facts['n_failed_compactions'], 'compaction')} and "
+        f"{_count(facts['n_failed_compactions'], 'compaction')}, {_count(facts['n_failed_probes'], 'probe')} and "
         f"{_count(facts['n_failed_answers'], 'answer')} failed",
         f"{_count(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
         f"{facts['n_probes_missing']:,} missing",
@@ -199,6 +199,7 @@ SELECT
     (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage_by_judge WHERE judge_id = $judge_id) AS n_missing,
     (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'compaction') AS n_failed_compactions,
     (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'answer') AS n_failed_answers,
+    (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_failed_probes,
     (SELECT coalesce(sum(expected), 0)::BIGINT FROM coverage WHERE stage = 'probe_not_asked') AS n_not_asked,
     (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_probes_missing,
     (SELECT count(*) FROM check_same_questions_scored WHERE judge_id = $judge_id) AS n_different_questions,

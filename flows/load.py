@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
 from flows.runtime import current, running
 from flows.study import Study
+from flows.summary import summarize
 from flows.tables import rebuild
 
 
@@ -22,4 +24,9 @@ async def load(study: Study) -> None:
 def write_database() -> None:
     """The one writer."""
     run = current()
-    rebuild(run.store, run.study)
+
+    def note_outcome(tables: dict[str, pa.Table]) -> None:
+        summary = summarize(run.store, run.study, run.parts(), run.sessions(), tables)
+        run.record("done", summary.exit_code)
+
+    rebuild(run.store, run.study, note_outcome)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from flows.database import connect
 from flows.plan import inputs_of
@@ -71,8 +73,14 @@ def records_of(parts: list[Part], study: Study) -> list[InputRecord]:
     return sorted(records, key=lambda record: record.fingerprint.path)
 
 
-def summarize(store: Store, study: Study, parts: list[Part], sessions: list[SessionInfo]) -> Summary:
-    """The outcome of a study, as the store holds it now."""
+def summarize(
+    store: Store,
+    study: Study,
+    parts: list[Part],
+    sessions: list[SessionInfo],
+    tables: Mapping[str, pa.Table] | None = None,
+) -> Summary:
+    """The outcome of a study, as the database holds it now, or as these tables will."""
     records = records_of(parts, study)
     counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
     shortfalls, notes = [], []
@@ -80,12 +88,14 @@ def summarize(store: Store, study: Study, parts: list[Part], sessions: list[Sess
     folded = sum(len(record.folded) for record in records)
     if folded:
         notes.append(f"{folded:,} shorter copies of sessions were folded into the longer ones")
-    with connect(store.database) as connection:
+    with connect(store.database) if tables is None else duckdb.connect() as connection:
+        for name, rows in (tables or {}).items():
+            connection.register(name, rows)
         connection.execute("SET VARIABLE ids = ?", [[info.session_id for info in sessions]])
         query = _Scope(connection)
         counts |= query.counts()
         if counts["points"]:
-            notes.append(query.not_asked())
+            notes += [query.too_short(str(study.points_spec)), query.not_asked()]
         shortfalls = [*aside, *query.failures()]
     problems = [] if counts["points"] else [_no_points(study, sessions, store)]
     return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems))
@@ -139,6 +149,10 @@ class _Scope:
             (SELECT count(*) FROM scores SEMI JOIN a USING (answer_id) WHERE score IS NOT NULL)"""
         )[0]
         return dict(zip(names, row, strict=True))
+
+    def too_short(self, spec: str) -> str:
+        row = self._all("SELECT count(*) FROM ids ANTI JOIN p USING (session_id)")[0]
+        return f"{row[0]:,} of these sessions have no compaction point at {spec}" if row[0] else ""
 
     def not_asked(self) -> str:
         row = self._all(

@@ -8,7 +8,7 @@ session as it is now stay behind in the Parquet files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,12 +26,18 @@ from flows.transcripts import SessionInfo, read_parts
 Rows = list[dict[str, Any]]
 
 
-def rebuild(store: Store, study: Study) -> None:
-    """Make ``scores.duckdb`` from the Parquet files, and note of what."""
+def rebuild(store: Store, study: Study, see: Callable[[dict[str, pa.Table]], None] | None = None) -> None:
+    """Make ``scores.duckdb`` from the Parquet files, and note of what.
+
+    ``see`` is shown the tables before; what it writes to the records of runs is still taken up.
+    """
     before = stamp(store)
-    build(tables(store, study), store.database)
-    content = {"study_key": study.study_key, "stamp": before}
-    write_atomically(store.root / "loaded.json", json.dumps(content).encode())
+    content = tables(store, study)
+    if see is not None:
+        see(content)
+    build({**content, "runs": runs(store)}, store.database)
+    noted = {"study_key": study.study_key, "stamp": before}
+    write_atomically(store.root / "loaded.json", json.dumps(noted).encode())
 
 
 def stamp(store: Store) -> str:
@@ -55,7 +61,7 @@ def is_loaded(store: Store, study: Study) -> bool:
 
 
 def tables(store: Store, study: Study) -> dict[str, pa.Table]:
-    """All tables of the database."""
+    """All tables of the database but ``runs``."""
     engine = engine_for(study)
     sessions = [info for part in read_parts(store) for info in part.sessions]
     points = known_points(store, study, sessions)
@@ -105,9 +111,13 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         "criteria": _rows("criteria", _criteria(judges)),
         "scores": _like("scores", scores),
         "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers)]),
-        "quarantine": _rows("quarantine", quarantined(store)),
-        "runs": _rows("runs", map(_run_row, store.records("runs"))),
+        "quarantine": _rows("quarantine", ({**row, "source_path": row["path"]} for row in quarantined(store))),
     }
+
+
+def runs(store: Store) -> pa.Table:
+    """The table of runs."""
+    return _rows("runs", map(_run_row, store.records("runs")))
 
 
 def quarantined(store: Store) -> Rows:

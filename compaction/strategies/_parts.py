@@ -85,4 +85,3 @@ def tail_start(history: History, needed: Sequence[int], start: int, end: int, ma
         if lowest >= position:
             begin = position
     return begin
-

@@ -88,7 +88,7 @@ def _shown(history: History, message: Message, result_chars: int | None) -> Mess
 
 
 def _rendered(number: int, message: Message) -> str:
-    label = message.role
+    label: str = message.role
     if message.role == "tool":
         label += f" result of {message.tool_name}" if message.tool_name else " result"
         label += " (error)" if message.is_error else ""

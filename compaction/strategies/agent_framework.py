@@ -18,9 +18,9 @@ PEER = "agent-framework-core"
 VERSION = "1.23.0"
 
 FILL_SHARE = 0.8
-"""``max_n`` as a share of the budget where no figure is given: ContextWindowCompactionStrategy's truncation_threshold."""
+"""``max_n`` as a share of the budget where no figure is given: where ContextWindowCompactionStrategy truncates."""
 DRAIN_SHARE = 0.5
-"""``compact_to``, likewise: what ContextWindowCompactionStrategy truncates down to."""
+"""``compact_to``, likewise: what it truncates down to."""
 
 PREFIX = "[Tool results: "
 SUFFIX = "]"

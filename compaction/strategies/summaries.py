@@ -28,38 +28,38 @@ OPEN_TAG, CLOSE_TAG = "<summary>", "</summary>"
 ANCHORED_SECTIONS = (
     Section(
         "Session intent",
-        "intent",
+        ("intent",),
         "What the user wants, with every later change of the request, and the constraints that the user set.",
     ),
     Section(
         "File modifications",
-        "files",
+        ("files",),
         "One line a file, in the form `- path (created|modified|examined|deleted): what changed in it, with names`. "
         "Full paths as the session has them; a file once listed stays listed.",
     ),
     Section(
         "Decisions",
-        "decisions",
+        ("decisions", "errors"),
         "What was decided and why, what was tried and given up and why, causes that were found, with exact names, "
         "values and error messages.",
     ),
     Section(
         "Next steps",
-        "next_steps",
+        ("next_steps",),
         "What is open now: unfinished work, failing tests, questions without an answer. What is done goes from here.",
     ),
 )
 
 REGENERATED_SECTIONS = (
-    Section("Task Overview", "intent", "The request, its constraints, and what would count as done."),
-    Section("Current State", "state", "What is finished, which files were created, changed or studied, what came out."),
+    Section("Task Overview", ("intent",), "The request, its constraints, and what would count as done."),
+    Section("Current State", ("state", "files"), "What is finished, which files were created, changed or studied, what came out."),
     Section(
         "Important Discoveries",
-        "decisions",
+        ("decisions", "errors"),
         "Technical findings, decisions with their reasons, errors with their solutions, attempts that failed and why.",
     ),
-    Section("Next Steps", "next_steps", "Concrete actions still to be taken, what stands in their way, their order."),
-    Section("Context to Preserve", "details", "The user's preferences, details of the domain, promises that were made."),
+    Section("Next Steps", ("next_steps",), "Concrete actions still to be taken, what stands in their way, their order."),
+    Section("Context to Preserve", ("details",), "The user's preferences, details of the domain, promises made."),
 )
 
 
@@ -83,9 +83,9 @@ def factory_style_anchored(
     system = system_prompt(messages)
     found = _latest_summary(messages)
     anchor = len(system) if found is None else found + 1
-    left_over = () if found is None else messages[len(system) : found]
+    left_over: tuple[Message, ...] = () if found is None else messages[len(system) : found]
     text = "" if found is None else messages[found].text.removeprefix(ANCHORED_MARK).strip()
-    covered = () if found is None else (messages[found],)
+    covered: tuple[Message, ...] = () if found is None else (messages[found],)
     room = int(history.budget * TAIL_SHARE) if tail_tokens is None else tail_tokens
     needed = needs_from(history)
     merged = False

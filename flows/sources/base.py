@@ -143,7 +143,7 @@ class Source:
                 found += [value for value in values if isinstance(value, dict)]
                 if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS:
                     break
-        return Head(_plain_name(self.name), bool(self.members), tuple(found), self.document)
+        return Head(plain_name(self.name), bool(self.members), tuple(found), self.document)
 
     def records(self, skip: Callable[[bytes], bool] | None = None) -> Iterator[tuple[int, Record]]:
         """Every JSON object with the number of its line (or event file); the rest is set aside with its reason.
@@ -247,7 +247,7 @@ def open_source(input: Input, is_member: Callable[[str], bool]) -> Source:
 
 def event_files(folder: Path, is_member: Callable[[str], bool]) -> list[Path]:
     """The event files of a folder by their number, then by name."""
-    names = [entry.name for entry in os.scandir(folder) if entry.is_file() and is_member(_plain_name(entry.name))]
+    names = [entry.name for entry in os.scandir(folder) if entry.is_file() and is_member(plain_name(entry.name))]
     return [folder / name for name in sorted(names, key=lambda name: (event_number(name), name))]
 
 
@@ -257,9 +257,7 @@ def event_number(name: str) -> int:
     return int(found.group()) if found else 0
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A file name in lower case, without ``.gz`` or ``.zst``."""
     name = name.lower()
     return name.removesuffix(".gz").removesuffix(".zst")
-
-
-plain_name = _plain_name

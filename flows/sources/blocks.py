@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from json import JSONDecoder
 from typing import Any
 
 import orjson
@@ -114,8 +115,6 @@ def arguments_text(arguments: Any) -> str:
 
 
 def _loads_lenient(text: str) -> Any:
-    from json import JSONDecoder  # noqa: PLC0415
-
     try:
         value, end = JSONDecoder(strict=False).raw_decode(text.strip())
     except (ValueError, RecursionError):

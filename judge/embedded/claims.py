@@ -82,6 +82,8 @@ def match(fact: Fact, claim: Claim) -> float:
     A next step with a single term is a file to be worked on.
     """
     if fact.kind in FILE_KINDS:
+        if fact.value.rpartition("/")[2].lower() != claim.text.rpartition("/")[2].lower():
+            return 0.0
         return float(same_file(fact.value.lower(), claim.text.lower()))
     if fact.kind == "next_step" and len(fact.terms) == 1:
         path = fact.terms[0]

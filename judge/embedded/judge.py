@@ -8,7 +8,7 @@ docs/embedded-engine.md gives the formula of each criterion. A criterion for whi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -23,6 +23,9 @@ from judge.verdict import CriterionScore, JudgeCase, JudgeVersion
 DETAILS_WEIGHT = 0.4
 """Share of what was changed in artifact_files_modified: all files without their changes score 3, as its anchor says."""
 
+MAX_REMEMBERED = 4096
+"""Scored answers."""
+
 Finding = tuple[float | None, str]
 """Share 0–1 with what it counts, or None with the reason why there is no score."""
 
@@ -33,6 +36,7 @@ class EmbeddedJudge:
     def __init__(self, rubric: Rubric, counter: TokenCounter) -> None:
         self.rubric = rubric
         self._counter = counter
+        self._known: dict[tuple[int, str, tuple[str, ...]], tuple[Probe, list[CriterionScore]]] = {}
         self.version = JudgeVersion(
             judge="embedded",
             model="none",
@@ -44,8 +48,14 @@ class EmbeddedJudge:
 
     def score(self, case: JudgeCase) -> Sequence[CriterionScore]:
         """One entry for each criterion of the case."""
-        sheet = _Sheet(case.probe, case.answer, self._counter)
-        return [self._criterion(criterion, sheet) for criterion in case.criteria]
+        # Many methods leave what a probe asks for, and then their answers are the same to the letter.
+        key = (id(case.probe), case.answer, case.criteria)
+        if key not in self._known:
+            if len(self._known) >= MAX_REMEMBERED:
+                self._known.clear()
+            sheet = _Sheet(case.probe, case.answer, self._counter)
+            self._known[key] = case.probe, [self._criterion(criterion, sheet) for criterion in case.criteria]
+        return self._known[key][1]
 
     def _criterion(self, criterion: str, sheet: _Sheet) -> CriterionScore:
         formula = _FORMULAS.get(criterion)
@@ -78,28 +88,35 @@ class _Sheet:
         return [claim for claim in self.claims if claim.section == section]
 
     @cached_property
+    def _matches(self) -> dict[tuple[int, int], float]:
+        return {(id(f), id(c)): match(f, c) for f in self.probe.facts for c in self.claims}
+
+    def match(self, fact: Fact, claim: Claim) -> float:
+        """How well a claim of the answer states a fact of the probe."""
+        return self._matches[id(fact), id(claim)]
+
+    @cached_property
     def right(self) -> dict[int, float]:
         """Claim → how right it is. A file under the wrong heading is half right."""
         found = {}
         for i, claim in enumerate(self.claims):
             kinds = SECTIONS.get(claim.section)
-            inside = [match(fact, claim) for fact in self.probe.facts if kinds is None or fact.kind in kinds]
+            inside = [self.match(fact, claim) for fact in self.probe.facts if kinds is None or fact.kind in kinds]
             best = max(inside, default=0.0)
             if best == 0.0 and kinds is not None and kinds[0] in FILE_KINDS:
-                best = 0.5 * max((match(fact, claim) for fact in self.facts(*FILE_KINDS)), default=0.0)
+                best = 0.5 * max((self.match(fact, claim) for fact in self.facts(*FILE_KINDS)), default=0.0)
             found[i] = best
         return found
 
-    def had(self, fact: Fact, claims: Iterable[Claim] | None = None) -> float:
+    def had(self, fact: Fact) -> float:
         """How well the answer states a fact, under its own heading where the answer has headings."""
-        own = [c for c in (self.claims if claims is None else claims)]
-        sectioned = [c for c in own if fact.kind in SECTIONS.get(c.section, (fact.kind,))]
-        return max((match(fact, claim) for claim in sectioned), default=0.0)
+        sectioned = [c for c in self.claims if fact.kind in SECTIONS.get(c.section, (fact.kind,))]
+        return max((self.match(fact, claim) for claim in sectioned), default=0.0)
 
     def details_had(self, fact: Fact) -> float:
         """Share of a fact's details that the claims on it (for other facts: the whole answer) have."""
         if fact.kind in FILE_KINDS:
-            own = [c for c in self.claims if match(fact, c) > 0]
+            own = [c for c in self.claims if self.match(fact, c) > 0]
             return max((share(fact.details, c.details) for c in own), default=0.0)
         return share(fact.details, self.answer)
 
@@ -151,7 +168,7 @@ def _artifact_state(sheet: _Sheet) -> Finding:
     facts = sheet.facts(*FILE_KINDS, "next_step")
     if not facts:
         return None, "no file belongs to this probe"
-    known = [max((match(fact, claim) for claim in sheet.claims), default=0.0) for fact in facts]
+    known = [max((sheet.match(fact, claim) for claim in sheet.claims), default=0.0) for fact in facts]
     return _mean(known), f"{sum(known):.0f} of {len(facts)} files named under any heading"
 
 
@@ -159,8 +176,8 @@ def _f1(sheet: _Sheet, kind: FactKind, section: str) -> tuple[float, str] | None
     facts, claims = sheet.facts(kind), sheet.claims_under(section)
     if not facts:
         return None
-    had = sum(any(match(f, c) for c in claims) for f in facts)
-    right = sum(any(match(f, c) for f in facts) for c in claims)
+    had = sum(any(sheet.match(f, c) for c in claims) for f in facts)
+    right = sum(any(sheet.match(f, c) for f in facts) for c in claims)
     recall, precision = had / len(facts), right / len(claims) if claims else 0.0
     value = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     return value, f"{had} of {len(facts)} {section}, {len(claims) - right} wrongly listed"

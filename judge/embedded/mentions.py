@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compaction.artifacts import FileOp
 from compaction.model import SectionKind
@@ -46,12 +47,19 @@ def file_mentions(message: Message) -> list[FileOp]:
     In a message that a strategy made, a heading ("Files modified") says it for the lines below; in what a person or
     an agent said only a sentence with both the path and the verb counts.
     """
-    made = message.seq is None
     if "." not in message.text:
         return []
+    return _mentions(message.text, message.seq)
+
+
+@lru_cache(maxsize=8192)
+def _mentions(text: str, seq: int | None) -> list[FileOp]:
+    made = seq is None
     found: list[FileOp] = []
     heading = ""
-    for line in message.text.splitlines():
+    for line in text.splitlines():
+        if "." not in line and not made:
+            continue
         title = _HEADING.match(line) if made else None
         if title:
             heading = title[1]
@@ -66,7 +74,7 @@ def file_mentions(message: Message) -> list[FileOp]:
             continue
         names = tuple(dict.fromkeys(name for name in _CODE.findall(line) if name not in paths))
         for path in paths if made else paths[:3]:
-            found.append(FileOp(path.removeprefix("./"), verb, message.seq or 0, names[:8]))
+            found.append(FileOp(path.removeprefix("./"), verb, seq or 0, names[:8]))
     return found
 
 

@@ -27,7 +27,7 @@ ARTIFACT_QUESTION = (
     "`Modified:` and `Examined:`, files separated by `; ` and changes in parentheses, or `none`; at most {limit} tokens."
 )
 CONTINUATION_QUESTION = (
-    "What is to be done next? Name the tasks that are still open, the tests that still fail and why, and what the "
+    "{place}What is to be done next? Name the tasks that are still open, the tests that still fail and why, and what the "
     "work is about to go on with. Answer in three lines that begin with `Open:`, `Failing:` and `Next:`, items "
     "separated by `; `, or `none`; at most {limit} tokens."
 )
@@ -145,7 +145,7 @@ class EmbeddedProber:
             f"{label}: {'; '.join(fact.value for fact, _ in found if fact.kind in wanted) or 'none'}"
             for label, wanted in kinds
         ]
-        question = CONTINUATION_QUESTION.format(limit=CONTINUATION_TOKENS)
+        question = CONTINUATION_QUESTION.format(place=place_of(facts.roots), limit=CONTINUATION_TOKENS)
         return Probe(
             "continuation", question, "\n".join(lines), tuple(fact for fact, _ in found),
             tuple(evidence for _, evidence in found if evidence.quote)[:MAX_EVIDENCE], CONTINUATION_TOKENS,

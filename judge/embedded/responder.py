@@ -41,7 +41,7 @@ class EmbeddedResponder:
         if "created:" in asked and "modified:" in asked:
             text = _artifact(context, limit, _told_roots(question) or find_roots(context))
         elif "open:" in asked and "next:" in asked:
-            text = _continuation(context, limit)
+            text = _continuation(context, limit, _told_roots(question) or find_roots(context))
         else:
             cues = _CUES.findall(question)
             text = _lookup(context, _CUES.sub("", asked), cues, limit)
@@ -155,7 +155,7 @@ def _told_roots(question: str) -> Roots | None:
     """Where the project lies, if the question says so."""
     if "The working directory is" not in question:
         return None
-    places = _CUES.findall(question.split(". Which", 1)[0])
+    places = _CUES.findall(question.split(". Wh", 1)[0])
     return Roots(tuple(sorted(set(places), key=len, reverse=True)), places[0]) if places else None
 
 
@@ -203,7 +203,7 @@ def _file_item(op: FileOp) -> str:
     return f"{op.path} ({', '.join(names)})" if names and op.verb != "examined" else op.path
 
 
-def _continuation(context: Sequence[Message], limit: int) -> str:
+def _continuation(context: Sequence[Message], limit: int, roots: Roots) -> str:
     open_tasks = _open_tasks(context)
     failing: list[str] = []
     for message in reversed(context):
@@ -214,7 +214,7 @@ def _continuation(context: Sequence[Message], limit: int) -> str:
         if message.seq is None and (listed := section_items(message.text, "errors")):
             failing = listed[-4:]
             break
-    steps = _next_steps(context)
+    steps = _next_steps(context, roots)
     return _three_lines([("Open", open_tasks), ("Failing", failing), ("Next", steps)], limit)
 
 
@@ -231,7 +231,7 @@ def _open_tasks(context: Sequence[Message]) -> list[str]:
     return []
 
 
-def _next_steps(context: Sequence[Message]) -> list[str]:
+def _next_steps(context: Sequence[Message], roots: Roots) -> list[str]:
     """What the person asked for last, what the agent announced last, and the file it worked on last."""
     steps: list[str] = []
     request = next((m for m in reversed(context) if m.role == "user" and m.seq is not None and m.text.strip()), None)
@@ -245,7 +245,7 @@ def _next_steps(context: Sequence[Message]) -> list[str]:
                 break
     announced = ""
     touched: list[str] = []
-    results, roots = Results(context), find_roots(context)
+    results = Results(context)
     for message in reversed(context):
         if message.role != "assistant":
             continue

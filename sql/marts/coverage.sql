@@ -71,7 +71,10 @@ score_stage as (
 ),
 
 not_asked as (
-    select count(*) as n from probes_not_asked
+    select
+        count(*) filter (where status = 'not_asked') as n,
+        count(*) filter (where status = 'failed') as n_failed
+    from probes_not_asked
 ),
 
 probe_stage as (
@@ -80,7 +83,7 @@ probe_stage as (
         'probe' as stage,
         n_points.n * 4 * probers.n - not_asked.n as expected,
         (select count(*) from probes) as done,
-        0 as failed,
+        not_asked.n_failed as failed,
         0 as unscored
     from n_points
     cross join probers

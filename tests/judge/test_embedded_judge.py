@@ -38,7 +38,7 @@ ARTIFACT = Probe(
 )
 CONTINUATION = Probe(
     "continuation",
-    CONTINUATION_QUESTION.format(limit=350),
+    CONTINUATION_QUESTION.format(place="", limit=350),
     "",
     (
         Fact("open_task", "mend the mock set-up", ("mend", "mock", "set-up"), (), (5,)),

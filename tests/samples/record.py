@@ -1,13 +1,14 @@
 """Record the sample sessions that ship with the package.
 
-A sample session is an agent's work scripted by us over a small code base of ours.  The words of the person and of
-the agent are scripted; what the tools answer is not: every command, read and edit is run for real in a copy of the
-project, and what it returned is what the session holds.  That keeps the samples free of anybody's data and still
-gives tool outputs with the shape (and the noise) of real ones.
+A sample session is an agent's work scripted by us over a small code base of ours.  The words of the person
+and of the agent are scripted; what the tools answer is not: every command, read and edit is run for real in a
+copy of the project, and what it returned is what the session holds.  That keeps the samples free of anybody's
+data and still gives tool outputs with the shape (and the noise) of real ones.
 
-A script (``tests/samples/scripts/NAME.py``) has ``META`` and ``script(session)``.  ``python -m tests.samples.record
-NAME`` copies ``tests/samples/projects/<META project>`` to the work directory named in ``META``, makes it a git
-repository, runs the script and writes ``flows/samples/NAME.<ext>`` in the format named in ``META``.
+A script (``tests/samples/scripts/NAME.py``) has ``META`` and ``script(session)``.
+``python -m tests.samples.record NAME`` copies ``tests/samples/projects/<META project>`` to the work directory
+named in ``META``, makes it a git repository, runs the script and writes ``flows/samples/NAME.<ext>`` in the
+format named there.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Session:
         self._todos: list[tuple[str, str]] = []
         self._ticks = 0
 
-    # -- the words ---------------------------------------------------------------------------------------------
+    # -- the words ---------------------------------------------------------------------------------
     def user(self, text: str) -> None:
         """The person types `text`."""
         self._flush()
@@ -116,7 +117,7 @@ class Session:
         self.turns.append(Turn("condensation", text=summary.strip("\n"), at=self.now, keep=keep_last))
         self._tick(1, 3)
 
-    # -- the tools ---------------------------------------------------------------------------------------------
+    # -- the tools ---------------------------------------------------------------------------------
     def bash(self, command: str) -> str:
         """Run a shell command for real; a failing one is recorded as it fails."""
         text, code = self._run(command)
@@ -171,11 +172,12 @@ class Session:
         text = {
             "claude_code": f"File created successfully at: {full}",
             "pi": f"Successfully wrote {len(content.encode())} bytes to {full}",
-            "codex_rollout": f"Success. Updated the following files:\n{'A' if before is None else 'M'} {full}\n",
+            "codex_rollout": "Success. Updated the following files:\n"
+            f"{'A' if before is None else 'M'} {full}\n",
         }.get(self.format, f"File created successfully at: {full}")
         if self.format == "claude_code" and before is not None:
-            text = f"The file {full} has been updated. Here's the result of running `cat -n` on a snippet of the "
-            text += "edited file:\n" + "\n".join(
+            text = f"The file {full} has been updated. Here's the result of running `cat -n` on a snippet of "
+            text += "the edited file:\n" + "\n".join(
                 f"{i + 1:6d}→{x}" for i, x in enumerate(content.split("\n")[:12])
             )
         elif self.format == "openhands_v1_events" and before is not None:
@@ -209,14 +211,17 @@ class Session:
         mark = "→" if self.format == "claude_code" else "\t"
         snippet = "\n".join(f"{max(0, line - 4) + i + 1:6d}{mark}{x}" for i, x in enumerate(shown))
         text = {
-            "claude_code": f"The file {full} has been updated. Here's the result of running `cat -n` on a snippet of "
+            "claude_code": f"The file {full} has been updated. "
+            "Here's the result of running `cat -n` on a snippet of "
             f"the edited file:\n{snippet}",
-            "pi": f"Successfully replaced text in {full}. Changed {len(old)} characters to {len(new)} characters.",
+            "pi": f"Successfully replaced text in {full}. "
+            f"Changed {len(old)} characters to {len(new)} characters.",
             "codex_rollout": f"Success. Updated the following files:\nM {full}\n",
         }.get(
             self.format,
-            f"The file {full} has been edited. Here's the result of running `cat -n` on a snippet of {full}:\n"
-            f"{snippet}\nReview the changes and make sure they are as expected (correct indentation, no duplicate "
+            f"The file {full} has been edited. "
+            f"Here's the result of running `cat -n` on a snippet of {full}:\n{snippet}\n"
+            "Review the changes and make sure they are as expected (correct indentation, no duplicate "
             "lines, etc). Edit the file again if necessary.",
         )
         return self._add(Call("edit", args, text, before=before, after=after))
@@ -257,7 +262,8 @@ class Session:
             return self.write("TODO.md", "".join(f"- {box[status]} {content}\n" for content, status in items))
         old, self._todos = self._todos, list(items)
         text = {
-            "claude_code": "Todos have been modified successfully. Ensure that you continue to use the todo list to "
+            "claude_code": "Todos have been modified successfully. "
+            "Ensure that you continue to use the todo list to "
             "track your progress. Please proceed with the current tasks if applicable",
             "codex_rollout": "Plan updated",
         }.get(self.format, f"Task list has been updated with {len(items)} item(s).")
@@ -277,7 +283,7 @@ class Session:
             return self.bash("git add -A && git diff --cached && echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
         return self.bash("git diff --stat")
 
-    # -- inside ------------------------------------------------------------------------------------------------
+    # -- inside ------------------------------------------------------------------------------------
     def _flush(self) -> None:
         if self._say or self._think:
             self._open()
@@ -378,8 +384,9 @@ class Session:
             if not found:
                 return f"<tool_use_error>String to replace not found in file.\nString: {old}</tool_use_error>"
             return (
-                f"<tool_use_error>Found {found} matches of the string to replace, but replace_all is false. To replace "
-                "all occurrences, set replace_all to true. To replace only one occurrence, please provide more context "
+                f"<tool_use_error>Found {found} matches of the string to replace, but replace_all is false. "
+                "To replace all occurrences, set replace_all to true. "
+                "To replace only one occurrence, please provide more context "
                 f"to uniquely identify the instance.\nString: {old}</tool_use_error>"
             )
         if not found:
@@ -410,7 +417,7 @@ def _host_paths(scratch: Path) -> list[tuple[str, str]]:
     return [pair for pair in pairs if pair[0] not in {"/usr", "/"}]
 
 
-# -- ids and sizes -------------------------------------------------------------------------------------------------
+# -- ids and sizes ---------------------------------------------------------------------------------
 class Ids:
     """Ids that are the same at every recording: a hash of the session's name and a counter."""
 
@@ -436,7 +443,7 @@ def _size(turn: Turn) -> tuple[int, int]:
     return wrote // 4 + 1, sum(len(c.text) for c in turn.calls) // 4
 
 
-# -- the writers ---------------------------------------------------------------------------------------------------
+# -- the writers -----------------------------------------------------------------------------------
 def write_claude_code(s: Session) -> list[dict[str, Any]]:
     """Claude Code session lines: one content block a line, a uuid tree, results in user lines."""
     ids, lines = Ids(s.name), []
@@ -584,7 +591,7 @@ def write_claude_code(s: Session) -> list[dict[str, Any]]:
 
 
 def write_codex_rollout(s: Session) -> list[dict[str, Any]]:
-    """Codex rollout lines: Responses items, with token_count and the UI's copies of the messages as events."""
+    """Codex rollout lines: Responses items, token_count, and the UI's copies of messages as events."""
     ids, lines = Ids(s.name), []
     total = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "reasoning_output_tokens": 0}
     total["total_tokens"] = 0
@@ -611,8 +618,8 @@ def write_codex_rollout(s: Session) -> list[dict[str, Any]]:
         | {"base_instructions": {"text": s.meta.get("system_prompt", "")}},
         started,
     )
-    rules = "<permissions instructions>\nCommands run in a sandbox: `sandbox_mode` is `workspace-write`, network access "
-    rules += "is restricted. Approval policy is `on-request`.\n</permissions instructions>"
+    rules = "<permissions instructions>\nCommands run in a sandbox: `sandbox_mode` is `workspace-write`, "
+    rules += "network access is restricted. Approval policy is `on-request`.\n</permissions instructions>"
     message("developer", rules, started)
     if s.meta.get("agents_md"):
         head = f"# AGENTS.md instructions for {s.workdir}\n\n<INSTRUCTIONS>\n"
@@ -628,7 +635,7 @@ def write_codex_rollout(s: Session) -> list[dict[str, Any]]:
         if turn.role == "condensation":
             raise ValueError("codex_rollout: a compaction of this format holds no summary; leave it out")
         if turn.role == "user":
-            context_of = {
+            context_of: dict[str, Any] = {
                 "turn_id": ids.uuid(),
                 "cwd": str(s.workdir),
                 "current_date": day,
@@ -680,7 +687,8 @@ def write_codex_rollout(s: Session) -> list[dict[str, Any]]:
                         {"cmd": call.args["command"], "workdir": str(s.workdir), "max_output_tokens": 6000},
                         ensure_ascii=False,
                     )
-                    note = f"Chunk ID: {ids.short('', 6)}\nWall time: {wall:.4f} seconds\nProcess exited with code "
+                    note = f"Chunk ID: {ids.short('', 6)}\nWall time: {wall:.4f} seconds\n"
+                    note += "Process exited with code "
                     note += f"{call.code}\nOriginal token count: {len(call.text) // 4}\nOutput:\n{call.text}"
                 payload = {
                     "type": "function_call",
@@ -789,7 +797,7 @@ def write_openhands(s: Session) -> list[dict[str, Any]]:
             }
             add("MessageEvent", turn.at, "agent", number, **more)
             continue
-        results: list[tuple[Call, str, dict[str, Any]]] = []
+        results: list[tuple[Call, dict[str, Any]]] = []
         for position, call in enumerate(turn.calls):
             name, arguments, action, observation = _openhands_call(s, call)
             call_id = ids.short("toolu_01", 22)
@@ -804,15 +812,15 @@ def write_openhands(s: Session) -> list[dict[str, Any]]:
                 "security_risk": "LOW",
             }
             event_id = add("ActionEvent", call.called, "agent", number, **more)
-            body = {
+            outcome: dict[str, Any] = {
                 "tool_name": name,
                 "tool_call_id": call_id,
                 "observation": observation,
                 "action_id": event_id,
             }
-            results.append((call, event_id, body))
-        for call, _, body in results:
-            add("ObservationEvent", call.done, "environment", number, **body)
+            results.append((call, outcome))
+        for call, outcome in results:
+            add("ObservationEvent", call.done, "environment", number, **outcome)
     return events
 
 
@@ -926,7 +934,7 @@ def write_pi(s: Session) -> list[dict[str, Any]]:
             "cacheWrite": got,
             "totalTokens": context + wrote,
         }
-        message = {
+        message: dict[str, Any] = {
             "role": "assistant",
             "content": content,
             "api": "anthropic-messages",
@@ -954,7 +962,8 @@ def write_mini(s: Session) -> dict[str, Any]:
         if turn.role == "user":
             messages.append({"role": "user", "content": turn.text})
             continue
-        calls, results = [], []
+        calls: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for call in turn.calls:
             call_id = ids.short("call_00_", 24)
             arguments = json.dumps({"command": call.args["command"]}, ensure_ascii=False)
@@ -980,7 +989,7 @@ def write_mini(s: Session) -> dict[str, Any]:
             {"command": json.loads(c["function"]["arguments"])["command"], "tool_call_id": c["id"]}
             for c in calls
         ]
-        wrote, got = _size(turn)
+        wrote, _ = _size(turn)
         usage = {
             "completion_tokens": wrote,
             "prompt_tokens": sum(len(str(m["content"])) for m in messages) // 4,
@@ -1057,7 +1066,7 @@ def write_swe_agent(s: Session) -> dict[str, Any]:
         action = "\n".join(
             str(c.args.get("command", f"{c.kind} {c.args.get('path', '')}")) for c in turn.calls
         )
-        message = {
+        message: dict[str, Any] = {
             "role": "assistant",
             "content": turn.text,
             "thought": turn.text,
@@ -1074,7 +1083,7 @@ def write_swe_agent(s: Session) -> dict[str, Any]:
             | {"state": state}
         )
     submission, _ = s._run("git add -A && git diff --cached")
-    info = {"exit_status": "submitted", "submission": submission}
+    info: dict[str, Any] = {"exit_status": "submitted", "submission": submission}
     info |= {"model_stats": {"instance_cost": 0.0, "api_calls": len(trajectory)}}
     return {"environment": "main", "trajectory": trajectory, "history": history, "info": info}
 
@@ -1089,7 +1098,7 @@ WRITERS: dict[str, Callable[[Session], Any]] = {
 }
 
 
-# -- small helpers of the writers ----------------------------------------------------------------------------------
+# -- small helpers of the writers ------------------------------------------------------------------
 def _active(content: str) -> str:
     """The -ing form Claude Code keeps with each to-do item ("Add tests" -> "Adding tests")."""
     verb, _, rest = content.partition(" ")
@@ -1139,7 +1148,7 @@ def _patch(call: Call) -> str:
     return "\n".join(["*** Begin Patch", *body, "*** End Patch"]) + "\n"
 
 
-# -- one recording -------------------------------------------------------------------------------------------------
+# -- one recording ---------------------------------------------------------------------------------
 def _tools() -> None:
     """The python that the recorded commands see: a venv with pytest and nothing of ours in it."""
     if not (VENV / "bin" / "python").exists():
@@ -1148,7 +1157,7 @@ def _tools() -> None:
 
 
 def _node_modules(project: Path, workdir: Path) -> None:
-    """Install what package.json names once (it is no part of the project's copy in our tree) and copy it over."""
+    """Install once what package.json names (it is no part of our tree) and copy it over."""
     package = project / "package.json"
     if not package.exists():
         return
@@ -1200,10 +1209,10 @@ def _checkout(name: str, meta: dict[str, Any]) -> Iterator[Session]:
 def tokens(text: str) -> int:
     """o200k tokens when the vocabulary is at hand, else characters / 4."""
     try:
-        import tiktoken
+        from compaction.tokens import TiktokenCounter
 
-        return len(tiktoken.get_encoding("o200k_base").encode(text, disallowed_special=()))
-    except Exception:  # no package or no vocabulary on this machine: the estimate will do
+        return TiktokenCounter().count(text)
+    except ImportError:
         return len(text) // 4
 
 

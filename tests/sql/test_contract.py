@@ -28,7 +28,7 @@ TABLES = {
     "published_leaderboard": "method overall",
     "runs": "study versions counts started_at ended_at status",
     "criteria": "rubric criterion dimension weight question",
-    "probes_not_asked": "point_id probe_type reason prober",
+    "probes_not_asked": "point_id probe_type reason prober status",
     "quarantine": "source_path line reason excerpt",
 }
 VIEWS = {

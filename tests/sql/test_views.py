@@ -136,6 +136,13 @@ def test_coverage_says_where_items_were_lost(store: Path) -> None:
     ]
 
 
+def test_a_probe_that_the_prober_failed_to_make_is_a_failure_and_no_missing_truth(tmp_path: Path) -> None:
+    store = tiny()
+    store["probes_not_asked"][0].update(status="failed", reason="the prober timed out")
+    found = rows(make(store, tmp_path), "SELECT * EXCLUDE (method_id) FROM coverage WHERE method = 'all methods'")
+    assert found == [("all methods", "probe", 4, 3, 1, 0, 0), ("all methods", "probe_not_asked", 4, 0, 0, 4, 0)]
+
+
 def test_coverage_by_judge_keeps_judges_apart(store: Path) -> None:
     assert rows(store, "SELECT * EXCLUDE (method_id) FROM coverage_by_judge") == [
         ("j1", "embedded", "cut", 3, 2, 1, 0),

@@ -128,7 +128,8 @@ def tiny() -> Rows:
         ],
         "probes": [probe("q1", "p1"), probe("q2", "p1", "artifact"), probe("q3", "p2")],
         "probes_not_asked": [
-            {"point_id": point_id, "probe_type": probe_type, "reason": "no such thing", "prober": "embedded"}
+            {"point_id": point_id, "probe_type": probe_type, "reason": "no such thing", "prober": "embedded",
+             "status": "not_asked"}
             for point_id, probe_type in [
                 ("p1", "continuation"), ("p1", "decision"), ("p2", "artifact"), ("p2", "continuation"),
                 ("p2", "decision"),

@@ -286,7 +286,7 @@ def script(s):
         s.bash("npm run repro"),
     ])
     s.say("The script says what the service sees. I want to see what the sockets do as well, so that I don't blame the wrong side.")
-    s.bash("NODE_DEBUG=net npm run -s repro 2>&1 | sed -E 's/^NET [0-9]+/NET/' | head -n 420")
+    s.bash("NODE_DEBUG=net,stream npm run -s repro 2>&1 | sed -E 's/^(NET|STREAM) [0-9]+/\\1/' | head -n 420")
     s.say(
         "Reproduced. Login 1 answers 200. The server then closes the idle client; the pool still believes it has one open, idle "
         "connection. Logins 2 and 3 borrow that dead connection, `SET` fails with `This socket has been ended by the other party`, "
@@ -508,7 +508,7 @@ export function loadEnv(''')),
         s.bash("npm run typecheck"),
     ])
     s.bash("npm run -s repro; echo; npm run -s repro -- 20000 100")
-    s.bash("NODE_DEBUG=net npm run -s repro 2>&1 | sed -E 's/^NET [0-9]+/NET/' | head -n 420")
+    s.bash("NODE_DEBUG=net,stream npm run -s repro 2>&1 | sed -E 's/^(NET|STREAM) [0-9]+/\\1/' | head -n 420")
     s.say(
         "The repro script now gives 200 three times: `SET` fails on the dead connection, that one is thrown away, and the retry "
         "runs on a new one. (15 s for the PING check is longer than the script's pause, so here it is the retry that helps.)"
@@ -603,6 +603,7 @@ process.exit(0);
 '''),
         s.bash("npx tsx scripts/measure-silent.ts"),
     ])
+    s.parallel(lambda: [s.read("src/controllers/auth.controller.ts"), s.read("src/services/session.service.ts"), s.read("src/lib/redis-pool.ts")])
     s.say("Below one second in each case, and the pool is empty afterwards. It still says 401, that is the next step: the controller.")
     s.parallel(lambda: [
         s.edit("src/controllers/auth.controller.ts", '''    const session = user && (await this.sessions.create(user.id, request.headers["user-agent"] ?? ""));
@@ -621,6 +622,7 @@ process.exit(0);
         s.edit("src/services/session.service.ts", 'this.logger.debug("session.create_failed", { userId, error: String(error) });', 'this.logger.warn("session.create_failed", { userId, error: String(error) });'),
         s.bash("npx tsx scripts/measure-silent.ts; rm scripts/measure-silent.ts; npm run typecheck"),
     ])
+    s.parallel(lambda: [s.bash("git diff --stat main && git diff main -- src"), s.bash("node --import tsx --test tests/redis.test.ts tests/cors.test.ts")])
     s.say("503 with the agreed body. Now the tests: one for the stale connection, one for a connection that breaks under a command.")
     s.parallel(lambda: [
         s.read("tests/redis.test.ts"),

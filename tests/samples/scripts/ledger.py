@@ -341,6 +341,7 @@ def script(s):
     s.bash("python -m ledger examples/household.journal income; echo; python -m ledger examples/household.journal balance --depth 2")
     s.bash("cat examples/household.journal")
     s.think("Where to convert. A: at the posting, in the model; all reports then work unchanged. B: after the reports: separate step on leaf totals. Rounding requirement decides.")
+    s.bash("git log -3 --stat --format='%h %ad %an %s' --date=short; python -m ledger examples/household.journal register Assets:Bank --from 2026-02-01; python -m ledger --help; python -m ledger x income --help")
     s.say(
         "There are two places where the conversion can sit, and the rounding rule decides between them:\n\n"
         "- **A, at the posting**: turn each posting into EUR before the reports add up. The reports stay untouched. But then each posting is "
@@ -691,6 +692,7 @@ grep -nE "zip\\(.*strict|removeprefix|pairwise|tomllib|slots=True|kw_only" -r le
 The format of the journal is in `docs/journal-format.md`, rates and rounding are in `docs/reports-in-one-currency.md`.''')
     s.bash("python -m pytest -v; git add -A && git commit -q -m 'Reports in one currency (0.8.0)' && git show --stat HEAD")
     s.bash("git show HEAD -- ledger docs README.md")
+    s.bash("git show HEAD -- tests && python -m pytest -v tests/test_rates.py tests/test_convert.py")
     s.todo([
         ("Round half up", "completed"),
         ("Income at the rate of each transaction's day", "completed"),

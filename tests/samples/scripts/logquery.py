@@ -117,7 +117,7 @@ LEVELS = ("DEBUG",'''),
         "That does not help. `re` keeps compiled patterns in a cache of its own, and the times hardly ever repeat (see the cache's hits and misses), so the cache only costs memory. The growth is the same as before. "
         "I take both back, no code stays that has no effect."
     )
-    s.bash("git checkout logquery/lineparser.py && git status --short && python -m pytest -q")
+    s.bash("git checkout logquery/lineparser.py && git status --short && python -m pytest -v")
     s.say("The profile was right and my assumption wrong: the list is sorted once **per record**, and each sort calls the key for all records so far. For 8,000 lines that is 32 million calls. Alternatives:")
     s.think("insort: bisect with key only in 3.10+; O(n) insert but C memmove. sort once: simplest. heapq.merge per file: requires each file sorted; they're not (jitter).")
     s.say(
@@ -280,10 +280,10 @@ ESCAPE = re.compile(r"\\\\(.)")
 LEVELS = ('''),
     ])
     s.bash("python -m pytest -vv tests/test_lineparser.py")
-    s.bash("python -m pytest -q; PYTHONPATH=. python bench/run_once.py bench/data/100k.log 'level=error and msg~timeout'; PYTHONPATH=. python -m logquery 'level=error or status>=500' bench/data/16000.log | sha256sum")
+    s.bash("python -m pytest -v; PYTHONPATH=. python bench/run_once.py bench/data/100k.log 'level=error and msg~timeout'; PYTHONPATH=. python -m logquery 'level=error or status>=500' bench/data/16000.log | sha256sum")
     s.say("The pattern with escapes costs little, `ESCAPE.sub` on every quoted value more than needed: most have no backslash. A plain `in` test first.")
     s.edit("logquery/lineparser.py", '''ESCAPE.sub(r"\\1", quoted) if quoted else bare.strip('"')''', '''(ESCAPE.sub(r"\\1", quoted) if "\\\\" in quoted else quoted) if quoted else bare.strip('"')''')
-    s.bash("python -m pytest -q && for i in 1 2 3; do PYTHONPATH=. python bench/run_once.py bench/data/100k.log 'level=error and msg~timeout'; done")
+    s.bash("python -m pytest -v && for i in 1 2 3; do PYTHONPATH=. python bench/run_once.py bench/data/100k.log 'level=error and msg~timeout'; done")
     s.bash("git commit -q -am 'Escaped quotes in field values' && git show HEAD")
     s.todo([
         ("Sort once instead of per record", "completed"),
@@ -294,7 +294,7 @@ LEVELS = ('''),
         ("--limit: stop early? (the person decides)", "pending"),
     ])
     s.grep("tables|run_once", ".")
-    s.bash("git mv logquery/tables.py logquery/output.py && sed -i 's/from logquery import __version__, engine, tables/from logquery import __version__, engine, output/; s/tables\\.counts/output.counts/' logquery/cli.py && git diff HEAD -M && python -m pytest -q")
+    s.bash("git mv logquery/tables.py logquery/output.py && sed -i 's/from logquery import __version__, engine, tables/from logquery import __version__, engine, output/; s/tables\\.counts/output.counts/' logquery/cli.py && git diff HEAD -M && python -m pytest -v")
     s.write("bench/compare.py", '''"""Compares the working tree with another commit: python bench/compare.py COMMIT FILE QUERY
 
 Runs the query with both versions, says how long loading and selecting took, and whether the output is the same.

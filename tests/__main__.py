@@ -1,0 +1,28 @@
+"""``python -m tests``: everything that has to hold before a commit, in the order of what fails fastest."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+STEPS = ("ruff check .", "ruff format --check .", "mypy", "pytest")
+
+
+def main() -> int:
+    """Run the steps; the first that fails ends it with its code. Arguments go to pytest."""
+    for step in STEPS:
+        arguments = [*shlex.split(step), *(sys.argv[1:] if step == "pytest" else ())]
+        print(f"$ {shlex.join(arguments)}", flush=True)
+        code = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, check=False).returncode
+        if code:
+            print(f"failed: {shlex.join(arguments)} (exit code {code})", file=sys.stderr)
+            return code
+    print("all passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Histories of every awkward shape, from words; hypothesis and the recorder of golden vectors both use them."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import dataclass, field, replace
+
+from hypothesis import strategies as st
+
+from compaction.testing import CharacterCounter
+from compaction.tokens import counted
+from compaction.transcript import Message, ToolCall
+
+WORDS = (
+    "system", "user", "text", "empty", "reasoning", "call1", "call2", "call3", "thoughtful_call", "result",
+    "late_result", "orphan", "reused_call", "giant", "cjk",
+)  # fmt: skip
+WEIGHTS = (1, 3, 4, 1, 2, 6, 3, 1, 2, 12, 3, 1, 1, 1, 1)
+COUNTER = CharacterCounter()
+
+
+@dataclass
+class _Writer:
+    messages: list[Message] = field(default_factory=list)
+    pending: list[ToolCall] = field(default_factory=list)
+    used: list[str] = field(default_factory=list)
+    seq: int = 0
+
+    def add(self, message: Message) -> None:
+        self.messages.append(counted(replace(message, seq=self.seq), COUNTER))
+        self.seq += 1
+
+    def call(self, ids: list[str], reasoning: str = "") -> None:
+        calls = tuple(ToolCall(id, f"tool_{len(id)}", f'{{"n": {self.seq}}}') for id in ids)
+        self.pending += calls
+        self.used += ids
+        self.add(Message("assistant", "trying" if self.seq % 2 else "", reasoning, calls))
+
+    def result(self, call: ToolCall | None) -> None:
+        id = call.id if call else f"lost-{self.seq}"
+        text = f" line {self.seq}\n" * (self.seq * 7 % 40 if self.seq % 7 else 500)
+        self.add(Message("tool", text, tool_call_id=id, tool_name=call.name if call else None))
+
+    def write(self, word: str) -> None:
+        n = self.seq
+        if word.startswith("call"):
+            self.call([f"c{n}-{i}" for i in range(int(word[4:]))])
+        elif word == "thoughtful_call":
+            self.call([f"c{n}-0"], f"thinking {n}")
+        elif word == "reused_call":
+            self.call([self.used[-1] if self.used else "again"])
+        elif word == "result":
+            self.result(self.pending.pop(0) if self.pending else None)
+        elif word == "late_result":
+            self.result(self.pending.pop() if self.pending else None)
+        elif word == "orphan":
+            self.result(None)
+        elif word == "summary":
+            self.messages.append(counted(Message("user", f"earlier {n}", covers=tuple(range(n, n + 3))), COUNTER))
+            self.seq += 3
+        else:
+            self.add({
+                "system": Message("system", f"rules {n}"),
+                "user": Message("user", f"please {n}"),
+                "text": Message("assistant", f"done {n} " * (n % 9 + 1)),
+                "empty": Message("assistant"),
+                "reasoning": Message("assistant", reasoning=f"thought {n}"),
+                "giant": Message("user", "giant " * 2_000),
+                "cjk": Message("user", "请把 auth.py 里的登录错误修好。" * (n % 5 + 1)),
+            }[word])  # fmt: skip
+
+
+def build(words: list[str]) -> tuple[Message, ...]:
+    """The history that some words describe, counted."""
+    writer = _Writer()
+    for word in words:
+        writer.write(word)
+    return tuple(writer.messages)
+
+
+def random_words(seed: int) -> list[str]:
+    """Words for a history of up to 40 messages."""
+    source = random.Random(seed)
+    return ["system"] * (seed % 3 > 0) + source.choices(WORDS, WEIGHTS, k=source.randint(1, 40))
+
+
+def written(message: Message) -> dict[str, str]:
+    """A message that a strategy made, as golden vectors hold it: a long text by its digest."""
+    if len(message.text) <= 200:
+        return {"role": message.role, "text": message.text}
+    digest = hashlib.sha256(message.text.encode()).hexdigest()
+    return {"role": message.role, "starts": message.text[:60], "ends": message.text[-30:], "sha256": digest}
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Any history: also with an earlier summary in it, also empty."""
+    return build(draw(st.lists(st.sampled_from((*WORDS, *["result"] * 8, "summary")), max_size=40)))

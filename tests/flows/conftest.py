@@ -1,0 +1,124 @@
+"""Small generated sessions, stores that hold them, and one Prefect server for all tests of a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from flows.orchestrator import Server, prepare
+
+ROOT = Path(__file__).parents[2]
+
+
+def session_lines(session_id: str, turns: int, word: str = "orchard") -> list[dict[str, Any]]:
+    """A session that a reader of Claude Code's logs understands: a request, then edits and test runs in turn."""
+    lines: list[dict[str, Any]] = []
+
+    def add(kind: str, message: dict[str, Any]) -> None:
+        number = len(lines)
+        lines.append(
+            {
+                "type": kind,
+                "uuid": f"{session_id}-{number}",
+                "parentUuid": f"{session_id}-{number - 1}" if number else None,
+                "sessionId": session_id,
+                "isSidechain": False,
+                "cwd": "/home/ada/mill",
+                "timestamp": f"2026-03-01T10:{number // 60:02d}:{number % 60:02d}Z",
+                "message": message,
+            }
+        )
+
+    add("user", {"role": "user", "content": f"Make {word} sorting stable and keep the old order for equal keys."})
+    for turn in range(turns):
+        path = f"/home/ada/mill/src/{word}_{turn % 5}.py"
+        failing = turn % 3 == 1
+        call = (
+            {
+                "name": "Write",
+                "input": {"file_path": path, "content": f"def sort_{word}_{turn}(rows):\n    return rows\n"},
+            }
+            if turn % 2 == 0
+            else {"name": "Bash", "input": {"command": f"pytest tests/test_{word}_{turn}.py"}}
+        )
+        say = f"I decided on a merge sort for {word} {turn}, because it keeps equal keys in order."
+        use = {"type": "tool_use", "id": f"{session_id}-call-{turn}", **call}
+        content = [{"type": "text", "text": say}, use]
+        add("assistant", {"role": "assistant", "id": f"{session_id}-m{turn}", "model": "scripted", "content": content})
+        output = (
+            f"FAILED tests/test_{word}_{turn}.py::test_order - KeyError: '{word}-{turn}'"
+            if failing
+            else f"{turn} passed"
+        )
+        result = {"type": "tool_result", "tool_use_id": use["id"], "content": output, "is_error": failing}
+        add("user", {"role": "user", "content": [result]})
+    return lines
+
+
+def write_session(path: Path, session_id: str, turns: int, word: str = "orchard") -> Path:
+    """A session's log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in session_lines(session_id, turns, word)))
+    return path
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder of three sessions."""
+    for number, (word, turns) in enumerate({"orchard": 30, "harbour": 25, "lantern": 20}.items()):
+        write_session(tmp_path / "logs" / f"{word}.jsonl", f"session-{number}", turns, word)
+    return tmp_path / "logs"
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Prefect server of our own, with a database of its own."""
+    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    prepare()
+    server = Server()
+    os.environ["PREFECT_API_URL"] = server.url
+    server.wait()
+    yield server.url
+    server.stop()
+    os.environ.pop("PREFECT_API_URL")
+
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command() -> Command:
+    """The command in this process, without a Prefect server."""
+
+    def run(*arguments: object) -> Result:
+        from flows.__main__ import app
+
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def working_command(prefect_server: str, command: Command) -> Command:
+    """The command in this process, on the shared Prefect server."""
+    return command
+
+
+def start(*arguments: object, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

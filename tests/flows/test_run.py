@@ -1,0 +1,290 @@
+"""Whole runs on real stores through Prefect: what they make, that they go on where they were, that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from flows.database import connect
+from flows.store import Store
+
+from .conftest import Command, start, write_session
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = ("--points", "messages:20", "--strategies", "none,empty,head_tail,factory_style_anchored")
+CHANGES = {"seconds", "created_at", "started_at", "ended_at"}
+"""Columns that differ from run to run."""
+
+
+def rows(database: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every table but the runs, without times, in one order."""
+    with connect(database) as connection:
+        names = [
+            name for (name,) in connection.execute(
+                "SELECT table_name FROM duckdb_tables() "
+                "WHERE database_name = 'store' AND table_name <> 'runs' ORDER BY 1"
+            ).fetchall()
+        ]  # fmt: skip
+        return {name: table(connection, name) for name in names}
+
+
+def table(connection: duckdb.DuckDBPyConnection, name: str) -> list[tuple[Any, ...]]:
+    columns = [row[0] for row in connection.execute(f"DESCRIBE {name}").fetchall()]
+    kept = ", ".join(column for column in columns if column not in CHANGES)
+    return connection.execute(f"SELECT {kept} FROM {name} ORDER BY ALL").fetchall()
+
+
+def query(store: Path, sql: str) -> list[tuple[Any, ...]]:
+    with connect(store / "scores.duckdb") as connection:
+        return connection.execute(sql).fetchall()
+
+
+def parquet(store: Path) -> dict[str, tuple[int, int]]:
+    return {str(p): (p.stat().st_size, p.stat().st_mtime_ns) for p in sorted(store.rglob("*.parquet"))}
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    logs = tmp_path_factory.mktemp("logs")
+    for number, (word, turns) in enumerate({"orchard": 60, "harbour": 45, "lantern": 30, "meadow": 50}.items()):
+        write_session(logs / f"{word}.jsonl", f"session-{number}", turns, word)
+    return logs
+
+
+@pytest.fixture(scope="module")
+def undisturbed(sessions: Path, tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
+    """The store of a run that nobody disturbed."""
+    store = tmp_path_factory.mktemp("undisturbed") / "store"
+    process = start("run", sessions, "--store", store, *OPTIONS)
+    out, said = process.communicate(timeout=200)
+    assert process.returncode == 0, said
+    assert "factory_style_anchored" in out
+    assert "score: done" in said
+    assert "4 sessions, 374 messages" in said
+    return store
+
+
+def test_a_run_asks_the_same_questions_of_every_method_and_every_check_holds(undisturbed: Path) -> None:
+    assert query(undisturbed, "SELECT * FROM checks WHERE violations > 0") == []
+    (methods,) = query(undisturbed, "SELECT list(method ORDER BY method) FROM methods")[0]
+    assert methods == ["empty", "factory_style_anchored", "head_tail", "none"]
+    counts = query(undisturbed, "SELECT n_answers FROM leaderboard")
+    assert len(counts) == 4
+    assert len(set(counts)) == 1
+    points, compactions, probes, answers, scored = query(
+        undisturbed,
+        """SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM compactions), (SELECT count(*) FROM probes),
+        (SELECT count(*) FROM answers), (SELECT count(DISTINCT answer_id) FROM scores)""",
+    )[0]
+    assert points == sum((1 + 2 * turns - 1) // 20 for turns in (60, 45, 30, 50))
+    assert compactions == 4 * points
+    assert answers == scored == 4 * probes
+    assert query(undisturbed, "SELECT status, exit_code FROM runs") == [("done", 0)]
+
+
+def test_keeping_everything_scores_above_keeping_nothing(undisturbed: Path) -> None:
+    overall = dict(query(undisturbed, "SELECT method, overall FROM leaderboard"))
+    assert overall["none"] > overall["empty"] + 1
+    removed = dict(query(undisturbed, "SELECT method, tokens_removed FROM leaderboard"))
+    assert removed["none"] == 0
+    assert removed["empty"] > 0.9
+
+
+def test_a_second_run_does_nothing_and_changes_no_file(
+    undisturbed: Path, sessions: Path, working_command: Command
+) -> None:
+    before, tables = parquet(undisturbed), rows(undisturbed / "scores.duckdb")
+    result = working_command("run", sessions, "--store", undisturbed, *OPTIONS, "--json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["nothing_to_do"] is True
+    assert {row["method"] for row in content["leaderboard"]} >= {"none", "empty"}
+    assert content["summary"]["counts"]["sessions"] == 4
+    assert parquet(undisturbed) == before
+    assert rows(undisturbed / "scores.duckdb") == tables
+
+
+def test_the_database_can_be_dropped_and_comes_back(
+    undisturbed: Path, sessions: Path, working_command: Command
+) -> None:
+    tables = rows(undisturbed / "scores.duckdb")
+    (undisturbed / "scores.duckdb").unlink()
+    assert working_command("run", sessions, "--store", undisturbed, *OPTIONS).exit_code == 0
+    assert rows(undisturbed / "scores.duckdb") == tables
+
+
+def test_leaderboard_and_sql_print_what_the_run_made(undisturbed: Path, command: Command) -> None:
+    board = command("leaderboard", "--store", undisturbed)
+    assert board.exit_code == 0
+    assert "no language model gave these" in board.stdout
+    result = command("sql", "SELECT count(*) AS n FROM sessions", "--store", undisturbed, "--format", "csv")
+    assert (result.exit_code, result.stdout.split()) == (0, ["n", "4"])
+    wrong = command("sql", "SELECT nothing FROM nowhere", "--store", undisturbed)
+    assert wrong.exit_code == 2
+    assert "nowhere" in wrong.stderr
+
+
+@pytest.mark.parametrize("folder", ["transcripts", "compactions", "answers", "scores"])
+def test_a_run_killed_at_any_stage_and_started_again_gives_the_same_tables(
+    folder: str, undisturbed: Path, sessions: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    process = start("run", sessions, "--store", store, *OPTIONS)
+    deadline = time.monotonic() + 120
+    while not any((store / folder).glob("*.parquet")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (store / "scores.duckdb").exists()
+
+    again = start("run", sessions, "--store", store, *OPTIONS)
+    _, said = again.communicate(timeout=200)
+    assert again.returncode == 0, said
+    assert rows(store / "scores.duckdb") == rows(undisturbed / "scores.duckdb")
+    assert list(store.rglob("*.tmp")) == []
+    assert query(store, "SELECT status FROM runs ORDER BY started_at") == [("killed",), ("done",)]
+
+
+def test_a_session_that_grew_is_taken_up_whole_and_only_what_is_new_is_done(
+    tmp_path: Path, working_command: Command
+) -> None:
+    log, store = tmp_path / "logs" / "a.jsonl", tmp_path / "store"
+    arguments = (
+        "run",
+        log,
+        "--store",
+        store,
+        "--points",
+        "messages:20",
+        "--strategies",
+        "none,empty",
+        "--concurrency",
+        1,
+    )
+    write_session(log, "s", 40)
+    assert working_command(*arguments).exit_code == 0
+    first = dict(query(store, "SELECT cut_seq, point_id FROM points"))
+    write_session(log, "s", 60)
+    result = working_command(*arguments)
+    assert result.exit_code == 0, result.output
+    second = dict(query(store, "SELECT cut_seq, point_id FROM points"))
+    assert query(store, "SELECT n_messages FROM sessions") == [(121,)]
+    assert len(second) == 6
+    unchanged = [cut for cut in first if cut + 20 <= 81]  # the look-ahead of the others was cut short
+    assert len(unchanged) == 3
+    assert all(first[cut] == second[cut] for cut in unchanged)
+    (counts,) = query(store, "SELECT counts FROM runs ORDER BY started_at DESC LIMIT 1")[0]
+    assert json.loads(counts)["compact"]["done"] == 2 * (len(second) - len(unchanged))
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+
+
+PLUGIN = '''
+import os
+from pathlib import Path
+from collections.abc import Sequence
+
+from compaction import History, Message, strategy
+
+
+@strategy("test_fragile")
+def fragile(history: History) -> Sequence[Message]:
+    """The last messages, where the house is in order."""
+    if not Path(os.environ["TEST_FRAGILE"]).exists() and len(history.messages) > 30:
+        raise KeyError("the roof is off")
+    return history.messages[-3:]
+'''
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A third party's package with a strategy that fails until a file is there; the path of that file."""
+    home = tmp_path / "plugin"
+    info = home / "fragile-1.0.dist-info"
+    info.mkdir(parents=True)
+    (home / "fragile_strategy.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fragile\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[compaction_eval.strategies]\nfragile = fragile_strategy\n")
+    monkeypatch.setenv("PYTHONPATH", str(home))
+    monkeypatch.setenv("TEST_FRAGILE", str(tmp_path / "mended"))
+    return tmp_path / "mended"
+
+
+@pytest.mark.parametrize("history", ["prefix", "chain"])
+def test_a_strategy_that_raises_costs_its_own_compactions_and_is_tried_again(
+    history: str, plugin: Path, tmp_path: Path, prefect_server: str
+) -> None:
+    log, store = write_session(tmp_path / "a.jsonl", "s", 40), tmp_path / "store"
+    arguments = (
+        "run", log, "--store", store, "--points", "messages:20", "--strategies", "none,test_fragile",
+        "--history", history, "--concurrency", 1,
+    )  # fmt: skip
+    first = start(*arguments)
+    _, said = first.communicate(timeout=200)
+    assert first.returncode == 3, said
+    statuses = query(store, "SELECT cycle, status, error FROM compactions JOIN points USING (point_id) "
+                            "JOIN methods USING (method_id) WHERE strategy = 'test_fragile' ORDER BY cycle")  # fmt: skip
+    if history == "prefix":
+        assert statuses[0] == (1, "done", None)
+        assert set(statuses[1:]) == {(cycle, "failed", "KeyError: 'the roof is off'") for cycle in (2, 3, 4)}
+        assert "3 compactions failed" in said
+    else:  # each point adds twenty messages to the three that were left
+        assert [status for _, status, _ in statuses] == ["done"] * 4 or "earlier point of the chain" in str(statuses)
+    assert query(store, "SELECT count(*) FROM checks WHERE violations > 0") == [(0,)]
+
+    plugin.touch()
+    again = start(*arguments)
+    _, said = again.communicate(timeout=200)
+    assert again.returncode == 0, said
+    assert query(store, "SELECT DISTINCT status FROM compactions") == [("done",)]
+    left = Store.open(str(store)).compactions.read(["compaction_id", "status"]).to_pylist()
+    assert len(left) == len({row["compaction_id"] for row in left}) == 8
+
+
+def test_in_a_chain_a_method_lives_with_what_it_left(tmp_path: Path, working_command: Command) -> None:
+    log, store = write_session(tmp_path / "a.jsonl", "s", 40), tmp_path / "store"
+    arguments = (
+        "run",
+        log,
+        "--store",
+        store,
+        "--points",
+        "messages:20",
+        "--strategies",
+        "none,empty",
+        "--concurrency",
+        1,
+    )
+    assert working_command(*arguments, "--history", "chain").exit_code == 0
+    before = dict(
+        query(store, "SELECT method, list(tokens_before ORDER BY cycle) FROM compactions JOIN methods USING (method_id) "
+                     "JOIN points USING (point_id) GROUP BY 1")
+    )  # fmt: skip
+    points = [row[0] for row in query(store, "SELECT tokens_before FROM points ORDER BY cycle")]
+    assert before["none"] == points
+    assert before["empty"][0] == points[0]
+    assert all(less < whole for less, whole in zip(before["empty"][1:], points[1:], strict=True))
+    assert working_command(*arguments, "--history", "prefix").exit_code == 0
+    assert query(store, "SELECT DISTINCT history FROM methods") == [("prefix",)]
+
+
+def test_replicates_are_rows_of_their_own(tmp_path: Path, working_command: Command) -> None:
+    log, store = write_session(tmp_path / "a.jsonl", "s", 15), tmp_path / "store"
+    result = working_command(
+        "run", log, "--store", store, "--points", "messages:20", "--strategies", "empty", "--replicates", 2,
+        "--judge-replicates", 3, "--concurrency", 1,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert query(store, "SELECT replicate, count(*) FROM compactions GROUP BY 1 ORDER BY 1") == [(0, 1), (1, 1)]
+    (probes,) = query(store, "SELECT count(*) FROM probes")[0]
+    assert query(store, "SELECT count(*) FROM answers") == [(4 * probes,)]
+    assert query(store, "SELECT count(DISTINCT (answer_id, judge_replicate)) FROM scores") == [(12 * probes,)]

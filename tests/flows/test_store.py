@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from flows import store as module
+from flows.problems import StoreProblem, UsageProblem
+from flows.schemas import ANSWERS
+from flows.store import MANY_FILES, STORE_FORMAT, Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(str(tmp_path / "store"), "o200k_base")
+
+
+def answers(*rows: tuple[str, str]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [{"answer_id": id, "status": status, "session_id": "s"} for id, status in rows], ANSWERS
+    )
+
+
+def left(store: Store) -> list[tuple[str, str]]:
+    table = store.answers.read(["answer_id", "status"])
+    return sorted(zip(table["answer_id"].to_pylist(), table["status"].to_pylist(), strict=True))
+
+
+def test_an_empty_folder_reads_as_no_rows_with_all_columns(store: Store) -> None:
+    assert store.answers.read().schema == ANSWERS
+    assert store.answers.read(["answer_id", "file"]).column_names == ["answer_id", "file"]
+
+
+def test_writing_the_same_units_again_replaces_the_shard(store: Store) -> None:
+    assert store.answers.write(answers(("a", "done"), ("b", "done"))) == store.answers.write(
+        answers(("b", "done"), ("a", "done"))
+    )
+    assert left(store) == [("a", "done"), ("b", "done")]
+
+
+def test_an_unfinished_file_is_not_seen_and_is_removed_by_the_next_run(store: Store) -> None:
+    store.answers.write(answers(("a", "done")))
+    tmp = store.answers.folder / "x.parquet.17.tmp"
+    tmp.write_bytes(b"half")
+    assert left(store) == [("a", "done")]
+    with store.locked("run"):
+        assert not tmp.exists()
+
+
+def test_a_failed_row_goes_when_its_unit_is_done(store: Store) -> None:
+    store.answers.write(answers(("a", "failed"), ("b", "done")))
+    store.answers.write(answers(("a", "done")))
+    assert store.answers.drop_superseded() == 1
+    assert left(store) == [("a", "done"), ("b", "done")]
+    assert store.answers.drop_superseded() == 0
+
+
+def test_of_two_failures_of_a_unit_the_later_stays(store: Store) -> None:
+    first = store.answers.write(answers(("a", "failed"), ("b", "failed")))
+    second = store.answers.write(answers(("a", "failed")))
+    assert first is not None
+    assert second is not None
+    os.utime(first, ns=(1, 1))
+    store.answers.drop_superseded()
+    assert left(store) == [("a", "failed"), ("b", "failed")]
+    assert store.answers.read(files=[second]).num_rows == 1
+
+
+def test_very_many_shards_are_merged_without_losing_a_row(store: Store) -> None:
+    for number in range(MANY_FILES):
+        store.answers.write(answers((f"{number:03d}", "done")))
+    with store.locked("run"):
+        assert len(store.answers.files()) < 20
+    assert left(store) == [(f"{number:03d}", "done") for number in range(MANY_FILES)]
+
+
+def test_a_second_writer_is_told_who_holds_the_store(store: Store) -> None:
+    with store.locked("run"):
+        assert store.is_locked()
+        with (
+            pytest.raises(StoreProblem, match=rf"is in use by `compaction-eval run` \(process {os.getpid()}\)"),
+            store.locked("ingest"),
+        ):
+            pass
+    assert not store.is_locked()
+
+
+def test_a_store_of_a_newer_version_is_refused(store: Store) -> None:
+    (store.root / "store.json").write_text(json.dumps({"format": STORE_FORMAT + 1, "tokenizer": "o200k_base"}))
+    with pytest.raises(StoreProblem, match="made by a newer version of compaction-eval"):
+        Store.open(str(store.root))
+    with pytest.raises(StoreProblem, match="made by a newer version of compaction-eval"):
+        Store.create(str(store.root), "o200k_base")
+
+
+def test_a_store_keeps_its_tokenizer(store: Store) -> None:
+    with pytest.raises(UsageProblem, match="counts tokens with o200k_base, the study with cl100k_base"):
+        Store.create(str(store.root), "cl100k_base")
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "x"}', '{"format": 1}'])
+def test_a_damaged_description_is_said(store: Store, content: str) -> None:
+    (store.root / "store.json").write_text(content)
+    with pytest.raises(StoreProblem, match=r"store\.json: not the description of a store"):
+        Store.open(str(store.root))
+
+
+def test_a_folder_with_other_things_in_it_does_not_become_a_store(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(StoreProblem, match="the folder holds other things"):
+        Store.create(str(tmp_path), "o200k_base")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_store_can_be_a_file_url_and_no_other(tmp_path: Path) -> None:
+    assert module.store_path(f"file://{tmp_path}/a%20b") == tmp_path / "a b"
+    with pytest.raises(UsageProblem, match="only a folder can be a store in this version, not s3://"):
+        module.store_path("s3://bucket/store")
+
+
+def test_opening_what_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:
+    with pytest.raises(StoreProblem, match=r"no store at .*; `compaction-eval run` makes one"):
+        Store.open(str(tmp_path / "none"))

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flows.problems import UsageProblem
+from flows.study import Study, make_study
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, 'points = "messages:40"\nhistory = "chain"\nreplicates = 3\n')
+    study = make_study({"points": "messages:20", "history": None}, path)
+    assert (study.points, study.history, study.replicates, study.judge) == ("messages:20", "chain", 3, "embedded")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('points = "messages:40"\nhistroy = "chain"\n', "line 2: histroy: unknown key; known: concurrency"),
+        ('\n\nhistory = "loop"\n', "line 3: history: expected prefix or chain, found 'loop'"),
+        ('points = "tokens:ten"\n', "line 1: points: points 'tokens:ten': expected tokens:N"),
+        ("replicates = 0\n", "line 1: replicates: expected a whole number of at least 1, found 0"),
+        ("replicates = true\n", "line 1: replicates: expected a whole number"),
+        ("strategies = [1]\n", "line 1: strategies: expected a text or a list of texts"),
+        ('strategies = ["no_such_one"]\n', "line 1: strategies: unknown strategy 'no_such_one'; known: "),
+        ('rubric = "no_such_one"\n', "line 1: rubric: no rubric 'no_such_one'; known: software_engineering"),
+        ('judge = "openai:gpt-5"\n', "line 1: judge: 'openai:gpt-5' needs a model client"),
+        ('model = "gpt"\n', "line 1: model: expected embedded, found 'gpt'"),
+        ("[limit]\nn = 3\n", "line 1: limit: expected a whole number"),
+        ('points = "messages:40\n', "not TOML: "),
+    ],
+)
+def test_a_bad_study_is_refused_with_file_line_key_and_what_is_accepted(tmp_path: Path, text: str, said: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageProblem) as caught:
+        make_study({}, path)
+    assert str(caught.value).startswith(f"study {path}")
+    assert said in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_a_bad_flag_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match=r"^--judge: 'anthropic:x' needs a model client"):
+        make_study({"judge": "anthropic:x"})
+
+
+def test_a_study_that_is_not_there_or_no_text_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match=r"no such file"):
+        make_study({}, str(tmp_path / "none.toml"))
+    (tmp_path / "study.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageProblem, match="cannot be read as UTF-8"):
+        make_study({}, str(tmp_path / "study.toml"))
+
+
+def test_model_sets_summariser_responder_and_prober_at_once() -> None:
+    study = make_study({"model": "embedded"})
+    assert (study.summarizer, study.responder, study.prober) == ("embedded",) * 3
+
+
+def test_the_study_key_changes_with_what_makes_answers_comparable_and_with_nothing_else() -> None:
+    same = [Study(limit=3), Study(store="elsewhere"), Study(concurrency=1), Study(judge_replicates=2)]
+    other = [Study(points="messages:20"), Study(history="chain"), Study(tokenizer="cl100k_base")]
+    assert {study.study_key for study in same} == {Study().study_key}
+    assert len({study.study_key for study in [Study(), *other]}) == 4
+
+
+def test_strategies_default_to_all_and_each_stands_once() -> None:
+    assert len(Study().methods()) > 3
+    assert [m.name for m in make_study({"strategies": "none, empty,none"}).methods()] == ["none", "empty"]

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from compaction import Message, RecordedCompaction, ToolCall, Transcript, counted
+from flows.models import LazyCounter
+from flows.plan import in_scope, unread
+from flows.sources import discover
+from flows.store import ROW_GROUP, Store
+from flows.study import Study
+from flows.transcripts import Fingerprint, InputRecord, Loaded, Part, PartWriter, load, read_parts, settle
+from flows.work.ingest import ingest_batch
+
+from .conftest import write_session
+
+COUNTER = LazyCounter("o200k_base")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(str(tmp_path / "store"), "o200k_base")
+
+
+def talk(session_id: str, number: int, word: str = "apple") -> Transcript:
+    messages = tuple(
+        counted(Message("user", f"{word} {i}", seq=i, source_ref=f"f:{i}"), COUNTER) for i in range(number)
+    )
+    return Transcript(session_id, messages, "test", "f", started_at="2026-03-01")
+
+
+def put(store: Store, path: str, *transcripts: Transcript, generation: int = 1, size: int = 1) -> Part:
+    print_of = Fingerprint(path, size, 1)
+    writer = PartWriter(store, [print_of], generation, "o200k_base")
+    for transcript in transcripts:
+        writer.add_session(transcript, path)
+    writer.add_input(InputRecord(print_of, "test", len(transcripts), sum(map(len, transcripts)), 0))
+    return writer.finish()
+
+
+def held(store: Store) -> dict[str, int]:
+    return {info.session_id: info.n_messages for part in read_parts(store) for info in part.sessions}
+
+
+def everything(store: Store) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in store.transcripts.iterdir()}
+
+
+def test_sessions_come_back_as_they_went_in_also_when_they_span_row_groups(store: Store) -> None:
+    call = ToolCall("c", "Bash", '{"command": "ls"}')
+    special = Transcript(
+        "special",
+        (counted(Message("assistant", "é", "hm", (call,), seq=0), COUNTER),),
+        "test", "f", "A title", "2026-03-01T10:00:00Z", "model-x", None, "parent",
+        (RecordedCompaction(1, "so far", (0,), 9, "auto"), RecordedCompaction(1)), {"a demonstration": 2},
+    )  # fmt: skip
+    sessions = [talk("a", 3), talk("b", 2 * ROW_GROUP + 7), special, talk("c", 1)]
+    part = put(store, "/x", *sessions)
+    infos = {info.session_id: info for info in read_parts(store)[0].sessions}
+    assert [load(store, infos[session.session_id]) for session in sessions] == sessions
+    file = pq.ParquetFile(store.transcripts / part.name)
+    assert max(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)) <= ROW_GROUP
+
+
+def test_half_of_a_surrogate_pair_is_replaced_and_the_rest_goes_in(store: Store) -> None:
+    broken = Transcript(
+        "s", (Message("user", "ok \ud800", tool_calls=(ToolCall("c", "x", '"\udc00"'),), seq=0, tokens=3),)
+    )
+    put(store, "/x", broken)
+    (info,) = read_parts(store)[0].sessions
+    assert load(store, info).messages[0].text == "ok ?"
+
+
+def test_of_an_input_that_was_read_again_the_latest_reading_holds(store: Store) -> None:
+    put(store, "/x", talk("a", 3), talk("gone", 2, "pear"))
+    put(store, "/x", talk("a", 5), generation=2, size=2)
+    settle(store)
+    assert held(store) == {"a": 5}
+    assert len(read_parts(store)) == 1
+
+
+def test_an_input_that_was_read_again_leaves_the_others_of_its_old_part(store: Store) -> None:
+    prints = [Fingerprint("/x", 1, 1), Fingerprint("/y", 1, 1)]
+    writer = PartWriter(store, prints, 1, "o200k_base")
+    for print_of, transcript in zip(prints, (talk("a", 3), talk("b", 4, "pear")), strict=True):
+        writer.add_session(transcript, print_of.path)
+        writer.add_input(InputRecord(print_of, "test", 1, len(transcript), 0))
+    writer.finish()
+    put(store, "/x", talk("a", 6), generation=2, size=2)
+    settle(store)
+    assert held(store) == {"a": 6, "b": 4}
+    infos = [info for part in read_parts(store) for info in part.sessions]
+    assert {len(load(store, info)) for info in infos} == {6, 4}
+    rows = [row for path in store.transcripts.iterdir() for row in pq.read_table(path)["session_id"].to_pylist()]
+    assert sorted(rows) == ["a"] * 6 + ["b"] * 4
+
+
+def test_a_shorter_copy_is_folded_into_the_longer_one_and_said(store: Store) -> None:
+    put(store, "/new", talk("a", 9))
+    put(store, "/old", talk("a", 6))
+    settle(store)
+    assert held(store) == {"a": 9}
+    records = {record.fingerprint.path: record for part in read_parts(store) for record in part.inputs}
+    assert records["/old"].folded == (("a", "a"),)
+    assert records["/new"].folded == ()
+
+
+def test_different_sessions_with_one_id_both_stay_and_the_second_by_path_gets_a_suffix(store: Store) -> None:
+    put(store, "/y", talk("a", 4, "pear"))
+    put(store, "/x", talk("a", 3))
+    settle(store)
+    ids = held(store)
+    assert sorted(ids.values()) == [3, 4]
+    assert ids["a"] == 3
+    assert all(id == "a" or id.startswith("a~") for id in ids)
+
+
+def test_settling_is_a_function_of_what_was_read_and_not_of_the_order(tmp_path: Path) -> None:
+    outcomes = []
+    for name, order in (("one", (0, 1, 2)), ("two", (2, 1, 0))):
+        store = Store.create(str(tmp_path / name), "o200k_base")
+        readings = [("/x", talk("a", 3)), ("/y", talk("a", 4, "pear")), ("/z", talk("a", 8))]
+        for generation, index in enumerate(order):
+            path, transcript = readings[index]
+            put(store, path, transcript, generation=generation)
+            settle(store)
+        outcomes.append(held(store))
+    assert outcomes[0] == outcomes[1]
+    assert sorted(outcomes[0].values()) == [4, 8]
+
+
+def test_settling_again_changes_no_file(store: Store) -> None:
+    put(store, "/x", talk("a", 3))
+    put(store, "/y", talk("a", 4, "pear"))
+    put(store, "/z", talk("a", 2))
+    settle(store)
+    before = everything(store)
+    settle(store)
+    assert everything(store) == before
+
+
+def test_an_input_is_known_again_until_it_changes(store: Store, tmp_path: Path) -> None:
+    path = write_session(tmp_path / "logs" / "a.jsonl", "s", 4)
+    inputs = discover([str(path)])
+    ingest_batch(str(store.root), Study(), inputs, 1)
+    assert unread(read_parts(store), discover([str(path)])) == []
+    os.utime(path, ns=(5, 5))
+    assert unread(read_parts(store), discover([str(path)])) == discover([str(path)])
+
+
+def test_the_scope_is_the_sessions_of_the_sources_and_the_winners_of_folded_ones(store: Store, tmp_path: Path) -> None:
+    short = write_session(tmp_path / "logs" / "short.jsonl", "s", 4)
+    long = write_session(tmp_path / "logs" / "long.jsonl", "s", 8)
+    other = write_session(tmp_path / "logs" / "other.jsonl", "t", 4, "pear")
+    ingest_batch(str(store.root), Study(), discover([str(tmp_path / "logs")]), 1)
+    settle(store)
+    parts = read_parts(store)
+
+    def scope(*paths: Path, limit: int | None = None) -> list[str]:
+        return [info.input_path for info in in_scope(parts, discover([str(path) for path in paths]), limit)]
+
+    assert scope(short) == [str(long)]
+    assert scope(short, long, other) == [str(long), str(other)]
+    assert scope(short, long, other, limit=1) == [str(long)]
+
+
+def test_what_is_kept_in_memory_is_the_most_recently_used_within_the_limit() -> None:
+    kept: Loaded[str, int] = Loaded(10)
+    for name, size in (("a", 4), ("b", 4)):
+        kept.put(name, size, size)
+    assert kept.get("a") == 4
+    kept.put("c", 4, 4)
+    assert [kept.get(name) for name in "abc"] == [4, None, 4]
+    kept.put("huge", 1, 99)
+    assert kept.get("huge") == 1
+    assert kept.get("a") is None
