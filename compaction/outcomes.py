@@ -24,10 +24,11 @@ _NOT_APPLIED = (
     "edit was not applied",
 )
 _MISSING = (
-    "No such file", "can't read", "cannot stat", "cannot access", "Is a directory", "did not match any file",
-    "not found",
+    "No such file", "no such file or directory: ", "can't read", "cannot stat", "cannot access", "Is a directory",
+    "did not match any file", "not found",
 )  # fmt: skip
 
+_SHELL_SAYS = re.compile(r"(?:-?(?:/bin/)?(?:bash|zsh|sh)|\(eval\)):(?:line )?[^/]{0,20}(?:no such file|[~./\w])")
 _EXIT = re.compile(
     r"^\W{0,3}(?:(?:Process|(?:The )?[Cc]ommand) (?:exited|finished|completed) with (?:exit )?code"
     r"|[Ee]xit(?:ed with)? (?:code|status):?|<returncode>|returncode:?) ?(-?\d{1,5})\b",
@@ -95,17 +96,17 @@ def that_happened(effects: list[Effect], failed: bool, result: str) -> list[Effe
     head = result[:300].lstrip()
     if failed and (head.startswith(_REFUSALS) or "syntax error near unexpected token" in result):
         return []
-    missing = (
-        [line for line in result.split("\n") if any(m in line for m in _MISSING)]
-        if any(m in result for m in _MISSING)
-        else []
-    )
+    missing: list[str] = []
+    if any(phrase in result for phrase in _MISSING):
+        missing = [line for line in result.split("\n") if any(phrase in line for phrase in _MISSING)]
     kept = []
     for effect in effects:
         if failed and effect.conditional:
             continue
         base = posixpath.basename(effect.path.rstrip("/"))
-        if effect.verb not in ("create_or_overwrite", "append") and any(base in line for line in missing[:200]):
-            continue
-        kept.append(effect)
+        named = [line for line in missing[:200] if base in line]
+        if effect.verb in ("create_or_overwrite", "append"):  # only the shell itself can say that it could not write
+            named = [line for line in named if _SHELL_SAYS.match(line)]
+        if not named:
+            kept.append(effect)
     return kept

@@ -14,21 +14,18 @@ from typing import Literal
 
 from compaction.inline_scripts import ScriptVerb, node_effects, python_effects
 from compaction.patches import patch_changes
+from compaction.shell_commands import Placed, placed_commands, split_options
 from compaction.shell_programs import (
     FLAG_FOR_GREP,
     GIT_VALUES,
-    KEYWORDS,
-    NO_COMMAND,
     PROGRAMS,
     READERS,
     RUNNERS,
-    SAFE,
     SEARCH_VALUES,
     SEARCHERS,
     SUBCOMMANDS,
-    WRAPPERS,
 )
-from compaction.shell_syntax import Command, Word, parse
+from compaction.shell_syntax import Word
 
 Verb = Literal["create_or_overwrite", "append", "edit", "delete", "move_from", "move_to", "read", "run"]
 """``run``: a script or a patch file is executed or applied; what it does is in that file, not in the command line."""
@@ -52,7 +49,6 @@ class Effect:
 
 _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _PYTHON = re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*$")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?$")
 
 
 def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
@@ -63,7 +59,7 @@ def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
         cwd: The directory it starts in; relative paths stay relative without it.
     """
     found: list[Effect] = []
-    for placed in _placed(command, cwd):
+    for placed in placed_commands(command, cwd):
         effects = list(_effects(placed))
         found.extend(replace(e, conditional=True) for e in effects) if placed.conditional else found.extend(effects)
     return found
@@ -71,7 +67,7 @@ def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
 
 def only_reads(command: str) -> bool:
     """Whether a command line does nothing but show files or search them, so that its output is their text."""
-    programs = [placed.program for placed in _placed(command, None)]
+    programs = [placed.program for placed in placed_commands(command, None)]
     shown = [p for p in programs if p not in ("cd", "echo", "true", "sort", "uniq", "tr", "xargs", "pwd", "printf")]
     return bool(shown) and all(
         p in READERS
@@ -87,7 +83,7 @@ def runs(command: str) -> list[str]:
     ``cd app && CI=1 timeout 60 python3 -m pytest -q tests/x.py 2>&1 | tail -5`` runs ``pytest -q tests/x.py``.
     """
     found = []
-    for placed in _placed(command, None):
+    for placed in placed_commands(command, None):
         words = [placed.program, *(w.text for w in placed.words)]
         while len(words) > 2 and (words[0], words[1]) in RUNNERS:
             words = words[2:]
@@ -109,121 +105,7 @@ def _is_run(words: list[str]) -> bool:
     return program in PROGRAMS or program.endswith((".sh", ".py"))
 
 
-@dataclass(slots=True)
-class _Placed:
-    """A command with the directory it runs in."""
-
-    command: Command
-    program: str
-    words: list[Word]
-    """The arguments, without the program."""
-    base: str | None
-    """Directory that relative paths are under; None when it cannot be told."""
-    conditional: bool
-
-    def path(self, word: Word, *, directory: bool = False) -> str | None:
-        """The file that a word names, or None when it names none for certain."""
-        text = word.text
-        if not word.static or not text or text == "-" or len(text) > 400 or "\n" in text or text.startswith("/dev/"):
-            return None
-        if text.startswith(("/", "~")):
-            path = posixpath.normpath(text)
-        elif self.base is None:
-            return None
-        else:
-            path = posixpath.normpath(posixpath.join(self.base, text))
-        if path in (".", "..", "/", "~") or path.endswith("/.."):
-            return None
-        return path + "/" if directory or text.endswith("/") else path
-
-
-def _placed(text: str, cwd: str | None) -> Iterator[_Placed]:
-    base: str | None = cwd or ""
-    stack: list[str | None] = []
-    conditional = fallible = False
-    for step in parse(text):
-        if step == "(":
-            stack.append(base)
-            continue
-        if step == ")":
-            base = stack.pop() if stack else base
-            continue
-        if not isinstance(step, Command):
-            continue
-        if step.joined_by in ("&&", "|"):
-            conditional = conditional or fallible
-        elif step.joined_by == "||":
-            conditional = True
-        else:
-            conditional = False
-        program, words = _program(step.words)
-        fallible = program.split(" ")[0] not in SAFE
-        if program in ("cd", "pushd"):
-            base = _change_directory(base, cwd, words)
-        yield _Placed(step, program, words, base, conditional)
-
-
-def _change_directory(base: str | None, cwd: str | None, words: list[Word]) -> str | None:
-    target = next((w for w in words if not w.text.startswith("-") or w.text == "-"), None)
-    if target is not None and "$()" in target.text:
-        return cwd or ""  # cd "$(git rev-parse --show-toplevel)"
-    if target is None or not target.static or target.text == "-":
-        return None
-    if target.text.startswith(("/", "~")):
-        return posixpath.normpath(target.text)
-    return None if base is None else posixpath.normpath(posixpath.join(base, target.text))
-
-
-def _program(words: list[Word]) -> tuple[str, list[Word]]:
-    """The program that runs, without what only wraps it, and its arguments; of git also the subcommand."""
-    i = 0
-    while i < len(words):
-        text = words[i].text
-        if text in KEYWORDS:
-            i += 1
-        elif text in WRAPPERS:
-            i += 1
-            while i < len(words) and (
-                words[i].text.startswith("-") or "=" in words[i].text or _NUMBER.match(words[i].text)
-            ):
-                i += 1
-        else:
-            break
-    if i >= len(words):
-        return "", []
-    if words[i].text in NO_COMMAND:
-        return "", []
-    name = words[i].text.rsplit("/", 1)[-1]
-    rest = words[i + 1 :]
-    if name == "git":
-        _, named = _split(rest, GIT_VALUES, first_only=True)
-        if named:
-            return f"git {named[0].text}", named[1:]
-    return name, rest
-
-
-def _split(words: list[Word], takes_value: frozenset[str], first_only: bool = False) -> tuple[list[str], list[Word]]:
-    """Options and other words. With ``first_only`` all from the first other word on is kept as it is."""
-    options: list[str] = []
-    named: list[Word] = []
-    i = 0
-    while i < len(words):
-        word = words[i]
-        if word.text == "--" and not first_only:
-            return options, named + words[i + 1 :]
-        if word.text.startswith("-") and len(word.text) > 1:
-            options.append(word.text)
-            if word.text in takes_value:
-                i += 1
-        elif first_only:
-            return options, words[i:]
-        else:
-            named.append(word)
-        i += 1
-    return options, named
-
-
-def _effects(placed: _Placed) -> Iterator[Effect]:
+def _effects(placed: Placed) -> Iterator[Effect]:
     command = placed.command
     handler = _HANDLERS.get(placed.program)
     copied = any(operator in (">", ">>", ">|") and placed.path(target) for operator, target in command.redirects)
@@ -232,7 +114,7 @@ def _effects(placed: _Placed) -> Iterator[Effect]:
     elif copied and (placed.program in READERS or placed.program in SEARCHERS):
         pass  # what goes to a file is not seen by the agent
     elif placed.program in READERS:
-        _, named = _split(placed.words, READERS[placed.program])
+        _, named = split_options(placed.words, READERS[placed.program])
         yield from _reads(placed, named)
     elif placed.program in SEARCHERS:
         yield from _search(placed)
@@ -261,17 +143,17 @@ def _effects(placed: _Placed) -> Iterator[Effect]:
             yield Effect(path, "read", placed.program)
 
 
-def _reads(placed: _Placed, words: list[Word], *, extension: bool = False) -> Iterator[Effect]:
+def _reads(placed: Placed, words: list[Word], *, extension: bool = False) -> Iterator[Effect]:
     for word in words:
         path = placed.path(word)
         if path is not None and not path.endswith("/") and not (extension and "." not in path.rsplit("/", 1)[-1][1:]):
             yield Effect(path, "read", placed.program)
 
 
-def _search(placed: _Placed) -> Iterator[Effect]:
+def _search(placed: Placed) -> Iterator[Effect]:
     is_grep = placed.program.endswith("grep")
     takes = SEARCH_VALUES - FLAG_FOR_GREP if is_grep else SEARCH_VALUES
-    options, named = _split(placed.words, takes)
+    options, named = split_options(placed.words, takes)
     has_pattern = any(o in ("-e", "-f", "--regexp", "--files") or o.startswith("--regexp=") for o in options)
     # A search below a directory examines no file in particular; a name with a suffix is taken for a file.
     yield from _reads(placed, named if has_pattern else named[1:], extension=not is_grep or _recursive(options))
@@ -281,7 +163,7 @@ def _recursive(options: list[str]) -> bool:
     return any(o in ("--recursive", "--dereference-recursive") or re.match(r"-[a-zA-Z]*[rR]", o) for o in options)
 
 
-def _sed(placed: _Placed) -> Iterator[Effect]:
+def _sed(placed: Placed) -> Iterator[Effect]:
     in_place = next((i for i, w in enumerate(placed.words) if _IN_PLACE.match(w.text)), None)
     words = list(placed.words)
     if (
@@ -291,7 +173,7 @@ def _sed(placed: _Placed) -> Iterator[Effect]:
         and words[in_place + 1].quoted
     ):
         del words[in_place + 1]  # the BSD form: -i ''
-    options, named = _split(words, frozenset({"-e", "-f", "--expression", "--file", "-l"}))
+    options, named = split_options(words, frozenset({"-e", "-f", "--expression", "--file", "-l"}))
     if not any(
         o in ("-e", "-f", "-ne", "-ie", "-i.bak -e") or o.startswith(("--expression", "--file")) for o in options
     ):
@@ -306,7 +188,7 @@ def _sed(placed: _Placed) -> Iterator[Effect]:
             yield Effect(path, "edit", "sed", script)
 
 
-def _perl(placed: _Placed) -> Iterator[Effect]:
+def _perl(placed: Placed) -> Iterator[Effect]:
     in_place, words = False, list(placed.words)
     script = False
     while words and words[0].text.startswith("-"):
@@ -326,22 +208,22 @@ def _looks_like_file(path: str) -> bool:
     return "." in path.rsplit("/", 1)[-1].lstrip(".") or path.rsplit("/", 1)[-1].startswith(".")
 
 
-def _move(placed: _Placed) -> Iterator[Effect]:
+def _move(placed: Placed) -> Iterator[Effect]:
     for source, target in _pairs(placed):
         yield Effect(source, "move_from", placed.program)
         yield Effect(target, "move_to", placed.program)
 
 
-def _copy(placed: _Placed) -> Iterator[Effect]:
-    options, _ = _split(placed.words, frozenset({"-t", "-m"}))
+def _copy(placed: Placed) -> Iterator[Effect]:
+    options, _ = split_options(placed.words, frozenset({"-t", "-m"}))
     for source, target in _pairs(placed):
         if not (_recursive(options) or "-a" in options) or _looks_like_file(source):
             yield Effect(target, "create_or_overwrite", placed.program)
 
 
-def _pairs(placed: _Placed) -> Iterator[tuple[str, str]]:
+def _pairs(placed: Placed) -> Iterator[tuple[str, str]]:
     """Source and target of a move or copy, with the name added where the target is a directory."""
-    _, named = _split(placed.words, frozenset({"-t", "-m"}))
+    _, named = split_options(placed.words, frozenset({"-t", "-m"}))
     if len(named) < 2:
         return
     target = placed.path(named[-1])
@@ -361,8 +243,8 @@ def _pairs(placed: _Placed) -> Iterator[tuple[str, str]]:
             yield source, joined if into else target
 
 
-def _remove(placed: _Placed) -> Iterator[Effect]:
-    options, named = _split(placed.words, frozenset())
+def _remove(placed: Placed) -> Iterator[Effect]:
+    options, named = split_options(placed.words, frozenset())
     if "--cached" in options:
         return
     recursive = _recursive(options)
@@ -375,16 +257,16 @@ def _remove(placed: _Placed) -> Iterator[Effect]:
             yield Effect(path + "/" if directory else path, "delete", program)
 
 
-def _touch(placed: _Placed) -> Iterator[Effect]:
-    _, named = _split(placed.words, frozenset({"-d", "-t", "-r"}))
+def _touch(placed: Placed) -> Iterator[Effect]:
+    _, named = split_options(placed.words, frozenset({"-d", "-t", "-r"}))
     for word in named:
         path = placed.path(word)
         if path is not None:
             yield Effect(path, "append", "touch")
 
 
-def _tee(placed: _Placed) -> Iterator[Effect]:
-    options, named = _split(placed.words, frozenset())
+def _tee(placed: Placed) -> Iterator[Effect]:
+    options, named = split_options(placed.words, frozenset())
     verb: Verb = "append" if any(o in ("-a", "--append", "-ai") for o in options) else "create_or_overwrite"
     for word in named:
         path = placed.path(word)
@@ -392,7 +274,7 @@ def _tee(placed: _Placed) -> Iterator[Effect]:
             yield Effect(path, verb, "tee", "\n".join(placed.command.heredocs))
 
 
-def _restore(placed: _Placed) -> Iterator[Effect]:
+def _restore(placed: Placed) -> Iterator[Effect]:
     """``git checkout … -- FILE`` and ``git restore FILE``: the file loses what was changed in it."""
     texts = [w.text for w in placed.words]
     if placed.program == "git checkout":
@@ -401,7 +283,7 @@ def _restore(placed: _Placed) -> Iterator[Effect]:
         else:  # without the dashes it may be a branch: only names with a usual suffix are files
             named = [w for w in placed.words if re.search(r"\w\.[a-z]{1,4}$", w.text)]
     else:
-        options, named = _split(placed.words, GIT_VALUES)
+        options, named = split_options(placed.words, GIT_VALUES)
         if any(o in ("--staged", "-S") for o in options) and "--worktree" not in options:
             return
     for word in named:
@@ -410,7 +292,7 @@ def _restore(placed: _Placed) -> Iterator[Effect]:
             yield Effect(path, "edit", "git restore")
 
 
-def _patch(placed: _Placed) -> Iterator[Effect]:
+def _patch(placed: Placed) -> Iterator[Effect]:
     files = (
         [w for w in placed.words if w.text.endswith((".patch", ".diff", ".txt"))]
         if placed.program == "git apply"
@@ -437,7 +319,7 @@ def _patch(placed: _Placed) -> Iterator[Effect]:
                 yield Effect(path, verb, placed.program, change.added, change.removed)
 
 
-def _script(placed: _Placed, flag: str, read: Callable[[str], Iterator[tuple[str, ScriptVerb]]]) -> Iterator[Effect]:
+def _script(placed: Placed, flag: str, read: Callable[[str], Iterator[tuple[str, ScriptVerb]]]) -> Iterator[Effect]:
     texts = [w.text for w in placed.words]
     inline = texts[texts.index(flag) + 1 : texts.index(flag) + 2] if flag in texts else []
     for body in [*placed.command.heredocs, *inline]:
@@ -447,7 +329,7 @@ def _script(placed: _Placed, flag: str, read: Callable[[str], Iterator[tuple[str
                 yield Effect(path, verb, "python" if flag == "-c" else "node")
 
 
-_HANDLERS: dict[str, Callable[[_Placed], Iterator[Effect]]] = {
+_HANDLERS: dict[str, Callable[[Placed], Iterator[Effect]]] = {
     "sed": _sed,
     "gsed": _sed,
     "perl": _perl,

@@ -59,8 +59,8 @@ def answers(url: str, timeout: float = 5.0) -> bool:
     """Whether a Prefect API is there."""
     if not url.startswith(("http://", "https://")):
         return False
-    request = urllib.request.Request(url.rstrip("/") + "/health")  # noqa: S310 (http or https, see above)
     try:
+        request = urllib.request.Request(url.rstrip("/") + "/health")  # noqa: S310 (http or https, see above)
         with urllib.request.urlopen(request, timeout=timeout) as response:  # noqa: S310
             return bool(response.status == 200)
     except urllib.error.HTTPError as error:

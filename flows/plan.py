@@ -316,13 +316,13 @@ def scores_to_do(
     store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
 ) -> dict[str, list[ScoreJob]]:
     """Session → answers that this judge has not scored, or failed to."""
-    answered = statuses(store.answers, "answer_id")
+    answered, judge_id = statuses(store.answers, "answer_id"), engine.judge_id
     table = store.scores.read(["answer_id", "judge_id", "judge_replicate", "status"])
     names = ("answer_id", "judge_id", "judge_replicate", "status")
     done = {
         (answer, replicate)
         for answer, judge, replicate, status in zip(*(table[name].to_pylist() for name in names), strict=True)
-        if judge == engine.judge_id and status == "done"
+        if judge == judge_id and status == "done"
     }
     return {
         session: [

@@ -6,13 +6,15 @@ a flow that is started on its own (by a deployment, say) makes them.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -52,7 +54,8 @@ class Run:
 
     study: Study
     store: Store
-    workers: Workers
+    stack: ExitStack
+    """Ends what the run has started."""
     report: Report
     run_id: str
     started_at: str
@@ -60,6 +63,13 @@ class Run:
     """Stage → what this run did."""
     calls: dict[str, Callable[[], Future[Tally]]] = field(default_factory=dict)
     """Name of a task → its work. Not a task's argument: Prefect walks through arguments item by item."""
+
+    @cached_property
+    def workers(self) -> Workers:
+        """The worker processes, started when they are first asked for: a run with nothing to do needs none."""
+        workers = self.stack.enter_context(Workers(self.study.concurrency or cores()))
+        workers.warm(warm_up, self.study)
+        return workers
 
     @property
     def root(self) -> str:
@@ -118,7 +128,7 @@ def current() -> Run:
 
 @contextmanager
 def running(study: Study, report: Report | None = None, what: str = "run") -> Iterator[Run]:
-    """The run under way, or a new one: the store locked, the workers started.
+    """The run under way, or a new one, with the store locked.
 
     Raises StoreProblem when another process writes to the store, or a newer version made it.
     """
@@ -127,10 +137,9 @@ def running(study: Study, report: Report | None = None, what: str = "run") -> It
         yield present
         return
     store = Store.create(study.store, study.tokenizer)
-    with store.locked(what), Workers(study.concurrency or cores()) as workers:
-        workers.warm(warm_up, study)
+    with store.locked(what), ExitStack() as stack:
         started = now()
-        run = Run(study, store, workers, report or Silent(), content_id("run", started, id(workers)), started)
+        run = Run(study, store, stack, report or Silent(), content_id("run", started, os.getpid()), started)
         _close_killed(store)
         token = _current.set(run)
         try:

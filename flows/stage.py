@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from flows.problems import Problem
 from flows.runtime import Run, current
 from flows.work.process import Tally
 
@@ -30,7 +32,13 @@ class Unit:
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{name}")
 async def batch(name: str) -> Tally:
     """Let a worker process do one batch."""
-    return await asyncio.wrap_future(current().calls[name]())
+    try:
+        return await asyncio.wrap_future(current().calls[name]())
+    except BrokenProcessPool:
+        raise Problem(
+            f"a worker process died during {name}, perhaps for want of memory; what was finished is kept: run again, "
+            "with a smaller --concurrency if memory is short"
+        ) from None
 
 
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tally:

@@ -71,7 +71,7 @@ def mask_openhands_v0(
     return stays
 
 
-@strategy("mask_seed", peer="article", peer_version="2026")
+@strategy("mask_seed", peer="article", peer_version="undated")
 def mask_seed(history: History, *, attention_window: int = 10) -> Sequence[Message]:
     """Tool results *and user messages* before the last ``attention_window`` messages become ``<MASKED>``.
 

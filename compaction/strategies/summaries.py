@@ -52,13 +52,17 @@ ANCHORED_SECTIONS = (
 
 REGENERATED_SECTIONS = (
     Section("Task Overview", ("intent",), "The request, its constraints, and what would count as done."),
-    Section("Current State", ("state", "files"), "What is finished, which files were created, changed or studied, what came out."),
+    Section(
+        "Current State",
+        ("state", "files"),
+        "What is finished, which files were created, changed or studied, what came out.",
+    ),
     Section(
         "Important Discoveries",
         ("decisions", "errors"),
         "Technical findings, decisions with their reasons, errors with their solutions, attempts that failed and why.",
     ),
-    Section("Next Steps", ("next_steps",), "Concrete actions still to be taken, what stands in their way, their order."),
+    Section("Next Steps", ("next_steps",), "Concrete actions still to take, their order, what stands in their way."),
     Section("Context to Preserve", ("details",), "The user's preferences, details of the domain, promises made."),
 )
 

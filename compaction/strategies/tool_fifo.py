@@ -12,7 +12,7 @@ from compaction.strategy import History, strategy
 from compaction.transcript import Message, ToolCall
 
 
-@strategy("tool_fifo", peer="article", peer_version="2026")
+@strategy("tool_fifo", peer="article", peer_version="undated")
 def tool_fifo(
     history: History, *, context_length: int | None = None, mode: Literal["valid", "faithful"] = "valid"
 ) -> Sequence[Message]:

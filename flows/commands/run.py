@@ -82,6 +82,7 @@ def run(
 
 def _evaluate(active: Run, ephemeral: bool, verbose: bool) -> None:
     """Run the flow that is the whole, and note how it ended."""
+    _ = active.workers  # they start up while the server does
     with prefect_api(active.report, ephemeral=ephemeral, verbose=verbose):
         from flows.evaluate import evaluate  # noqa: PLC0415 (Prefect reads its settings when it is imported)
 
@@ -142,6 +143,7 @@ def ingest(
     target = Store.create(effective.store, effective.tokenizer)
     with running(effective, report, what="ingest") as active:
         if unread(active.parts(), inputs):
+            _ = active.workers  # they start up while the server does
             with prefect_api(report, ephemeral=ephemeral, verbose=verbose):
                 from flows.ingest import ingest as flow  # noqa: PLC0415 (as above)
 

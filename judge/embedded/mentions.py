@@ -17,7 +17,10 @@ _SOURCE = frozenset(
 )
 """Endings by which a name without a slash is taken for a file: prose has names with dots that are none."""
 
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s*|\*\*\s*|\d+[.)]\s+\*{0,2})?([A-Za-z][\w &/'-]{2,60}?)\s*(?:\*\*)?\s*:?\s*(?:\*\*)?\s*$")
+_HEADING = re.compile(r"(?:#{1,6}\s*|\d{1,3}[.)]\s+)?\**([A-Za-z][\w &/'-]{2,60})")
+MAX_LINE = 2_000
+"""Characters; a longer line is data, not prose."""
+
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d+[.)])\s+(.*)$")
 _CODE = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
 _EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
@@ -58,14 +61,14 @@ def _mentions(text: str, seq: int | None) -> list[FileOp]:
     found: list[FileOp] = []
     heading = ""
     for line in text.splitlines():
-        if "." not in line and not made:
+        if len(line) > MAX_LINE or ("." not in line and not made):
             continue
-        title = _HEADING.match(line) if made else None
+        title = _title(line) if made else None
         if title:
-            heading = title[1]
+            heading = title
             continue
         paths = [p for p in dict.fromkeys(_PATH.findall(line)) if "/" in p or p.rsplit(".", 1)[-1].lower() in _SOURCE]
-        if not paths or len(line) > 2_000:
+        if not paths:
             continue
         verb = _verb(line.split("—", 1)[-1] if "—" in line else line) or (_verb(heading) if made else None)
         if verb is None and made and _SECTION_WORDS["files"].search(heading):
@@ -78,6 +81,13 @@ def _mentions(text: str, seq: int | None) -> list[FileOp]:
     return found
 
 
+def _title(line: str) -> str | None:
+    """The words of a line that is nothing but a heading."""
+    plain = line.strip().rstrip(":* ")
+    match = _HEADING.fullmatch(plain) if len(plain) <= 80 else None
+    return match[1] if match else None
+
+
 def _verb(text: str) -> str | None:
     return next((verb for verb, pattern in _VERBS if pattern.search(text)), None)
 
@@ -88,9 +98,11 @@ def section_items(text: str, kind: SectionKind) -> list[str]:
     items: list[str] = []
     inside = False
     for line in text.splitlines():
-        title = _HEADING.match(line)
+        if len(line) > MAX_LINE:
+            continue
+        title = _title(line)
         if title and not _BULLET.match(line):
-            inside = bool(wanted and wanted.search(title[1]))
+            inside = bool(wanted and wanted.search(title))
             continue
         bullet = _BULLET.match(line)
         if inside and line.strip():

@@ -20,7 +20,7 @@ from compaction.transcript import Message
 from compaction.words import is_decision, is_intent, shorten, specific_terms, terms
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
-from judge.embedded.mentions import file_mentions, section_items
+from judge.embedded.mentions import MAX_LINE, file_mentions, section_items
 
 CHARS_PER_TOKEN = 2.5
 """Cautious: paths and code have fewer characters a token than prose, and the limit must hold."""
@@ -86,7 +86,8 @@ def _error_of(context: Sequence[Message], command: str) -> str:
 
 
 def _error_like(text: str) -> list[str]:
-    return [line.strip(" -*") for line in text.splitlines() if re.search(r"\b\w*(?:Error|Exception)\b|\bFAILED\b", line)]
+    lines = (line for line in text.splitlines() if len(line) <= MAX_LINE)
+    return [line.strip(" -*") for line in lines if re.search(r"(?:Error|Exception|FAILED)\b", line)]
 
 
 def _reported_error(context: Sequence[Message]) -> str:
@@ -122,10 +123,15 @@ def _command_of(context: Sequence[Message], program: str) -> str:
                 for run in runs(text):
                     if run.split()[0].rsplit("/", 1)[-1] == program:
                         return run
-    quoted = re.compile(r"`([^`\n]*\b" + re.escape(program) + r"\b[^`\n]*)`")
+    named = re.compile(r"\b" + re.escape(program) + r"\b")
     for message in context:
-        if message.role != "tool" and program in message.text and (match := quoted.search(message.text)):
-            return match[1]
+        if message.role == "tool" or program not in message.text:
+            continue
+        for line in message.text.splitlines():
+            quoted = line.split("`")[1::2] if program in line else []
+            found = next((code for code in quoted if named.search(code)), None)
+            if found:
+                return found
     return ""
 
 

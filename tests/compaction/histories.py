@@ -96,4 +96,5 @@ def written(message: Message) -> dict[str, str]:
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     """Any history: also with an earlier summary in it, also empty."""
-    return build(draw(st.lists(st.sampled_from((*WORDS, *["result"] * 8, "summary")), max_size=40)))
+    words = st.sampled_from((*WORDS, *["call1"] * 3, *["result"] * 8, "summary"))
+    return build(draw(st.lists(words, max_size=12) | st.lists(words, min_size=10, max_size=40)))

@@ -392,3 +392,12 @@ def test_no_arguments_make_it_raise(tool: str, arguments: object, result: str) -
     call = ToolCall("c", tool, json.dumps(arguments))
     messages = [Message("assistant", tool_calls=(call,), seq=0), Message("tool", result, tool_call_id="c", seq=1)]
     assert isinstance(file_ops(messages), list)
+
+
+def test_a_file_that_the_shell_could_not_write_was_not_created() -> None:
+    session = (
+        Session()
+        .call("Bash", command="echo 1 > gone/.env && ls", result="(eval):1: no such file or directory: gone/.env")
+        .call("bash", command="echo 1 > gone/x.py; ls", result="bash: line 1: gone/x.py: No such file or directory")
+    )
+    assert session.ops() == []

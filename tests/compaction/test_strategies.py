@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,7 +28,7 @@ from compaction.transcript import unpaired
 from tests.compaction.histories import histories
 
 REGISTRY = load_registry()
-BUDGET = 120
+BUDGET = 24
 SMALL = {
     "head_tail": {"head": 1, "tail": 3},
     "af_py_sliding_window": {"keep_last_groups": 3},
@@ -49,7 +51,7 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METH
 every_model_method = pytest.mark.parametrize(
     "method", [m for m in METHODS.values() if m.strategy.needs_model], ids=lambda m: m.strategy.id
 )
-sometimes = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+sometimes = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 BREAKS_PAIRS = {"af_py_truncation", "af_py_sliding_window", "af_py_selective_tool_call", "af_py_tool_result",
                 "af_net_sliding"}  # fmt: skip
@@ -94,6 +96,19 @@ def test_messages_stay_in_order_each_once_and_a_kept_one_is_the_same_object(
         elif message.seq is not None:
             assert replace(message, tokens=0) != replace(originals[message.seq], tokens=0)
     assert all(m.tokens is not None for m in found.messages)
+
+
+@every_method
+@sometimes
+@given(messages=histories())
+def test_a_new_message_names_what_it_stands_for_and_knows_only_this_history(
+    method: Method, messages: tuple[Message, ...]
+) -> None:
+    known = set(stands_for(messages))
+    for message in run(method, messages).messages:
+        assert known.issuperset(message.covers)
+        if message.seq is None and not any(message is m for m in messages):
+            assert message.covers or message.text == "<MASKED>"
 
 
 @every_method
@@ -226,3 +241,12 @@ def test_the_floor_is_below_and_the_ceiling_above_every_other_method() -> None:
     kept = {name: len(run(method, transcript.messages).kept) for name, method in METHODS.items()}
     assert min(kept.values()) == kept["empty"] == 1
     assert max(kept.values()) == kept["none"] == 60
+
+
+def test_the_page_on_strategies_lists_each_with_its_parameters_and_defaults() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
+    assert rows.keys() == REGISTRY.keys()
+    for id, found in REGISTRY.items():
+        for name, default in found.params.items():
+            assert re.search(rf"`{name}={re.escape(str(default))}\b", rows[id]), (id, name)

@@ -180,6 +180,13 @@ def test_article_masking_also_masks_what_people_said_later() -> None:
     ]  # fmt: skip
 
 
+def test_a_summary_that_is_masked_stands_for_nothing_any_more() -> None:
+    summary = Message("user", "what happened", covers=(1, 2), tokens=5)
+    found = run("mask_seed", (*talk("u"), summary, *talk("a a", first_seq=3)), attention_window=2)
+    assert [m.text for m in found.messages][1] == "<MASKED>"
+    assert (found.covered, found.dropped) == (set(), {1, 2})
+
+
 FIFO = tuple(
     replace(m, tokens=t)
     for m, t in zip(talk("s u a1 a1 a1 a1"), (50, 500, 300, 8000, 300, 8000, 300, 8000, 700, 7850), strict=True)

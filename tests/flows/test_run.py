@@ -84,7 +84,8 @@ def test_a_run_asks_the_same_questions_of_every_method_and_every_check_holds(und
         """SELECT (SELECT count(*) FROM points), (SELECT count(*) FROM compactions), (SELECT count(*) FROM probes),
         (SELECT count(*) FROM answers), (SELECT count(DISTINCT answer_id) FROM scores)""",
     )[0]
-    assert points == sum((1 + 2 * turns - 1) // 20 for turns in (60, 45, 30, 50))
+    # Every 20 messages, moved on by one to just before the next request; the last may fall off the end.
+    assert points == sum(2 * turns // 20 - (turns % 10 == 0) for turns in (60, 45, 30, 50))
     assert compactions == 4 * points
     assert answers == scored == 4 * probes
     assert query(undisturbed, "SELECT status, exit_code FROM runs") == [("done", 0)]
@@ -132,9 +133,9 @@ def test_leaderboard_and_sql_print_what_the_run_made(undisturbed: Path, command:
     assert "nowhere" in wrong.stderr
 
 
-@pytest.mark.parametrize("folder", ["transcripts", "compactions", "answers", "scores"])
+@pytest.mark.parametrize("folder", ["transcripts", "compactions", "scores"])
 def test_a_run_killed_at_any_stage_and_started_again_gives_the_same_tables(
-    folder: str, undisturbed: Path, sessions: Path, tmp_path: Path
+    folder: str, undisturbed: Path, sessions: Path, tmp_path: Path, working_command: Command
 ) -> None:
     store = tmp_path / "store"
     process = start("run", sessions, "--store", store, *OPTIONS)
@@ -147,9 +148,8 @@ def test_a_run_killed_at_any_stage_and_started_again_gives_the_same_tables(
     process.communicate()
     assert not (store / "scores.duckdb").exists()
 
-    again = start("run", sessions, "--store", store, *OPTIONS)
-    _, said = again.communicate(timeout=200)
-    assert again.returncode == 0, said
+    again = working_command("run", sessions, "--store", store, *OPTIONS)
+    assert again.exit_code == 0, again.output
     assert rows(store / "scores.duckdb") == rows(undisturbed / "scores.duckdb")
     assert list(store.rglob("*.tmp")) == []
     assert query(store, "SELECT status FROM runs ORDER BY started_at") == [("killed",), ("done",)]
@@ -179,9 +179,8 @@ def test_a_session_that_grew_is_taken_up_whole_and_only_what_is_new_is_done(
     assert result.exit_code == 0, result.output
     second = dict(query(store, "SELECT cut_seq, point_id FROM points"))
     assert query(store, "SELECT n_messages FROM sessions") == [(121,)]
-    assert len(second) == 6
-    unchanged = [cut for cut in first if cut + 20 <= 81]  # the look-ahead of the others was cut short
-    assert len(unchanged) == 3
+    assert (sorted(first), sorted(second)) == ([21, 41, 61], [21, 41, 61, 81, 101])
+    unchanged = [21, 41, 61]  # the session was 81 messages long, so their look-ahead had been whole
     assert all(first[cut] == second[cut] for cut in unchanged)
     (counts,) = query(store, "SELECT counts FROM runs ORDER BY started_at DESC LIMIT 1")[0]
     assert json.loads(counts)["compact"]["done"] == 2 * (len(second) - len(unchanged))
@@ -199,7 +198,7 @@ from compaction import History, Message, strategy
 @strategy("test_fragile")
 def fragile(history: History) -> Sequence[Message]:
     """The last messages, where the house is in order."""
-    if not Path(os.environ["TEST_FRAGILE"]).exists() and len(history.messages) > 30:
+    if not Path(os.environ["TEST_FRAGILE"]).exists() and len(history.messages) > 22:
         raise KeyError("the roof is off")
     return history.messages[-3:]
 '''
@@ -231,23 +230,26 @@ def test_a_strategy_that_raises_costs_its_own_compactions_and_is_tried_again(
     first = start(*arguments)
     _, said = first.communicate(timeout=200)
     assert first.returncode == 3, said
-    statuses = query(store, "SELECT cycle, status, error FROM compactions JOIN points USING (point_id) "
-                            "JOIN methods USING (method_id) WHERE strategy = 'test_fragile' ORDER BY cycle")  # fmt: skip
-    if history == "prefix":
-        assert statuses[0] == (1, "done", None)
-        assert set(statuses[1:]) == {(cycle, "failed", "KeyError: 'the roof is off'") for cycle in (2, 3, 4)}
-        assert "3 compactions failed" in said
-    else:  # each point adds twenty messages to the three that were left
-        assert [status for _, status, _ in statuses] == ["done"] * 4 or "earlier point of the chain" in str(statuses)
-    assert query(store, "SELECT count(*) FROM checks WHERE violations > 0") == [(0,)]
+    statuses = query(
+        store,
+        """SELECT cycle, status, error FROM compactions JOIN points USING (point_id) JOIN methods USING (method_id)
+        WHERE strategy = 'test_fragile' ORDER BY cycle""",
+    )
+    roof, chained = "KeyError: 'the roof is off'", "the method failed at an earlier point of the chain"
+    last = roof if history == "prefix" else chained
+    assert statuses == [(1, "done", None), (2, "failed", roof), (3, "failed", last)]
+    assert "2 compactions failed" in said
+    # That a method has fewer answers than the others is shown until it has them; nothing else is wrong.
+    assert query(store, "SELECT invariant FROM checks WHERE violations > 0") == [("same_questions_scored",)]
 
     plugin.touch()
     again = start(*arguments)
     _, said = again.communicate(timeout=200)
     assert again.returncode == 0, said
     assert query(store, "SELECT DISTINCT status FROM compactions") == [("done",)]
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
     left = Store.open(str(store)).compactions.read(["compaction_id", "status"]).to_pylist()
-    assert len(left) == len({row["compaction_id"] for row in left}) == 8
+    assert len(left) == len({row["compaction_id"] for row in left}) == 6
 
 
 def test_in_a_chain_a_method_lives_with_what_it_left(tmp_path: Path, working_command: Command) -> None:
@@ -266,9 +268,12 @@ def test_in_a_chain_a_method_lives_with_what_it_left(tmp_path: Path, working_com
     )
     assert working_command(*arguments, "--history", "chain").exit_code == 0
     before = dict(
-        query(store, "SELECT method, list(tokens_before ORDER BY cycle) FROM compactions JOIN methods USING (method_id) "
-                     "JOIN points USING (point_id) GROUP BY 1")
-    )  # fmt: skip
+        query(
+            store,
+            """SELECT method, list(compactions.tokens_before ORDER BY cycle)
+            FROM compactions JOIN methods USING (method_id) JOIN points USING (point_id) GROUP BY 1""",
+        )
+    )
     points = [row[0] for row in query(store, "SELECT tokens_before FROM points ORDER BY cycle")]
     assert before["none"] == points
     assert before["empty"][0] == points[0]

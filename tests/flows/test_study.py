@@ -74,3 +74,9 @@ def test_the_study_key_changes_with_what_makes_answers_comparable_and_with_nothi
 def test_strategies_default_to_all_and_each_stands_once() -> None:
     assert len(Study().methods()) > 3
     assert [m.name for m in make_study({"strategies": "none, empty,none"}).methods()] == ["none", "empty"]
+
+
+def test_the_study_in_the_documentation_is_a_study(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    path = write(tmp_path, page.split("```toml\n")[1].split("```")[0])
+    assert make_study({}, path).strategies == ("none", "empty", "head_tail(tail=20)")

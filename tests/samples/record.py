@@ -444,7 +444,7 @@ def _size(turn: Turn) -> tuple[int, int]:
 
 
 # -- the writers -----------------------------------------------------------------------------------
-def write_claude_code(s: Session) -> list[dict[str, Any]]:
+def write_claude_code(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one format, told in its order)
     """Claude Code session lines: one content block a line, a uuid tree, results in user lines."""
     ids, lines = Ids(s.name), []
     session = ids.uuid()
@@ -590,7 +590,7 @@ def write_claude_code(s: Session) -> list[dict[str, Any]]:
     return lines
 
 
-def write_codex_rollout(s: Session) -> list[dict[str, Any]]:
+def write_codex_rollout(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one format, told in its order)
     """Codex rollout lines: Responses items, token_count, and the UI's copies of messages as events."""
     ids, lines = Ids(s.name), []
     total = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "reasoning_output_tokens": 0}
@@ -862,8 +862,8 @@ def _openhands_call(s: Session, call: Call) -> tuple[str, dict[str, Any], dict[s
     return "file_editor", args, args | {"kind": "FileEditorAction"}, seen
 
 
-def write_pi(s: Session) -> list[dict[str, Any]]:
-    """pi session lines (version 1: a plain list of messages)."""
+def write_pi(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one format, told in its order)
+    """Lines of a pi session (version 1: a plain list of messages)."""
     ids = Ids(s.name)
     model = s.meta.get("model", "scripted")
     base = {"provider": "anthropic", "modelId": model, "thinkingLevel": "medium"}
@@ -1111,7 +1111,7 @@ def _active(content: str) -> str:
 
 
 def _describe(command: str) -> str:
-    return "Run " + command.split("\n")[0][:60]
+    return "Run " + command.split("\n", maxsplit=1)[0][:60]
 
 
 def _diff(before: str, after: str) -> list[str]:

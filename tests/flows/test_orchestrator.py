@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from flows.orchestrator import answers, configured_url, prepare
+
+from .conftest import ROOT
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_PROFILES_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    return tmp_path / "profiles.toml"
+
+
+def test_no_configuration_means_no_server(profiles: Path) -> None:
+    assert configured_url() is None
+    profiles.write_text("not = [toml")
+    assert configured_url() is None
+    profiles.write_text('active = "ephemeral"\n[profiles.ephemeral]\nPREFECT_SERVER_ALLOW_EPHEMERAL_MODE = "true"\n')
+    assert configured_url() is None
+
+
+def test_the_environment_comes_before_the_active_profile(profiles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profiles.write_text(
+        'active = "team"\n[profiles.team]\nPREFECT_API_URL = "http://team/api"\n'
+        '[profiles.own]\nPREFECT_API_URL = "http://own/api"\n'
+    )
+    assert configured_url() == "http://team/api"
+    monkeypatch.setenv("PREFECT_PROFILE", "own")
+    assert configured_url() == "http://own/api"
+    monkeypatch.setenv("PREFECT_API_URL", "http://here/api")
+    assert configured_url() == "http://here/api"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/api", "ftp://127.0.0.1/api", "nonsense", "http://[bad/api"])
+def test_what_is_no_server_does_not_answer(url: str) -> None:
+    assert not answers(url, timeout=2)
+
+
+def test_telemetry_is_off_and_what_the_user_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DO_NOT_TRACK", "PREFECT_SERVER_ANALYTICS_ENABLED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PREFECT_LOGGING_LEVEL", "DEBUG")
+    prepare()
+    names = ("DO_NOT_TRACK", "PREFECT_SERVER_ANALYTICS_ENABLED", "PREFECT_LOGGING_LEVEL")
+    assert [os.environ[name] for name in names] == ["1", "false", "DEBUG"]
+
+
+@pytest.mark.slow
+def test_the_shared_server_answers(prefect_server: str) -> None:
+    assert answers(prefect_server)
+
+
+@pytest.mark.slow
+def test_a_server_ends_when_its_parent_is_gone() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flows.server", "0"], cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.stdin.close()
+    assert process.wait(timeout=30) == 0

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from flows.workers import Workers
+
+from .conftest import ROOT
+
+
+@pytest.mark.slow
+def test_a_key_stays_with_one_process_and_keys_are_spread_by_weight() -> None:
+    with Workers(2) as workers:
+        first = [workers.submit(key, os.getpid).result() for key in ("a", "b", "a", "b")]
+        assert first[0] == first[2] != first[1] == first[3]
+        assert os.getpid() not in first
+    spread = Workers(2)
+    assert [spread.home(key, weight) for key, weight in (("a", 5), ("b", 2), ("c", 2), ("d", 2))] == [0, 1, 1, 1]
+
+
+PARENT = """
+import os, time
+from flows.workers import Workers
+
+if __name__ == "__main__":
+    workers = Workers(2)
+    print(*[workers.submit(str(n), os.getpid).result() for n in range(2)], flush=True)
+    time.sleep(600)
+"""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and that nobody has asked after does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")
+
+
+@pytest.mark.slow
+def test_workers_end_when_their_parent_is_killed() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.communicate()
+    deadline = time.monotonic() + 30
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

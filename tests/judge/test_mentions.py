@@ -1,0 +1,54 @@
+import pytest
+
+from compaction import Message
+from judge.embedded.mentions import file_mentions, section_items
+
+SUMMARY = """## Session intent
+- mend the login
+
+## Files
+- src/a.ts (created): `connect`
+- config/redis.ts (modified): `poolSize`, `keepAlive`
+- tests/auth.test.ts (examined)
+
+## Next steps
+- run the suite again
+- mend the mock
+"""
+
+
+def verbs(message: Message) -> dict[str, str]:
+    return {op.path: op.verb for op in file_mentions(message)}
+
+
+def test_a_summary_says_what_was_done_to_each_file() -> None:
+    made = Message("user", SUMMARY, covers=(1, 2))
+    assert verbs(made) == {"src/a.ts": "created", "config/redis.ts": "modified", "tests/auth.test.ts": "examined"}
+    assert file_mentions(made)[1].details == ("poolSize", "keepAlive")
+
+
+def test_a_heading_speaks_for_the_lines_below_it() -> None:
+    made = Message("user", "**Files examined:**\n- src/a.py\n- src/b.py\n\n# Created\nsrc/c.py")
+    assert verbs(made) == {"src/a.py": "examined", "src/b.py": "examined", "src/c.py": "created"}
+
+
+def test_what_an_agent_says_counts_only_with_a_verb() -> None:
+    said = Message("assistant", "I updated `src/a.py` to close the socket.\nThe function lives in src/b.py.", seq=4)
+    assert verbs(said) == {"src/a.py": "modified"}
+
+
+def test_prose_with_dots_holds_no_files() -> None:
+    assert file_mentions(Message("user", "We changed it, e.g. gc.auto and v1.2 of node.process.", covers=(1,))) == []
+
+
+def test_items_under_a_heading_end_at_the_next_one() -> None:
+    assert section_items(SUMMARY, "next_steps") == ["run the suite again", "mend the mock"]
+    assert section_items("## Next steps\n- (none)\n", "next_steps") == []
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", [" ", "a", "a/", "a.", "* ", "# ", "`", "a ", "- a.b/"])
+def test_hostile_lines_take_linear_time(piece: str) -> None:
+    text = piece * 200_000 + "\n" + piece * 900 + "!"
+    file_mentions(Message("user", text, covers=(1,)))
+    section_items(text, "next_steps")
