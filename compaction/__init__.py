@@ -1,7 +1,8 @@
 """Compaction of an agent's message history, and nothing else: no disk, no network, no clock.
 
-Read in this order: ``transcript`` (the nouns), ``tokens``, ``groups``, ``points`` (where a compaction fires), ``strategy``
-(what a strategy is, and the registry), then any file in ``strategies``.
+Read in this order: ``transcript`` (the nouns), ``tokens``, ``groups``, ``points`` (where a compaction fires),
+``strategy`` (what a strategy is, and the registry), then any file in ``strategies``. What the embedded engine reads off
+messages without a model is in ``artifacts`` (files), ``outputs`` (errors, tests, versions), ``todos`` and ``words``.
 """
 
 from compaction.model import Completion, Section, Summarizer, SummaryError, SummaryRequest

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 
 from compaction.artifacts import FileOp, Results, same_file
-from compaction.paths import find_roots
 from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
+from compaction.paths import find_roots
 from compaction.reading import context_ledger, iter_readings, of_project, read
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
@@ -256,9 +256,7 @@ def _salient(span: Sequence[Message], previous: str) -> list[tuple[int, str]]:
             pool.append((shorten(sentence.lstrip("- "), LINE_CHARS), 2.0 if reading.message.role == "user" else 1.0))
             for term in terms(sentence):
                 weights[term] = weights.get(term, 0) + 1
-    for line in previous.splitlines():
-        if len(line) >= 30:
-            pool.append((line.lstrip("- "), 1.0))
+    pool += [(line.lstrip("- "), 1.0) for line in previous.splitlines() if len(line) >= 30]
     scored = []
     for line, factor in dict(pool).items():
         words = list(iter_terms(line))

@@ -98,9 +98,7 @@ def find_points(transcript: Transcript, spec: PointsSpec) -> list[CompactionPoin
         wanted = [compaction.at_seq for compaction in transcript.compactions]
     else:
         size = before[:-1] if spec.kind == "tokens" else list(range(len(messages)))
-        wanted = [
-            i for i in range(1, len(messages)) if size[i] // spec.step > size[i - 1] // spec.step
-        ]
+        wanted = [i for i in range(1, len(messages)) if size[i] // spec.step > size[i - 1] // spec.step]
     cuts: list[int] = []
     for position in sorted(wanted):
         cut = next((i for i in range(max(position, 1), len(messages)) if legal[i]), None)

@@ -29,9 +29,7 @@ class Reading:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self._ops: dict[
-            tuple[Roots, tuple[int, ...]], tuple[tuple[Message | None, ...], list[artifacts.FileOp]]
-        ] = {}
+        self._ops: dict[tuple[Roots, tuple[int, ...]], tuple[tuple[Message | None, ...], list[artifacts.FileOp]]] = {}
 
     @cached_property
     def sentences(self) -> list[str]:

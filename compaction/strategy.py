@@ -95,7 +95,7 @@ class CompactedContext:
     dropped: frozenset[int]
     """… that are gone."""
     flags: tuple[str, ...]
-    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call, which providers refuse."""
+    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call: providers refuse it."""
     tokens: int
     calls: tuple[Completion, ...] = ()
 
@@ -169,7 +169,7 @@ def strategy(
 
 def load_registry() -> Mapping[str, Strategy]:
     """All strategies: the project's own and those that installed packages bring (entry points)."""
-    import compaction.strategies  # noqa: F401  (registers the project's own)
+    import compaction.strategies  # noqa: F401, PLC0415 (registers the project's own, which import this module)
 
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         entry.load()

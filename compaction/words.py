@@ -29,18 +29,21 @@ _MARKUP = re.compile(r"^[\s>#*\-•+]*(?:\d+[.)]\s+)?(?:THOUGHT:\s*)?|\*\*")
 
 _CHOICE = re.compile(
     r"\b(?:decid\w+|opt(?:ed|ing)? for|go(?:ing)? with|instead of|rather than|prefer\w*|chose|choose|choosing|"
-    r"(?:best|better|right|simplest|cleanest|safest|safer|cleaner|simpler) (?:way|approach|option|fix|solution|idea|to)|"
+    r"(?:best|better|right|simplest|cleanest|safest|safer|cleaner|simpler) "
+    r"(?:way|approach|option|fix|solution|idea|to)|"
     r"we should|i'll|i will|we'll|let's|the fix is|the solution is|switch(?:ed|ing)? to|stick(?:ing)? with|"
     r"must not|don't|do not|should(?:n't| not)?|keep(?:ing)?|avoid(?:ing)?|revert\w*|leave|leaving|not going to)\b",
     re.IGNORECASE,
 )
 _REASON = re.compile(
     r"\b(?:because|since|so that|so (?:we|i|it|the|they|that|this)|due to|to avoid|in order to|otherwise|which means|"
-    r"that way|this way|reason|as (?:it|this|that|the|they|we)|given that|to (?:keep|prevent|ensure|preserve|make sure))\b",
+    r"that way|this way|reason|as (?:it|this|that|the|they|we)|given that|"
+    r"to (?:keep|prevent|ensure|preserve|make sure))\b",
     re.IGNORECASE,
 )
 _CAUSE = re.compile(
-    r"\b(?:root cause|the (?:problem|issue|bug|reason|cause|culprit) (?:is|was)|turns out|this (?:happens|fails) because|"
+    r"\b(?:root cause|the (?:problem|issue|bug|reason|cause|culprit) (?:is|was)|turns out|"
+    r"this (?:happens|fails) because|"
     r"caused by|explains why|that's why|is why)\b",
     re.IGNORECASE,
 )

@@ -25,7 +25,7 @@ from flows.progress import Report, Silent
 from flows.sources import Input
 from flows.store import Store
 from flows.study import Study
-from flows.transcripts import Part, SessionInfo, read_parts
+from flows.transcripts import Part, SessionInfo, read_parts, settle
 from flows.work.process import Tally, warm_up
 from flows.workers import Workers, cores
 
@@ -141,6 +141,7 @@ def running(study: Study, report: Report | None = None, what: str = "run") -> It
         started = now()
         run = Run(study, store, stack, report or Silent(), content_id("run", started, os.getpid()), started)
         _close_killed(store)
+        settle(store)  # what an ingestion that was killed left undone
         token = _current.set(run)
         try:
             yield run

@@ -152,7 +152,7 @@ class _Scope:
 
     def too_short(self, spec: str) -> str:
         row = self._all("SELECT count(*) FROM ids ANTI JOIN p USING (session_id)")[0]
-        return f"{row[0]:,} of these sessions have no compaction point at {spec}" if row[0] else ""
+        return f"{row[0]:,} of these sessions have no compaction point (--points {spec})" if row[0] else ""
 
     def not_asked(self) -> str:
         row = self._all(

@@ -1,8 +1,8 @@
 """What is remembered after a compaction, and how well.
 
 Read in this order: ``probe`` (a question with its proven answer), ``answer`` (a responder sees the compacted context
-and the question), ``rubric`` (criteria as data), ``verdict`` (criterion scores), ``embedded`` (all of it in the process,
-without a model).
+and the question), ``rubric`` (criteria as data), ``verdict`` (criterion scores), ``embedded`` (all of it in the
+process, without a model).
 """
 
 from judge.answer import Answer, AnswerError, Responder

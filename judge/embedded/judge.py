@@ -123,9 +123,7 @@ class _Sheet:
 
 def _formula_sha256() -> str:
     """Hash of the code that the scores depend on: another formula is another judge."""
-    content = b"".join(
-        files("judge").joinpath("embedded", name).read_bytes() for name in ("judge.py", "claims.py")
-    )
+    content = b"".join(files("judge").joinpath("embedded", name).read_bytes() for name in ("judge.py", "claims.py"))
     return hashlib.sha256(content).hexdigest()
 
 

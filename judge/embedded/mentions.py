@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from compaction.artifacts import FileOp
+from compaction.artifacts import FileOp, FileVerb
 from compaction.model import SectionKind
 from compaction.transcript import Message
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 _SOURCE = frozenset(
-    """c cc cfg clj conf cpp cs css csv dart env ex exs go gradle graphql h hpp html ini ipynb java jl js json jsonl jsx kt
-    less lock lua md mdx mjs mk ml php pl proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte swift tf toml traj ts
-    tsx txt vue xml yaml yml zig""".split()
+    """c cc cfg clj conf cpp cs css csv dart env ex exs go gradle graphql h hpp html ini ipynb java jl js json jsonl jsx
+    kt less lock lua md mdx mjs mk ml php pl proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte swift tf toml
+    traj ts tsx txt vue xml yaml yml zig""".split()
 )
 """Endings by which a name without a slash is taken for a file: prose has names with dots that are none."""
 
@@ -25,12 +25,13 @@ _BULLET = re.compile(r"^\s*(?:[-*•+]|\d+[.)])\s+(.*)$")
 _CODE = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
 _EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
 
-_VERBS: tuple[tuple[str, re.Pattern[str]], ...] = (
+_VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ("deleted", re.compile(r"\b(?:delet|remov)(?:ed|ing)\b(?! from| the| a\b)", re.IGNORECASE)),
     ("created", re.compile(r"\b(?:creat(?:ed|ing)|new file|added file|wrote)\b", re.IGNORECASE)),
     ("modified", re.compile(r"\b(?:modif\w+|updat(?:ed|ing)|edit(?:ed|s)|chang(?:ed|es)|fix(?:ed|es)|refactor\w*|"
                             r"patch(?:ed)?|rewrote|rewritten|extended|replaced|added)\b", re.IGNORECASE)),
-    ("examined", re.compile(r"\b(?:examin\w+|read|view(?:ed)?|inspect\w+|look(?:ed)? at|review\w+|unchanged)\b", re.IGNORECASE)),
+    ("examined", re.compile(r"\b(?:examin\w+|read|view(?:ed)?|inspect\w+|look(?:ed)? at|review\w+|unchanged)\b",
+                            re.IGNORECASE)),
 )  # fmt: skip
 
 _SECTION_WORDS: dict[SectionKind, re.Pattern[str]] = {
@@ -76,8 +77,7 @@ def _mentions(text: str, seq: int | None) -> list[FileOp]:
         if verb is None:
             continue
         names = tuple(dict.fromkeys(name for name in _CODE.findall(line) if name not in paths))
-        for path in paths if made else paths[:3]:
-            found.append(FileOp(path.removeprefix("./"), verb, seq or 0, names[:8]))
+        found += [FileOp(p.removeprefix("./"), verb, seq or 0, names[:8]) for p in (paths if made else paths[:3])]
     return found
 
 
@@ -88,7 +88,7 @@ def _title(line: str) -> str | None:
     return match[1] if match else None
 
 
-def _verb(text: str) -> str | None:
+def _verb(text: str) -> FileVerb | None:
     return next((verb for verb, pattern in _VERBS if pattern.search(text)), None)
 
 

@@ -13,7 +13,7 @@ from compaction.tokens import countable
 from compaction.transcript import Message, Transcript
 from compaction.words import is_intent, shorten, terms
 from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
-from judge.probe import Evidence, Fact, NotAsked, Probe
+from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe
 
 MAX_QUOTE = 300
 MAX_EVIDENCE = 12
@@ -22,13 +22,14 @@ RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS = 100, 900,
 """Limits of the answers, stated in the questions."""
 
 ARTIFACT_QUESTION = (
-    "{place}Which files of the project have been created so far, which existing ones were modified and what was changed in "
-    "each, and which were examined without being changed? Answer in three lines that begin with `Created:`, "
-    "`Modified:` and `Examined:`, files separated by `; ` and changes in parentheses, or `none`; at most {limit} tokens."
+    "{place}Which files of the project have been created so far, which existing ones were modified and what was "
+    "changed in each, and which were examined without being changed? Answer in three lines that begin with "
+    "`Created:`, `Modified:` and `Examined:`, files separated by `; ` and changes in parentheses, or `none`; at most "
+    "{limit} tokens."
 )
 CONTINUATION_QUESTION = (
-    "{place}What is to be done next? Name the tasks that are still open, the tests that still fail and why, and what the "
-    "work is about to go on with. Answer in three lines that begin with `Open:`, `Failing:` and `Next:`, items "
+    "{place}What is to be done next? Name the tasks that are still open, the tests that still fail and why, and what "
+    "the work is about to go on with. Answer in three lines that begin with `Open:`, `Failing:` and `Next:`, items "
     "separated by `; `, or `none`; at most {limit} tokens."
 )
 DECISION_QUESTION = (
@@ -90,7 +91,7 @@ class EmbeddedProber:
 
     def _artifact(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
         ledger = facts.ledger(point.cut_seq)
-        groups = (
+        groups: tuple[tuple[FactKind, str, dict[str, FileOp]], ...] = (
             ("file_created", "Created", ledger.created), ("file_modified", "Modified", ledger.modified),
             ("file_examined", "Examined", ledger.examined),
         )  # fmt: skip

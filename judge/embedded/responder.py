@@ -66,9 +66,8 @@ def _error_of(context: Sequence[Message], command: str) -> str:
     for reading in iter_readings(context):
         for call_id, text in reading.commands:
             result = results.get(call_id)
-            if result is not None and text.startswith(command):
-                if errors := read(result).errors:
-                    return errors[0].line
+            if result is not None and text.startswith(command) and (errors := read(result).errors):
+                return errors[0].line
     for message in context:
         if message.role != "tool" and command in message.text:
             line = next(line for line in message.text.splitlines() or [message.text] if command[:40] in line)
@@ -136,7 +135,7 @@ def _command_of(context: Sequence[Message], program: str) -> str:
 
 
 def _statement_on(context: Sequence[Message], cues: list[str], decided: bool) -> str:
-    """The statement that speaks of the cues; of several the one with most of them, a decision first, then the earliest."""
+    """The statement that speaks of most of the cues; of several a decision, then the earliest."""
     wanted = [cue.lower() for cue in cues]
     best, best_score = "", 0.0
     for message in context:
@@ -287,4 +286,3 @@ def _three_lines(sections: list[tuple[str, list[str]]], limit: int) -> str:
             kept.append(flat)
         lines.append(f"{label}: {'; '.join(kept) or 'none'}")
     return "\n".join(lines)
-

@@ -42,7 +42,9 @@ def test_a_point_moves_on_to_the_next_legal_cut() -> None:
 
 
 def test_one_giant_message_makes_one_point() -> None:
-    messages = tuple(Message("user" if i == 0 else "assistant", "x", seq=i, tokens=t) for i, t in enumerate((10, 9000, 10)))
+    messages = tuple(
+        Message("user" if i == 0 else "assistant", "x", seq=i, tokens=t) for i, t in enumerate((10, 9000, 10))
+    )
     assert [p.cut_seq for p in find_points(Transcript("s", messages), PointsSpec("tokens", 1000))] == [2]
 
 
@@ -56,7 +58,10 @@ def test_points_by_messages() -> None:
 
 def test_recorded_points_are_where_the_session_compacted_itself() -> None:
     recorded = (RecordedCompaction(3), RecordedCompaction(5), RecordedCompaction(99))
-    assert [p.cut_seq for p in find_points(session("uactaaa", compactions=recorded), PointsSpec.parse("recorded"))] == [4, 5]
+    assert [p.cut_seq for p in find_points(session("uactaaa", compactions=recorded), PointsSpec.parse("recorded"))] == [
+        4,
+        5,
+    ]
 
 
 def test_a_session_of_one_message_has_no_point() -> None:

@@ -9,6 +9,7 @@ import pytest
 from compaction import Message, RecordedCompaction, ToolCall, Transcript, counted
 from flows.models import LazyCounter
 from flows.plan import in_scope, unread
+from flows.runtime import running
 from flows.sources import discover
 from flows.store import ROW_GROUP, Store
 from flows.study import Study
@@ -177,3 +178,10 @@ def test_what_is_kept_in_memory_is_the_most_recently_used_within_the_limit() -> 
     kept.put("huge", 1, 99)
     assert kept.get("huge") == 1
     assert kept.get("a") is None
+
+
+def test_what_an_ingestion_that_was_killed_before_settling_left_is_settled_by_the_next_command(store: Store) -> None:
+    put(store, "/x", talk("a", 3))
+    put(store, "/x", talk("a", 5), generation=2, size=2)
+    with running(Study(store=str(store.root))):
+        assert held(store) == {"a": 5}

@@ -35,7 +35,8 @@ def test_the_shipped_rubrics_are_listed() -> None:
         ('id = "x"', "missing or misplaced key"),
         ('id="x"\nversion="1"\n[asked]\nrecall=["b"]\n[criteria.a]\ndimension="d"\nquestion="q"\n'
          'anchors={0="a",3="b",5="c"}', "unknown probe type or criterion"),
-        ('id="x"\nversion="1"\n[asked]\n[criteria.a]\ndimension="d"\nquestion="q"\nanchors={0="a"}', "anchors for 0, 3 and 5"),
+        ('id="x"\nversion="1"\n[asked]\n[criteria.a]\ndimension="d"\nquestion="q"\nanchors={0="a"}',
+         "anchors for 0, 3 and 5"),
     ],
 )  # fmt: skip
 def test_a_rubric_that_does_not_hold_together_is_refused(tmp_path: Path, content: str, complaint: str) -> None:

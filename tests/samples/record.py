@@ -134,11 +134,7 @@ class Session:
         args = {"path": path, "offset": offset, "limit": limit}
         file = self.workdir / path
         if not file.is_file():
-            why = (
-                f"File does not exist: {self.workdir}/{path}"
-                if not file.exists()
-                else f"Is a directory: {path}"
-            )
+            why = f"File does not exist: {self.workdir}/{path}" if not file.exists() else f"Is a directory: {path}"
             return self._add(Call("read", args, why, 1, True))
         lines = file.read_text(encoding="utf-8").split("\n")
         if lines and lines[-1] == "":
@@ -172,19 +168,14 @@ class Session:
         text = {
             "claude_code": f"File created successfully at: {full}",
             "pi": f"Successfully wrote {len(content.encode())} bytes to {full}",
-            "codex_rollout": "Success. Updated the following files:\n"
-            f"{'A' if before is None else 'M'} {full}\n",
+            "codex_rollout": f"Success. Updated the following files:\n{'A' if before is None else 'M'} {full}\n",
         }.get(self.format, f"File created successfully at: {full}")
         if self.format == "claude_code" and before is not None:
             text = f"The file {full} has been updated. Here's the result of running `cat -n` on a snippet of "
-            text += "the edited file:\n" + "\n".join(
-                f"{i + 1:6d}→{x}" for i, x in enumerate(content.split("\n")[:12])
-            )
+            text += "the edited file:\n" + "\n".join(f"{i + 1:6d}→{x}" for i, x in enumerate(content.split("\n")[:12]))
         elif self.format == "openhands_v1_events" and before is not None:
             text = f"The file {full} has been overwritten."
-        return self._add(
-            Call("write", {"path": path, "content": content}, text, before=before, after=content)
-        )
+        return self._add(Call("write", {"path": path, "content": content}, text, before=before, after=content))
 
     def edit(self, path: str, old: str, new: str) -> str:
         """Replace `old`, which must occur exactly once, else the tool answers with an error."""
@@ -200,9 +191,7 @@ class Session:
         before = file.read_text(encoding="utf-8") if file.is_file() else None
         found = 0 if before is None else before.count(old)
         if before is None or found != 1:
-            return self._add(
-                Call("edit", args, self._edit_error(full, old, found, before), 1, True, before=before)
-            )
+            return self._add(Call("edit", args, self._edit_error(full, old, found, before), 1, True, before=before))
         after = before.replace(old, new)
         file.write_text(after, encoding="utf-8")
         line = before[: before.index(old)].count("\n")
@@ -214,8 +203,7 @@ class Session:
             "claude_code": f"The file {full} has been updated. "
             "Here's the result of running `cat -n` on a snippet of "
             f"the edited file:\n{snippet}",
-            "pi": f"Successfully replaced text in {full}. "
-            f"Changed {len(old)} characters to {len(new)} characters.",
+            "pi": f"Successfully replaced text in {full}. Changed {len(old)} characters to {len(new)} characters.",
             "codex_rollout": f"Success. Updated the following files:\nM {full}\n",
         }.get(
             self.format,
@@ -308,9 +296,7 @@ class Session:
         """Let time go by: a number of seconds between `low` and `high`, and writing time for `chars`."""
         self._ticks += 1
         digest = int(hashlib.sha256(f"{self.name}:{self._ticks}".encode()).hexdigest()[:8], 16)
-        self.now += timedelta(
-            seconds=low + digest % (high - low + 1) + chars // 220, milliseconds=digest % 997
-        )
+        self.now += timedelta(seconds=low + digest % (high - low + 1) + chars // 220, milliseconds=digest % 997)
 
     def _env(self) -> dict[str, str]:
         stamp = self.now.strftime("%Y-%m-%dT%H:%M:%S+00:00")
@@ -391,15 +377,11 @@ class Session:
             )
         if not found:
             return f"No replacement was performed, old_str `{old}` did not appear verbatim in {full}."
-        return (
-            f"No replacement was performed. {found} occurrences of old_str `{old}` in {full}. Make it unique."
-        )
+        return f"No replacement was performed. {found} occurrences of old_str `{old}` in {full}. Make it unique."
 
 
 def _literal(text: str) -> str:
-    return (
-        '"""' + text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + '"""' if "\n" in text else repr(text)
-    )
+    return '"""' + text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + '"""' if "\n" in text else repr(text)
 
 
 def _quote(text: str) -> str:
@@ -477,9 +459,7 @@ def write_claude_code(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one
 
     def structured(call: Call) -> Any:
         if call.error:
-            return (
-                f"Error: Exit code {call.code}\n{call.text}" if call.kind == "bash" else f"Error: {call.text}"
-            )
+            return f"Error: Exit code {call.code}\n{call.text}" if call.kind == "bash" else f"Error: {call.text}"
         full = f"{s.workdir}/{call.args.get('path', '')}"
         if call.kind == "bash":
             return {"stdout": call.text, "stderr": "", "interrupted": False, "isImage": False}
@@ -494,9 +474,7 @@ def write_claude_code(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one
         if call.kind == "write":
             kind = "create" if call.before is None else "update"
             body = {"type": kind, "filePath": full, "content": call.args["content"]}
-            return body | {
-                "structuredPatch": _hunks(call.before or "", call.after or "") if call.before else []
-            }
+            return body | {"structuredPatch": _hunks(call.before or "", call.after or "") if call.before else []}
         if call.kind == "edit":
             body = {"filePath": full, "oldString": call.args["old"], "newString": call.args["new"]}
             body |= {"originalFile": call.before, "userModified": False, "replaceAll": False}
@@ -672,9 +650,7 @@ def write_codex_rollout(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (o
             if call.kind in {"write", "edit"}:
                 payload = {"type": "custom_tool_call", "id": ids.short("ctc_", 40), "status": "completed"}
                 payload |= {"call_id": call_id, "name": "apply_patch", "input": _patch(call)}
-                note = (
-                    call.text if call.error else f"Exit code: 0\nWall time: 0 seconds\nOutput:\n{call.text}"
-                )
+                note = call.text if call.error else f"Exit code: 0\nWall time: 0 seconds\nOutput:\n{call.text}"
                 out = {"type": "custom_tool_call_output", "call_id": call_id, "output": note}
             else:
                 if call.kind == "todo":
@@ -893,9 +869,7 @@ def write_pi(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one format, 
             continue
         content: list[dict[str, Any]] = []
         if turn.think:
-            content.append(
-                {"type": "thinking", "thinking": turn.think, "thinkingSignature": ids.short("Er", 60)}
-            )
+            content.append({"type": "thinking", "thinking": turn.think, "thinkingSignature": ids.short("Er", 60)})
         if turn.text:
             content.append({"type": "text", "text": turn.text})
         results: list[dict[str, Any]] = []
@@ -941,9 +915,7 @@ def write_pi(s: Session) -> list[dict[str, Any]]:  # noqa: PLR0915 (one format, 
             "provider": "anthropic",
         }
         message |= {"model": model, "usage": usage, "stopReason": "toolUse" if turn.calls else "stop"}
-        lines.append(
-            {"type": "message", "timestamp": _iso(turn.at), "message": message | {"timestamp": milli}}
-        )
+        lines.append({"type": "message", "timestamp": _iso(turn.at), "message": message | {"timestamp": milli}})
         lines += results
         context += wrote + got
     return lines
@@ -986,8 +958,7 @@ def write_mini(s: Session) -> dict[str, Any]:
             message["tool_calls"] = calls
         steps += 1
         actions = [
-            {"command": json.loads(c["function"]["arguments"])["command"], "tool_call_id": c["id"]}
-            for c in calls
+            {"command": json.loads(c["function"]["arguments"])["command"], "tool_call_id": c["id"]} for c in calls
         ]
         wrote, _ = _size(turn)
         usage = {
@@ -1063,9 +1034,7 @@ def write_swe_agent(s: Session) -> dict[str, Any]:
             part = [{"type": "text", "text": f"OBSERVATION:\n{call.text}"}]
             entry = {"role": "tool", "content": part, "agent": "main", "message_type": "observation"}
             results.append(entry | {"tool_call_ids": [call_id]})
-        action = "\n".join(
-            str(c.args.get("command", f"{c.kind} {c.args.get('path', '')}")) for c in turn.calls
-        )
+        action = "\n".join(str(c.args.get("command", f"{c.kind} {c.args.get('path', '')}")) for c in turn.calls)
         message: dict[str, Any] = {
             "role": "assistant",
             "content": turn.text,
@@ -1079,8 +1048,7 @@ def write_swe_agent(s: Session) -> dict[str, Any]:
         seen = "\n".join(c.text for c in turn.calls)
         state = {"working_dir": str(s.workdir)}
         trajectory.append(
-            {"action": action, "observation": seen, "thought": turn.text, "response": turn.text}
-            | {"state": state}
+            {"action": action, "observation": seen, "thought": turn.text, "response": turn.text} | {"state": state}
         )
     submission, _ = s._run("git add -A && git diff --cached")
     info: dict[str, Any] = {"exit_status": "submitted", "submission": submission}
@@ -1136,9 +1104,7 @@ def _patch(call: Call) -> str:
     """A write or an edit in Codex's patch form."""
     path = call.args["path"]
     if call.kind == "write" and call.before is None:
-        body = [f"*** Add File: {path}"] + [
-            f"+{line}" for line in call.args["content"].rstrip("\n").split("\n")
-        ]
+        body = [f"*** Add File: {path}"] + [f"+{line}" for line in call.args["content"].rstrip("\n").split("\n")]
     elif call.after is None:
         body = [f"*** Update File: {path}", "@@"] + [f"-{x}" for x in call.args["old"].split("\n")]
         body += [f"+{x}" for x in call.args["new"].split("\n")]
@@ -1168,9 +1134,7 @@ def _node_modules(project: Path, workdir: Path) -> None:
     if not (cache / "node_modules").exists():
         cache.mkdir(parents=True, exist_ok=True)
         shutil.copy(package, cache / "package.json")
-        subprocess.run(
-            ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=cache, check=True
-        )
+        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=cache, check=True)
     shutil.copytree(cache / "node_modules", workdir / "node_modules", symlinks=True)
 
 
@@ -1254,9 +1218,7 @@ def record(name: str) -> Path:
         f"{target.relative_to(ROOT)}: {messages} messages, {size} tokens, {failed} failed calls, "
         f"{len(text) // 1024} KiB, {time.monotonic() - begun:.0f} s"
     )
-    leaks = sorted(
-        set(re.findall(r"/(?:work|farm|root|home)/[^\s\"\\]*|/tmp/[^\s\"\\]*|pyenv[^\s\"\\]*", text))
-    )
+    leaks = sorted(set(re.findall(r"/(?:work|farm|root|home)/[^\s\"\\]*|/tmp/[^\s\"\\]*|pyenv[^\s\"\\]*", text)))
     if leaks:
         print("  paths of this machine:", leaks[:8])
     return target
@@ -1268,9 +1230,7 @@ def main() -> None:
     parser.add_argument("names", nargs="+")
     names = parser.parse_args().names
     if names == ["all"]:
-        names = sorted(
-            p.stem for p in (Path(__file__).parent / "scripts").glob("*.py") if p.stem != "__init__"
-        )
+        names = sorted(p.stem for p in (Path(__file__).parent / "scripts").glob("*.py") if p.stem != "__init__")
     for name in names:
         record(name)
 

@@ -46,9 +46,7 @@ def contents(m: Message) -> list[Any]:
         return [Content.from_function_result(call_id=m.tool_call_id, result=m.text)]
     found = [Content.from_text_reasoning(text=m.reasoning)] if m.reasoning else []
     found += [Content.from_text(m.text)] if m.text else []
-    return found + [
-        Content.from_function_call(call_id=c.id, name=c.name, arguments=c.arguments) for c in m.tool_calls
-    ]
+    return found + [Content.from_function_call(call_id=c.id, name=c.name, arguments=c.arguments) for c in m.tool_calls]
 
 
 def strategies(total: int, count: int) -> dict[str, tuple[str, dict[str, Any], Any]]:

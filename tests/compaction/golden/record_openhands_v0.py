@@ -80,9 +80,7 @@ def sent(messages: Sequence[Message], window: int, memory: ConversationMemory) -
     events = to_events(messages)
     view = list(ObservationMaskingCondenser(attention_window=window).condense(View(events=list(events))))
     rows = memory.process_events(view, events[1], max_message_chars=None, vision_is_active=False)
-    return [
-        [m.role, text_of(m), [call.id for call in m.tool_calls or []], m.tool_call_id] for m in rows
-    ]
+    return [[m.role, text_of(m), [call.id for call in m.tool_calls or []], m.tool_call_id] for m in rows]
 
 
 def text_of(message: Any) -> str:
