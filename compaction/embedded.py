@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from compaction.artifacts import FileOp, Results, same_file
 from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
 from compaction.paths import find_roots
-from compaction.reading import context_ledger, iter_readings, of_project, read
+from compaction.reading import LINE_CHARS, context_ledger, iter_readings, of_project, read
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
-from compaction.words import is_intent, iter_terms, shorten, specific_terms, terms
+from compaction.words import is_intent, shorten, terms
 
 NAME = "embedded-summarizer@1"
 
@@ -29,7 +29,11 @@ SHARES: dict[SectionKind, float] = {
 }  # fmt: skip
 """Room of a section in proportion to the others; what one does not use the next ones may."""
 
-LINE_CHARS = 260
+MOST_CHARS_A_TOKEN = 12
+"""A line longer than this times the room that is left is not worth counting."""
+
+MAX_COSTS = 100_000
+"""Lines whose tokens are remembered."""
 
 _BULLET = re.compile(r"^\s*[-*]\s+(.*\S)\s*$")
 _ERROR_LINE = re.compile(r"^`[^`]+`: ")
@@ -44,6 +48,7 @@ class EmbeddedSummarizer:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._known: dict[tuple[object, ...], tuple[SummaryRequest, Completion]] = {}
+        self._costs: dict[str, int] = {}
 
     def summarize(self, request: SummaryRequest) -> Completion:
         """A summary within ``request.max_tokens``; raises SummaryError when there is nothing to summarise."""
@@ -85,18 +90,26 @@ class EmbeddedSummarizer:
         for title, kind in sorted(parts, key=lambda part: SHARES[part[1]]):
             share = room * SHARES[kind] / weights + spare
             lines = self._within(_merge(kind, _old_of(kind, old[title]), fresh), int(share))
-            spare = share - sum(self._counter.count(line + "\n") for line in lines)
+            spare = share - sum(map(self._cost, lines))
             blocks[title, kind] = lines
         bodies = {s.title: [line for kind in s.kinds for line in blocks[s.title, kind]] for s in request.sections}
         return "\n\n".join(f"## {title}\n" + ("\n".join(lines) or EMPTY) for title, lines in bodies.items())
+
+    def _cost(self, line: str) -> int:
+        """Tokens of a line with its end, counted once."""
+        cost = self._costs.get(line)
+        if cost is None:
+            if len(self._costs) >= MAX_COSTS:
+                self._costs.clear()
+            cost = self._costs[line] = self._counter.count(line + "\n")
+        return cost
 
     def _within(self, ranked: Sequence[tuple[int, str]], max_tokens: int) -> list[str]:
         """The lines of the highest rank that fit (rank 0 first), put back into their order."""
         chosen: list[tuple[int, str]] = []
         left = max_tokens
         for order, (_, line) in sorted(enumerate(ranked), key=lambda pair: (pair[1][0], pair[0])):
-            cost = self._counter.count(line + "\n")
-            if cost > left:
+            if len(line) > left * MOST_CHARS_A_TOKEN or (cost := self._cost(line)) > left:
                 continue
             left -= cost
             chosen.append((order, line))
@@ -160,8 +173,7 @@ class _Extract:
         return asked
 
     def decisions(self) -> list[tuple[int, str]]:
-        found = [(s, len(specific_terms(s))) for r in iter_readings(self.span) for s in r.decisions]
-        return [(max(0, 3 - named), shorten(s, LINE_CHARS)) for s, named in found]
+        return [(max(0, 3 - n), s) for r in iter_readings(self.span) for s, n, decided in r.lines if decided]
 
     def next_steps(self) -> list[tuple[int, str]]:
         lines: list[tuple[int, str]] = []
@@ -206,8 +218,8 @@ class _Extract:
 
     def decisions_and_findings(self) -> list[tuple[str, int]]:
         """Prose with the most code names in it."""
-        said = [s for r in iter_readings(self.span) if r.message.role == "assistant" for s in r.sentences]
-        return [(shorten(s, LINE_CHARS), max(0, 4 - n)) for s in said if (n := len(specific_terms(s))) >= 2]
+        said = [line for r in iter_readings(self.span) if r.message.role == "assistant" for line in r.lines]
+        return [(line, max(0, 4 - n)) for line, n, _ in said if n >= 2]
 
     def free(self) -> list[tuple[int, str]]:
         return [(rank, line.removeprefix("- ")) for rank, line in _salient(self.span, "")]
@@ -250,16 +262,21 @@ def _salient(span: Sequence[Message], previous: str) -> list[tuple[int, str]]:
     pool: list[tuple[str, float]] = []
     weights: dict[str, int] = {}
     for reading in iter_readings(span):
-        for sentence in reading.sentences if reading.message.seq is not None else reading.message.text.splitlines():
-            if len(sentence) < 30:
+        factor = 2.0 if reading.message.role == "user" else 1.0
+        for line in (
+            [line for line, _, _ in reading.lines]
+            if reading.message.seq is not None
+            else reading.message.text.splitlines()
+        ):
+            if len(line) < 30:
                 continue
-            pool.append((shorten(sentence.lstrip("- "), LINE_CHARS), 2.0 if reading.message.role == "user" else 1.0))
-            for term in terms(sentence):
+            pool.append((line.lstrip("- "), factor))
+            for term in terms(line):
                 weights[term] = weights.get(term, 0) + 1
     pool += [(line.lstrip("- "), 1.0) for line in previous.splitlines() if len(line) >= 30]
     scored = []
     for line, factor in dict(pool).items():
-        words = list(iter_terms(line))
+        words = terms(line)
         scored.append((line, factor * sum(weights.get(w, 0) for w in words) / (len(words) + 8)))
     by_score = sorted(range(len(scored)), key=lambda i: -scored[i][1])
     rank = {position: place for place, position in enumerate(by_score)}

@@ -13,10 +13,13 @@ from functools import cached_property
 from compaction import artifacts, outputs, todos
 from compaction.paths import Roots
 from compaction.transcript import Message, ToolCall
-from compaction.words import is_decision, sentences
+from compaction.words import is_decision, sentences, shorten, specific_terms
 
 MAX_REMEMBERED = 100_000
 """Messages; beyond that everything is forgotten and read again when asked for."""
+
+LINE_CHARS = 260
+"""Longest line that is taken over from prose."""
 
 MAX_READ = 200_000
 """Characters of one tool output that are searched for errors and versions, from each end."""
@@ -43,6 +46,11 @@ class Reading:
     def decisions(self) -> list[str]:
         """Sentences that say what was chosen and why."""
         return [sentence for sentence in self.sentences if is_decision(sentence)]
+
+    @cached_property
+    def lines(self) -> list[tuple[str, int, bool]]:
+        """Each sentence on one line, how many code names it has, and whether it is a decision."""
+        return [(shorten(s, LINE_CHARS), len(specific_terms(s)), is_decision(s)) for s in self.sentences]
 
     @cached_property
     def commands(self) -> list[tuple[str, str]]:

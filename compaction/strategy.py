@@ -18,7 +18,7 @@ import re
 from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
@@ -171,9 +171,14 @@ def load_registry() -> Mapping[str, Strategy]:
     """All strategies: the project's own and those that installed packages bring (entry points)."""
     import compaction.strategies  # noqa: F401, PLC0415 (registers the project's own, which import this module)
 
+    _load_entry_points()
+    return dict(_registry)
+
+
+@cache
+def _load_entry_points() -> None:
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         entry.load()
-    return dict(_registry)
 
 
 def parse_method(spec: str) -> Method:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
 from flows import __version__
@@ -13,6 +15,7 @@ app = typer.Typer(
     name="compaction-eval",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="""Says which context-compaction method keeps what matters, on stored sessions of coding agents.
@@ -23,12 +26,26 @@ app = typer.Typer(
     Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside.
     """,
 )
-app.command()(run)
-app.command()(ingest)
-app.command()(leaderboard)
-app.command()(sql)
-app.command("list")(list_)
-app.command()(doctor)
+
+EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    run: (
+        "run",
+        "run ~/.claude/projects ~/.codex/sessions",
+        'run logs/ --points messages:40 --strategies "none,empty,head_tail(tail=20)"',
+    ),
+    ingest: ("ingest ~/.claude/projects", 'ingest "logs/**/*.jsonl.zst" --store /data/store'),
+    leaderboard: ("leaderboard", "leaderboard --format markdown > leaderboard.md"),
+    sql: (
+        'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',
+        'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',
+    ),
+    list_: ("list strategies", "list formats --json"),
+    doctor: ("doctor", "doctor --prefect --store /data/store"),
+}
+for function, examples in EXAMPLES.items():
+    lines = "\n".join(f"  compaction-eval {example}" for example in examples)
+    # \b keeps the lines of a paragraph as they are.
+    app.command(function.__name__.rstrip("_"), epilog=f"\b\nExamples:\n{lines}")(function)
 
 
 def _version(wanted: bool) -> None:

@@ -44,7 +44,7 @@ class Workers:
         self._pools = [
             ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_follow_parent) for _ in range(number)
         ]
-        self._load = [0.0] * number
+        self._loads: dict[str, list[float]] = {}
         self._home: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -56,11 +56,16 @@ class Workers:
             pool.submit(function, *args, **kwargs)
 
     def home(self, key: str, weight: float = 1.0) -> int:
-        """The process that a key belongs to: at first sight the one with the least weight."""
+        """The process that a key belongs to: at first sight the one with the least weight.
+
+        Weights are added up by family, the part of the key before its hyphen: those of inputs are bytes, those of
+        batches tokens.
+        """
         if key not in self._home:
-            index = min(range(len(self._load)), key=self._load.__getitem__)
+            loads = self._loads.setdefault(key.partition("-")[0], [0.0] * len(self._pools))
+            index = min(range(len(loads)), key=loads.__getitem__)
             self._home[key] = index
-            self._load[index] += weight
+            loads[index] += weight
         return self._home[key]
 
     def submit(self, key: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:

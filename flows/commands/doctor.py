@@ -41,13 +41,7 @@ def doctor(
     ] = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Check what is installed, configured and reachable; exit code 1 when something is broken.
-
-    Examples:
-        compaction-eval doctor
-
-        compaction-eval doctor --prefect --store /data/store
-    """
+    """Check what is installed, configured, reachable; exit code 1 when one is broken."""
     path = store_path(store or DEFAULT_STORE)
     checks: list[Callable[[], Finding]] = [
         _versions, _tokenizers, lambda: _store(path), lambda: _space(path), lambda: _prefect(prefect)

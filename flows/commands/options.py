@@ -20,13 +20,13 @@ P = ParamSpec("P")
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SOURCE]...", help="Files, folders or globs of sessions; the format is detected.", show_default=False
+        metavar="SOURCE", help="Files, folders or globs of sessions; the format is detected.", show_default=False
     ),
 ]
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="DIR", help=f"Where everything is kept.  [default: {DEFAULT_STORE}]", show_default=False
+        "--store", metavar="DIR", help=f"Where everything is kept (default: {DEFAULT_STORE})", show_default=False
     ),
 ]
 StudyOption = Annotated[
@@ -35,26 +35,24 @@ StudyOption = Annotated[
 ]
 Strategies = Annotated[
     str | None,
-    typer.Option(metavar="A,B(X=1)", help="Strategies to compare.  [default: all that can run]", show_default=False),
+    typer.Option(metavar="A,B(X=1)", help="Strategies to compare (default: all that can run)", show_default=False),
 ]
 Points = Annotated[
     str | None,
-    typer.Option(
-        help="Where to compact: tokens:N, messages:N or recorded.  [default: tokens:32000]", show_default=False
-    ),
+    typer.Option(help="Where to compact: tokens:N, messages:N or recorded (default: tokens:32000)", show_default=False),
 ]
 HistoryOption = Annotated[
     str | None,
     typer.Option(
-        help="prefix: each point compacts the whole session so far. chain: a method lives with what it left.  "
-        "[default: prefix]",
+        help="prefix: each point compacts the whole session so far. chain: a method lives with what it left "
+        "(default: prefix)",
         show_default=False,
     ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
-        metavar="SPEC", help="Summariser, responder and prober at once.  [default: embedded]", show_default=False
+        metavar="SPEC", help="Summariser, responder and prober at once (default: embedded)", show_default=False
     ),
 ]
 Summarizer = Annotated[str | None, typer.Option(metavar="SPEC", help="What summarises.", show_default=False)]
@@ -62,7 +60,7 @@ Responder = Annotated[str | None, typer.Option(metavar="SPEC", help="What answer
 Prober = Annotated[str | None, typer.Option(metavar="SPEC", help="What makes the probes.", show_default=False)]
 JudgeOption = Annotated[
     str | None,
-    typer.Option("--judge", metavar="SPEC", help="What scores the answers.  [default: embedded]", show_default=False),
+    typer.Option("--judge", metavar="SPEC", help="What scores the answers (default: embedded)", show_default=False),
 ]
 RubricOption = Annotated[
     str | None, typer.Option(metavar="ID|FILE.toml", help="What it scores them by.", show_default=False)
@@ -70,18 +68,18 @@ RubricOption = Annotated[
 Replicates = Annotated[
     int | None,
     typer.Option(
-        metavar="N", help="How often each compaction is made, and each answered.  [default: 1]", show_default=False
+        metavar="N", help="How often each compaction is made, and each answered (default: 1)", show_default=False
     ),
 ]
 JudgeReplicates = Annotated[
-    int | None, typer.Option(metavar="N", help="How often each answer is judged.  [default: 1]", show_default=False)
+    int | None, typer.Option(metavar="N", help="How often each answer is judged (default: 1)", show_default=False)
 ]
 Limit = Annotated[int | None, typer.Option(metavar="N", help="Take the first N sessions only.", show_default=False)]
 Concurrency = Annotated[
-    int | None, typer.Option(metavar="N", help="Worker processes.  [default: one a core]", show_default=False)
+    int | None, typer.Option(metavar="N", help="Worker processes (default: one a core)", show_default=False)
 ]
 Tokenizer = Annotated[
-    str | None, typer.Option(help="o200k_base or cl100k_base.  [default: o200k_base]", show_default=False)
+    str | None, typer.Option(help="o200k_base or cl100k_base (default: o200k_base)", show_default=False)
 ]
 Ephemeral = Annotated[
     bool,

@@ -51,13 +51,6 @@ def run(
 
     Without a SOURCE it runs on the sample sessions that come with the package. Run it again and it goes on where it
     was; nothing that is done is done twice.
-
-    Examples:
-        compaction-eval run
-
-        compaction-eval run ~/.claude/projects ~/.codex/sessions
-
-        compaction-eval run logs/ --points messages:40 --strategies "none,empty,head_tail(tail=20)"
     """
     effective = make_study(
         {
@@ -130,11 +123,6 @@ def ingest(
 
     Ingesting again changes nothing; a file that has changed is taken up anew, and a session that grew replaces the
     shorter one.
-
-    Examples:
-        compaction-eval ingest ~/.claude/projects
-
-        compaction-eval ingest "logs/**/*.jsonl.zst" --store /data/store
     """
     flags = {"sources": tuple(sources or ()), "store": store, "concurrency": concurrency, "tokenizer": tokenizer}
     effective = make_study(flags, study)

@@ -26,13 +26,7 @@ def leaderboard(
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
-    """Print the leaderboard of a store.
-
-    Examples:
-        compaction-eval leaderboard
-
-        compaction-eval leaderboard --format markdown > leaderboard.md
-    """
+    """Print the leaderboard of a store."""
     found = Store.open(store or DEFAULT_STORE)
     o.echo(render(found.database, judge, "json" if as_json else format))
 
@@ -44,13 +38,7 @@ def sql(
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
-    """Query the store, read-only.
-
-    Examples:
-        compaction-eval sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"
-
-        compaction-eval sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown
-    """
+    """Query the store, read-only."""
     found = Store.open(store or DEFAULT_STORE)
     o.echo(render_query(found.database, query, "json" if as_json else format))
 
@@ -69,13 +57,7 @@ def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     as_json: o.AsJson = False,
 ) -> None:
-    """List what exists, with parameters and what each needs.
-
-    Examples:
-        compaction-eval list strategies
-
-        compaction-eval list formats --json
-    """
+    """List what exists, with parameters and what each needs."""
     found = {
         Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics
     }[kind]()  # fmt: skip

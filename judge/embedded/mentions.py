@@ -56,7 +56,7 @@ def file_mentions(message: Message) -> list[FileOp]:
     return _mentions(message.text, message.seq)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32_768)
 def _mentions(text: str, seq: int | None) -> list[FileOp]:
     made = seq is None
     found: list[FileOp] = []
