@@ -14,6 +14,7 @@ from compaction.artifacts import FileOp, Results, same_file
 from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
 from compaction.paths import find_roots
 from compaction.reading import LINE_CHARS, context_ledger, iter_readings, of_project, read
+from compaction.shell import only_reads
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
 from compaction.words import is_intent, shorten, terms
@@ -191,7 +192,7 @@ class _Extract:
         lines: dict[str, int] = {}
         for reading in iter_readings(self.span):
             for call_id, command in reading.commands:
-                result = self.results.get(call_id)
+                result = None if only_reads(command) else self.results.get(call_id)
                 if result is not None and (errors := read(result).errors):
                     first = command.split("\n", 1)[0].strip()[:120].strip()
                     lines.setdefault(f"`{first}`: {shorten(errors[0].line, 160)}", 0 if result.is_error else 1)
