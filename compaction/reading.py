@@ -6,6 +6,7 @@ the session's own message objects, so what was read is remembered by identity.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,9 @@ LINE_CHARS = 260
 
 MAX_READ = 200_000
 """Characters of one tool output that are searched for errors and versions, from each end."""
+
+_FOREIGN = re.compile(r"(?:~|/(?:home|Users)/[^/]+|/root)/\.|/(?:etc|usr|opt|var|proc|sys|Library|Applications)/")
+"""Files outside of any project: hidden ones of a home directory, and the system's."""
 
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 
@@ -142,10 +146,8 @@ def context_ledger(messages: Sequence[Message], results: artifacts.Results, root
 
 
 def of_project(ops: Iterable[artifacts.FileOp]) -> list[artifacts.FileOp]:
-    """The operations on files of the project: no scratch files, and nothing outside of it where one can tell."""
-    own = [op for op in ops if not op.scratch]
-    inside = [op for op in own if not op.path.startswith(("/", "~", "../"))]
-    return inside or own
+    """The operations on files that the work is about: no scratch files, no settings of the machine or the agent."""
+    return [op for op in ops if not op.scratch and not _FOREIGN.match(op.path)]
 
 
 def iter_readings(messages: Sequence[Message]) -> Iterator[Reading]:

@@ -167,7 +167,7 @@ class EmbeddedProber:
         for seq in range(cut, min(cut + LOOKAHEAD, len(facts.messages))):
             for op in facts.ops.get(seq, ()):
                 name = op.path.rsplit("/", 1)[-1]
-                if op.verb == "examined" or op.scratch or any(same_file(op.path, f.terms[0]) for f, _ in steps):
+                if op.verb == "examined" or op.scratch or any(same_file(op.path.lower(), f.terms[0]) for f, _ in steps):
                     continue
                 last = next((m for m in reversed(facts.messages[:cut]) if name in countable(m)), None)
                 if last is not None:
