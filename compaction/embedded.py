@@ -17,7 +17,7 @@ from compaction.reading import LINE_CHARS, context_ledger, iter_readings, of_pro
 from compaction.shell import only_reads
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
-from compaction.words import is_intent, shorten, terms
+from compaction.words import shorten, terms
 
 NAME = "embedded-summarizer@1"
 
@@ -185,7 +185,7 @@ class _Extract:
             if reading.totals is not None or reading.failing:
                 lines += [(0, shorten(f"failing: {test}: {why}", LINE_CHARS)) for test, why in reading.failing[:6]]
                 break
-        announced = [s for r in iter_readings(self.span[-30:]) for s in r.sentences if is_intent(s)]
+        announced = [s for r in iter_readings(self.span[-30:]) for s in r.intents]
         return lines + [(1, shorten(s, LINE_CHARS)) for s in announced[-2:]]
 
     def errors(self) -> list[tuple[int, str]]:

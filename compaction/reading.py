@@ -14,13 +14,16 @@ from functools import cached_property
 from compaction import artifacts, outputs, todos
 from compaction.paths import Roots
 from compaction.transcript import Message, ToolCall
-from compaction.words import is_decision, sentences, shorten, specific_terms
+from compaction.words import is_decision, is_intent, sentences, shorten, specific_terms
 
 MAX_REMEMBERED = 100_000
 """Messages; beyond that everything is forgotten and read again when asked for."""
 
 LINE_CHARS = 260
 """Longest line that is taken over from prose."""
+
+SHORT_RESULT = 200
+"""Characters."""
 
 MAX_READ = 200_000
 """Characters of one tool output that are searched for errors and versions, from each end."""
@@ -36,7 +39,9 @@ class Reading:
 
     def __init__(self, message: Message) -> None:
         self.message = message
-        self._ops: dict[tuple[Roots, tuple[int, ...]], tuple[tuple[Message | None, ...], list[artifacts.FileOp]]] = {}
+        self._ops: dict[
+            tuple[Roots, tuple[object, ...]], tuple[tuple[Message | None, ...], list[artifacts.FileOp]]
+        ] = {}
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -55,6 +60,11 @@ class Reading:
     def lines(self) -> list[tuple[str, int, bool]]:
         """Each sentence on one line, how many code names it has, and whether it is a decision."""
         return [(shorten(s, LINE_CHARS), len(specific_terms(s)), is_decision(s)) for s in self.sentences]
+
+    @cached_property
+    def intents(self) -> list[str]:
+        """Sentences that announce what comes next."""
+        return [sentence for sentence in self.sentences if is_intent(sentence)]
 
     @cached_property
     def commands(self) -> list[tuple[str, str]]:
@@ -93,9 +103,9 @@ class Reading:
         if not self.message.tool_calls:
             return []
         ends = tuple(results.get(call.id) for call in self.message.tool_calls)
-        key = roots, tuple(map(id, ends))
+        key = roots, tuple((end.is_error, _told(end.text)) if end else None for end in ends)
         if key not in self._ops:
-            # The results are kept beside what was made of them, so that their identities stay taken.
+            # The results are kept beside what was made of them, so that the identities of their texts stay taken.
             self._ops[key] = ends, artifacts.message_ops(self.message, results.is_error, results.text, roots)
         return self._ops[key][1]
 
@@ -103,6 +113,11 @@ class Reading:
     def _ends(self) -> str:
         text = self.message.text
         return text if len(text) <= 2 * MAX_READ else text[:MAX_READ] + "\n" + text[-MAX_READ:]
+
+
+def _told(text: str) -> object:
+    """Tells texts apart: short ones (masks, mostly) by what they say, long ones by identity."""
+    return text if len(text) < SHORT_RESULT else id(text)
 
 
 _remembered: dict[int, Reading] = {}

@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from compaction.inline_scripts import ScriptVerb, node_effects, python_effects
@@ -65,6 +66,7 @@ def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
     return found
 
 
+@lru_cache(maxsize=16_384)
 def only_reads(command: str) -> bool:
     """Whether a command line does nothing but show files or search them, so that its output is their text."""
     programs = [placed.program for placed in placed_commands(command, None)]

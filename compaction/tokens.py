@@ -23,6 +23,9 @@ from compaction.transcript import Message
 
 DEFAULT_ENCODING = "o200k_base"
 
+SHORT = 4_000
+"""Characters up to which a text's count is remembered."""
+
 
 class TokenCounter(Protocol):
     """Counts tokens; ``name`` is written beside every figure that it gives."""
@@ -40,10 +43,15 @@ class TiktokenCounter:
     def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
         self.name = encoding
         self._encoding = _load(encoding)
+        # Answers and summary lines come again and again, whole messages do not.
+        self._count_short = lru_cache(maxsize=65_536)(self._count)
 
     def count(self, text: str) -> int:
         """Tokens of a text, special tokens read as plain text."""
-        return len(self._encoding.encode_ordinary(text)) if text else 0
+        return self._count_short(text) if len(text) <= SHORT else self._count(text)
+
+    def _count(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(text))
 
 
 def _vocabulary(url: str, expected_hash: str | None = None) -> dict[bytes, int]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.runtime import current, running
+from flows.runtime import current, load_database, running
 from flows.study import Study
-from flows.summary import summarize
-from flows.tables import rebuild
 
 
 @flow(name="load", persist_result=False)
@@ -23,10 +20,4 @@ async def load(study: Study) -> None:
 @task(cache_policy=NO_CACHE, persist_result=False)
 def write_database() -> None:
     """The one writer."""
-    run = current()
-
-    def note_outcome(tables: dict[str, pa.Table]) -> None:
-        summary = summarize(run.store, run.study, run.parts(), run.sessions(), tables)
-        run.record("done", summary.exit_code)
-
-    rebuild(run.store, run.study, note_outcome)
+    load_database(current())

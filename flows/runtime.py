@@ -18,6 +18,8 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import pyarrow as pa
+
 from flows import __version__
 from flows.ids import content_id
 from flows.plan import PointInfo, batches, in_scope, inputs_of, known_points
@@ -25,6 +27,8 @@ from flows.progress import Report, Silent
 from flows.sources import Input
 from flows.store import Store
 from flows.study import Study
+from flows.summary import summarize
+from flows.tables import rebuild
 from flows.transcripts import Part, SessionInfo, read_parts, settle
 from flows.work.process import Tally, warm_up
 from flows.workers import Workers, cores
@@ -147,6 +151,16 @@ def running(study: Study, report: Report | None = None, what: str = "run") -> It
             yield run
         finally:
             _current.reset(token)
+
+
+def load_database(run: Run) -> None:
+    """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
+
+    def note_outcome(tables: dict[str, pa.Table]) -> None:
+        summary = summarize(run.store, run.study, run.parts(), run.sessions(), tables)
+        run.record("done", summary.exit_code)
+
+    rebuild(run.store, run.study, note_outcome)
 
 
 def _close_killed(store: Store) -> None:

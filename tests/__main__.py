@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-STEPS = ("ruff check .", "ruff format --check .", "mypy", "pytest")
+STEPS = ("ruff check .", "ruff format --check .", "mypy", "pytest -n auto")
 
 
 def main() -> int:
     """Run the steps; the first that fails ends it with its code. Arguments go to pytest."""
     for step in STEPS:
-        arguments = [*shlex.split(step), *(sys.argv[1:] if step == "pytest" else ())]
+        arguments = [*shlex.split(step), *(sys.argv[1:] if step.startswith("pytest") else ())]
         print(f"$ {shlex.join(arguments)}", flush=True)
         code = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, check=False).returncode
         if code:

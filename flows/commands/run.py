@@ -15,11 +15,11 @@ from flows.orchestrator import prefect_api
 from flows.plan import in_scope, inputs_of, is_complete, unread
 from flows.problems import BROKEN, DONE, INCOMPLETE
 from flows.progress import make_report
-from flows.runtime import Run, running
+from flows.runtime import Run, load_database, running
 from flows.store import Store
 from flows.study import Study, make_study
 from flows.summary import records_of, summarize
-from flows.tables import is_loaded, quarantined, rebuild
+from flows.tables import is_loaded, quarantined
 from flows.transcripts import read_parts
 
 
@@ -69,7 +69,7 @@ def run(
         if not nothing_to_do:
             _evaluate(active, ephemeral, verbose)
         elif not is_loaded(target, effective):
-            rebuild(target, effective)
+            load_database(active)
     _finish(target, effective, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
 
 

@@ -76,14 +76,17 @@ def _has(term: str, have: set[str]) -> bool:
     return term in have or ("/" in term and any(same_file(term, other) for other in have if "/" in other))
 
 
+def file_name(path: str) -> str:
+    """The last part of a path, by which candidates for the same file are found."""
+    return path.rpartition("/")[2].lower()
+
+
 def match(fact: Fact, claim: Claim) -> float:
     """How well a claim states a fact, 0–1: for files the same file or not, else the share of its terms.
 
     A next step with a single term is a file to be worked on.
     """
     if fact.kind in FILE_KINDS:
-        if fact.value.rpartition("/")[2].lower() != claim.text.rpartition("/")[2].lower():
-            return 0.0
         return float(same_file(fact.value.lower(), claim.text.lower()))
     if fact.kind == "next_step" and len(fact.terms) == 1:
         path = fact.terms[0]

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from compaction.artifacts import same_file
 from compaction.tokens import TokenCounter
-from judge.embedded.claims import FILE_KINDS, SECTIONS, Claim, match, share, split_claims, technical
+from judge.embedded.claims import FILE_KINDS, SECTIONS, Claim, file_name, match, share, split_claims, technical
 from judge.probe import Fact, FactKind, Probe
 from judge.rubric import Rubric
 from judge.verdict import CriterionScore, JudgeCase, JudgeVersion
@@ -89,11 +89,18 @@ class _Sheet:
 
     @cached_property
     def _matches(self) -> dict[tuple[int, int], float]:
-        return {(id(f), id(c)): match(f, c) for f in self.probe.facts for c in self.claims}
+        by_name: dict[str, list[Claim]] = {}
+        for claim in self.claims:
+            by_name.setdefault(file_name(claim.text), []).append(claim)
+        return {
+            (id(fact), id(claim)): match(fact, claim)
+            for fact in self.probe.facts
+            for claim in (by_name.get(file_name(fact.value), ()) if fact.kind in FILE_KINDS else self.claims)
+        }
 
     def match(self, fact: Fact, claim: Claim) -> float:
         """How well a claim of the answer states a fact of the probe."""
-        return self._matches[id(fact), id(claim)]
+        return self._matches.get((id(fact), id(claim)), 0.0)
 
     @cached_property
     def right(self) -> dict[int, float]:

@@ -92,6 +92,7 @@ def _verb(text: str) -> FileVerb | None:
     return next((verb for verb, pattern in _VERBS if pattern.search(text)), None)
 
 
+@lru_cache(maxsize=32_768)
 def section_items(text: str, kind: SectionKind) -> list[str]:
     """The list items under a summary's heading of that kind; empty when it has none."""
     wanted = _SECTION_WORDS.get(kind)

@@ -11,7 +11,7 @@ from compaction.points import LOOKAHEAD, CompactionPoint
 from compaction.reading import of_project, read
 from compaction.tokens import countable
 from compaction.transcript import Message, Transcript
-from compaction.words import is_intent, shorten, terms
+from compaction.words import shorten, terms
 from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
 from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe
 
@@ -155,7 +155,7 @@ class EmbeddedProber:
     def _announced(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
         """What the agent said it would do, in its last words before the cut."""
         for message in reversed(facts.messages[:cut]):
-            said = [s for s in read(message).sentences if is_intent(s)] if message.role == "assistant" else []
+            said = read(message).intents if message.role == "assistant" else []
             if said:
                 fact = make_fact("next_step", said[-1], message)
                 return [(fact, Evidence(message.seq or 0, _verbatim(message, said[-1])))] if fact else []

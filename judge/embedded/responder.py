@@ -17,7 +17,7 @@ from compaction.reading import context_ledger, iter_readings, of_project, read
 from compaction.shell import runs
 from compaction.todos import latest_todos
 from compaction.transcript import Message
-from compaction.words import is_decision, is_intent, shorten, specific_terms, terms
+from compaction.words import is_decision, shorten, specific_terms, terms
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
 from judge.embedded.mentions import MAX_LINE, file_mentions, section_items
@@ -255,7 +255,7 @@ def _next_steps(context: Sequence[Message], roots: Roots) -> list[str]:
         if message.role != "assistant":
             continue
         if not announced:
-            announced = next((s for s in reversed(read(message).sentences) if is_intent(s)), "")
+            announced = next(reversed(read(message).intents), "")
         for op in read(message).ops(results, roots):
             if op.verb != "examined" and not op.scratch and not any(same_file(op.path, t) for t in touched):
                 touched.append(op.path)

@@ -16,11 +16,17 @@ from .conftest import ROOT
 @pytest.mark.slow
 def test_a_key_stays_with_one_process_and_keys_are_spread_by_weight() -> None:
     with Workers(2) as workers:
-        first = [workers.submit(key, os.getpid).result() for key in ("a", "b", "a", "b")]
+        first = [workers.submit(key, os.getpid).result() for key in ("x-a", "x-b", "x-a", "x-b")]
         assert first[0] == first[2] != first[1] == first[3]
         assert os.getpid() not in first
     spread = Workers(2)
-    assert [spread.home(key, weight) for key, weight in (("a", 5), ("b", 2), ("c", 2), ("d", 2))] == [0, 1, 1, 1]
+    assert [spread.home(key, weight) for key, weight in (("x-a", 5), ("x-b", 2), ("x-c", 2), ("x-d", 2))] == [
+        0,
+        1,
+        1,
+        1,
+    ]
+    assert spread.home("y-a", 1) == 0, "weights of another family are in another unit"
 
 
 PARENT = """
