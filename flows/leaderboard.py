@@ -186,6 +186,11 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
         )
     if facts["responders"] and len(facts["responders"]) > 1:
         lines.append(f"Answers of several responders are averaged: {', '.join(facts['responders'])}.")
+    made = [("answers", facts["responders"]), ("summaries", facts["summarizers"]), ("probes", facts["probers"])]
+    lines.append(
+        "; ".join(f"{what} by {', '.join(names)}" for what, names in made if names).capitalize()
+        + ". Methods none (nothing removed) and empty (everything) are controls."
+    )
     lines.append(
         "overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp completeness, "
         "cnt continuity, ins instruction following; removed: share of tokens."
@@ -207,7 +212,9 @@ SELECT
         SELECT list_sort(list(DISTINCT stg_answers.responder))
         FROM int_judged_answers JOIN stg_answers USING (answer_id)
         WHERE int_judged_answers.judge_id = $judge_id
-    ) AS responders
+    ) AS responders,
+    (SELECT list_sort(list(DISTINCT summarizer)) FROM methods WHERE summarizer IS NOT NULL) AS summarizers,
+    (SELECT list_sort(list(DISTINCT prober)) FROM probes) AS probers
 """
 
 

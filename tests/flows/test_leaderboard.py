@@ -27,6 +27,8 @@ probes not asked (no truth in the history), 0 missing.
 group's first method at 95 %.
 The methods do not rest on the same questions (1 time a method lacks one that another has): see
 overall_on_shared_probes and the views coverage and checks.
+Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
+controls.
 overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp
 completeness, cnt continuity, ins instruction following; removed: share of tokens.
 """
