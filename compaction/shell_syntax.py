@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 MAX_DEPTH = 24
@@ -49,9 +50,10 @@ Step = Command | Literal["(", ")"]
 """A command, or where a subshell begins and ends: what ``cd`` does inside it does not last."""
 
 
-def parse(text: str) -> list[Step]:
+@lru_cache(maxsize=8192)
+def parse(text: str) -> tuple[Step, ...]:
     """The simple commands of a command line, in order of reading; those inside ``$(…)`` come before their user."""
-    return _Parser(text).run()
+    return tuple(_Parser(text).run())
 
 
 class _Parser:
