@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from typing import Annotated, ParamSpec
 
 import typer
@@ -108,6 +109,13 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(BROKEN) from None
         except (typer.Exit, typer.Abort, KeyboardInterrupt):
             raise
+        except BrokenProcessPool:
+            print(  # noqa: T201
+                "error: a worker process was ended from outside, most likely for lack of memory; what was finished is "
+                "kept, so run the same command again, with --concurrency 1 if memory is short",
+                file=sys.stderr,
+            )
+            raise typer.Exit(BROKEN) from None
         except Exception as error:
             if kwargs.get("verbose"):
                 traceback.print_exc()
