@@ -17,9 +17,10 @@ from compaction.reading import LINE_CHARS, context_ledger, iter_readings, of_pro
 from compaction.shell import only_reads
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
+from compaction.version import OWN, code_version
 from compaction.words import shorten, terms
 
-NAME = "embedded-summarizer@1"
+NAME = f"embedded-summarizer@{code_version(*OWN)}"
 
 EMPTY = "- (none)"
 """What a section says that has nothing in it."""

@@ -26,6 +26,7 @@ from compaction.groups import Group, group
 from compaction.model import Completion, Summarizer, SummaryError, SummaryRequest
 from compaction.tokens import TokenCounter, counted, total_tokens
 from compaction.transcript import Message, unpaired
+from compaction.version import function_version
 
 ENTRY_POINT_GROUP = "compaction_eval.strategies"
 
@@ -100,7 +101,7 @@ class CompactedContext:
     calls: tuple[Completion, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Strategy:
     """A registered strategy."""
 
@@ -114,6 +115,11 @@ class Strategy:
     """Parameters with their defaults."""
     types: Mapping[str, Any]
     doc: str
+
+    @cached_property
+    def code(self) -> str:
+        """Version of the code: a strategy that is changed is another method."""
+        return function_version(self.function)
 
     @property
     def summary(self) -> str:

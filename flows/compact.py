@@ -21,7 +21,7 @@ async def compact(study: Study) -> None:
         await _find_points(run, sessions, groups)
         points = run.points(sessions)
         for row in method_rows(study):
-            run.store.record("methods", row["method_id"], row)
+            run.store.record("methods", row["method_id"], {**row, "last_run_at": run.started_at}, replace=True)
         work = batched(groups, compactions_to_do(run.store, study, points))
         chained = study.history == "chain"
         files = files_with(run.store.compactions, points) if chained else {}

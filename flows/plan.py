@@ -202,7 +202,9 @@ def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]
     uses = summarizer if strategy.needs_model else None
     params = dict(method.params)
     return {
-        "method_id": content_id("method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses),
+        "method_id": content_id(
+            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, strategy.code
+        ),
         "method": method.name,
         "strategy": strategy.id,
         "params": params,
@@ -212,6 +214,7 @@ def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]
         "needs_model": strategy.needs_model,
         "history": history,
         "summarizer": uses,
+        "code": strategy.code,
     }
 
 

@@ -77,10 +77,10 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         for session, infos in points.items()
         for info in infos
     ]
-    methods = [
+    methods = _latest_code(
         row for row in store.records("methods")
         if row["history"] == study.history and row["summarizer"] in (None, engine.summarizer.name)
-    ]  # fmt: skip
+    )  # fmt: skip
     judges = store.records("judges")
 
     shard = store.compactions.read([name for name in store.compactions.schema.names if name != "context"])
@@ -113,6 +113,16 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers)]),
         "quarantine": _rows("quarantine", ({**row, "source_path": row["path"]} for row in quarantined(store))),
     }
+
+
+def _latest_code(methods: Iterable[dict[str, Any]]) -> Rows:
+    """Of methods that differ in the version of their code only, the one that was run last."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in methods:
+        key = json.dumps([row["strategy"], row["params"], row["history"], row["summarizer"]], sort_keys=True)
+        if key not in found or row["last_run_at"] > found[key]["last_run_at"]:
+            found[key] = row
+    return sorted(found.values(), key=lambda row: str(row["method_id"]))
 
 
 def runs(store: Store) -> pa.Table:

@@ -7,14 +7,13 @@ docs/embedded-engine.md gives the formula of each criterion. A criterion for whi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 
 from compaction.artifacts import same_file
 from compaction.tokens import TokenCounter
+from compaction.version import code_sha256
 from judge.embedded.claims import FILE_KINDS, SECTIONS, Claim, file_name, match, share, split_claims, technical
 from judge.probe import Fact, FactKind, Probe
 from judge.rubric import Rubric
@@ -41,7 +40,7 @@ class EmbeddedJudge:
             judge="embedded",
             model="none",
             rubric=rubric.name,
-            prompt_sha256=_formula_sha256(),
+            prompt_sha256=code_sha256("compaction", "judge/embedded"),
             protocol="facts of the ground truth against claims of the answer; context not read",
             params={"details_weight": DETAILS_WEIGHT, "tokenizer": counter.name},
         )
@@ -126,12 +125,6 @@ class _Sheet:
             own = [c for c in self.claims if self.match(fact, c) > 0]
             return max((share(fact.details, c.details) for c in own), default=0.0)
         return share(fact.details, self.answer)
-
-
-def _formula_sha256() -> str:
-    """Hash of the code that the scores depend on: another formula is another judge."""
-    content = b"".join(files("judge").joinpath("embedded", name).read_bytes() for name in ("judge.py", "claims.py"))
-    return hashlib.sha256(content).hexdigest()
 
 
 def _is_scratch(claim: Claim) -> bool:

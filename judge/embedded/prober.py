@@ -11,6 +11,7 @@ from compaction.points import LOOKAHEAD, CompactionPoint
 from compaction.reading import of_project, read
 from compaction.tokens import countable
 from compaction.transcript import Message, Transcript
+from compaction.version import code_version
 from compaction.words import shorten, terms
 from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
 from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe
@@ -52,7 +53,7 @@ RECALL_PREFERENCE = ("error", "error", "error", "command", "version", "version",
 class EmbeddedProber:
     """Takes facts from tool calls, tool output and the speakers' own words; asks only what it can prove."""
 
-    name = "embedded-prober@1"
+    name = f"embedded-prober@{code_version('compaction', 'judge/embedded')}"
 
     def __init__(self) -> None:
         self._session: SessionFacts | None = None

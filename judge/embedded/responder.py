@@ -17,6 +17,7 @@ from compaction.reading import context_ledger, iter_readings, of_project, read
 from compaction.shell import runs
 from compaction.todos import latest_todos
 from compaction.transcript import Message
+from compaction.version import code_version
 from compaction.words import is_decision, shorten, specific_terms, terms
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
@@ -32,7 +33,7 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-.]?(?:a|b|rc|alpha|b
 class EmbeddedResponder:
     """Answers from the context by looking things up in it."""
 
-    name = "embedded-responder@1"
+    name = f"embedded-responder@{code_version('compaction', 'judge/embedded')}"
 
     def answer(self, context: Sequence[Message], question: str, max_tokens: int) -> Answer:
         """An extract of the context within the limit, or the words that the context does not say."""

@@ -9,7 +9,8 @@ create table methods (
     mode varchar not null,
     needs_model boolean not null,
     history varchar not null check (history in ('prefix', 'chain')),
-    summarizer varchar
+    summarizer varchar,
+    code varchar not null
 );
 
 comment on table methods is
@@ -27,3 +28,5 @@ comment on column methods.needs_model is 'Whether the strategy calls a summarise
 comment on column methods.history is
 'prefix: compacts the whole session up to the point; chain: what it left at the last point and what came since';
 comment on column methods.summarizer is 'Model that summarises; NULL where the strategy needs none';
+comment on column methods.code is
+'Hash of the code that the strategy ran; of methods that differ in nothing else the one that was run last is shown';

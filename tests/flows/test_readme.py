@@ -23,7 +23,12 @@ def test_the_leaderboard_in_the_readme_is_the_one_that_the_samples_give(
     assert result.exit_code == 0, result.output
     shown = re.search(r"```\n(method +overall.*?)\n```", README, re.DOTALL)
     assert shown is not None
-    assert shown[1] == result.stdout.strip(), "print it again: compaction-eval run --quiet"
+    assert without_ids(shown[1]) == without_ids(result.stdout), "print it again: compaction-eval run --quiet"
+
+
+def without_ids(text: str) -> list[str]:
+    """The words of a text without hashes of code, which lines are broken around differently for."""
+    return re.sub(r"\b[0-9a-f]{8,24}\b", "ID", text).split()
 
 
 def test_the_strategy_in_the_readme_registers() -> None:

@@ -52,7 +52,7 @@ def point(point_id: str, session_id: str, tokens: int, **changes: Any) -> dict[s
 def method(method_id: str, name: str, **changes: Any) -> dict[str, Any]:
     return {
         "method_id": method_id, "method": name, "strategy": name, "params": "{}", "peer": "own", "peer_version": "",
-        "mode": "valid", "needs_model": False, "history": "prefix", **changes,
+        "mode": "valid", "needs_model": False, "history": "prefix", "code": "c0de", **changes,
     }  # fmt: skip
 
 
