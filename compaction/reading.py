@@ -12,12 +12,10 @@ from dataclasses import replace
 from functools import cached_property
 
 from compaction import artifacts, outputs, todos
+from compaction.memo import Memo
 from compaction.paths import Roots
 from compaction.transcript import Message, ToolCall
 from compaction.words import is_decision, is_intent, sentences, shorten, specific_terms
-
-MAX_REMEMBERED = 100_000
-"""Messages; beyond that everything is forgotten and read again when asked for."""
 
 LINE_CHARS = 260
 """Longest line that is taken over from prose."""
@@ -120,17 +118,13 @@ def _told(text: str) -> object:
     return text if len(text) < SHORT_RESULT else id(text)
 
 
-_remembered: dict[int, Reading] = {}
+_read: Memo[Reading] = Memo(100_000_000)
 
 
 def read(message: Message) -> Reading:
     """The reading of a message, remembered as long as there is room."""
-    reading = _remembered.get(id(message))
-    if reading is None:
-        if len(_remembered) >= MAX_REMEMBERED:
-            _remembered.clear()
-        reading = _remembered[id(message)] = Reading(message)
-    return reading
+    key = id(message)
+    return _read.get(key) or _read.put(key, (message,), Reading(message))
 
 
 def shell_text(call: ToolCall) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from compaction.groups import declarations
+from compaction.memo import Memo
 from compaction.strategy import History, StrategyError
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message
 
-MAX_REMEMBERED = 50_000
-"""Messages; beyond that all are forgotten and made again when asked for."""
-
-_remembered: dict[tuple[object, ...], tuple[tuple[Message, ...], Message]] = {}
+_made: Memo[Message] = Memo(100_000_000)
 
 
 def remembered(
@@ -20,16 +18,10 @@ def remembered(
 ) -> Message:
     """The counted message that ``make`` builds out of some others, built once for the same objects.
 
-    A session is compacted again and again with the same messages in it: at every point, and by several methods. The
-    originals are kept beside the result, so that their identities stay taken.
+    A session is compacted again and again with the same messages in it: at every point, and by several methods.
     """
     key = (kind, counter.name, *map(id, originals))
-    found = _remembered.get(key)
-    if found is None:
-        if len(_remembered) >= MAX_REMEMBERED:
-            _remembered.clear()
-        found = _remembered[key] = originals, counted(make(), counter)
-    return found[1]
+    return _made.get(key) or _made.put(key, originals, counted(make(), counter))
 
 
 def at_least(minimum: int, **parameters: int | None) -> None:
