@@ -49,7 +49,7 @@ class EmbeddedSummarizer:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._known: dict[tuple[object, ...], tuple[SummaryRequest, Completion]] = {}
+        self._known: dict[tuple[object, ...], tuple[tuple[Message, ...], Completion]] = {}
         self._costs: dict[str, int] = {}
 
     def summarize(self, request: SummaryRequest) -> Completion:
@@ -72,7 +72,7 @@ class EmbeddedSummarizer:
         )
         if len(self._known) >= 64:
             self._known.clear()
-        self._known[key] = (request, completion)
+        self._known[key] = (request.span, completion)
         return completion
 
     def _sections(self, request: SummaryRequest) -> str:
@@ -142,7 +142,7 @@ def _old_of(kind: SectionKind, items: Sequence[str]) -> list[str]:
 
 
 def _identity(request: SummaryRequest) -> tuple[object, ...]:
-    """Names a request by the identity of its messages; the request is kept beside the result, so ids stay taken."""
+    """Names a request by the identity of its messages, which are kept beside the result, so that ids stay taken."""
     shape = tuple((s.title, s.kinds) for s in request.sections)
     return (tuple(map(id, request.span)), request.previous, shape, request.max_tokens)
 
