@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 from compaction import CompactionPoint, Method, PointsSpec
+from compaction.version import code_version
 from flows.ids import content_id
 from flows.models import Engine, engine_for
 from flows.problems import UsageProblem
@@ -103,7 +104,7 @@ def inputs_of(study: Study) -> list[Input]:
 
 def fingerprint(input: Input) -> Fingerprint:
     """By what an input is known again."""
-    return Fingerprint(str(input.path.absolute()), input.size, input.mtime_ns)
+    return Fingerprint(str(input.path.absolute()), input.size, input.mtime_ns, code_version("flows/sources"))
 
 
 def unread(parts: Sequence[Part], inputs: Sequence[Input]) -> list[Input]:

@@ -39,6 +39,8 @@ class Fingerprint:
     """Absolute."""
     size: int
     mtime_ns: int
+    reader: str = ""
+    """Version of the readers' code: newer ones may see more in the same file."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class SessionInfo:
     title: str | None = None
     started_at: str | None = None
     model: str | None = None
+    cwd: str | None = None
     parent_session_id: str | None = None
     set_aside: dict[str, int] = field(default_factory=dict)
     compactions: tuple[RecordedCompaction, ...] = ()
@@ -126,6 +129,7 @@ def describe(transcript: Transcript, input_path: str, first_row: int, tokenizer:
         title=transcript.title,
         started_at=transcript.started_at,
         model=transcript.model,
+        cwd=transcript.cwd,
         parent_session_id=transcript.parent_session_id,
         set_aside=transcript.set_aside,
         compactions=transcript.compactions,
@@ -242,6 +246,7 @@ def load(store: Store, info: SessionInfo) -> Transcript:
         title=info.title,
         started_at=info.started_at,
         model=info.model,
+        cwd=info.cwd,
         parent_session_id=info.parent_session_id,
         compactions=info.compactions,
         set_aside=info.set_aside,

@@ -55,7 +55,7 @@ def test_sessions_come_back_as_they_went_in_also_when_they_span_row_groups(store
     special = Transcript(
         "special",
         (counted(Message("assistant", "é", "hm", (call,), seq=0), COUNTER),),
-        "test", "f", "A title", "2026-03-01T10:00:00Z", "model-x", None, "parent",
+        "test", "f", "A title", "2026-03-01T10:00:00Z", "model-x", "/srv/app", "parent",
         (RecordedCompaction(1, "so far", (0,), 9, "auto"), RecordedCompaction(1)), {"a demonstration": 2},
     )  # fmt: skip
     sessions = [talk("a", 3), talk("b", 2 * ROW_GROUP + 7), special, talk("c", 1)]
