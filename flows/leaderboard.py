@@ -21,6 +21,11 @@ from flows.problems import UsageProblem
 
 Format = Literal["table", "markdown", "csv", "json"]
 
+Split = Literal["task_type", "length", "probe_type", "cycle", "source"]
+
+MOST_PARTS = 8
+"""Parts of a split that fit beside each other."""
+
 WIDTH = 100
 """Columns of a terminal that the leaderboard fits in."""
 
@@ -83,6 +88,61 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
         if not by_judge:
             return "No answer has been scored yet; `coverage` says how far the run got.\n"
         return "\n".join(_section(connection, judge_id, found, format) for judge_id, found in by_judge.items())
+
+
+def render_by(path: Path, by: Split, judge: str | None = None, format: Format = "table") -> str:
+    """The means of ``overall`` in the parts of a split, one judge after the other.
+
+    Args:
+        path: The ``scores.duckdb`` to read.
+        by: What to split by; the views ``leaderboard_by_…`` have the same figures.
+        judge: As in ``render``.
+        format: ``csv`` and ``json`` are the view with all dimensions and intervals; ``table`` and ``markdown`` show
+            the first ``MOST_PARTS`` parts.
+
+    Raises:
+        StoreProblem: there is no database yet.
+        UsageProblem: no judge of that name has scored anything in it.
+    """
+    with connect(path) as connection:
+        rows = _pick(_query(connection, f"SELECT * FROM leaderboard_by_{by}"), judge)  # noqa: S608 (one of SPLITS)
+        ranks = _query(connection, "SELECT judge_id, method_id, rank FROM leaderboard").values
+    if format in ("csv", "json"):
+        return _write(rows, format)
+    rank = {(judge_id, method_id): place for judge_id, method_id, place in ranks}
+    overall = [row for row in rows.dicts() if row["dimension"] == "overall"]
+    if not overall:
+        return "No answer has been scored yet; `coverage` says how far the run got.\n"
+    by_judge: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(overall, key=lambda r: (r["judge"] or "", r["judge_id"], rank[r["judge_id"], r["method_id"]])):
+        by_judge.setdefault(row["judge_id"], []).append(row)
+    return "\n".join(_split_section(found, by, format) for found in by_judge.values())
+
+
+def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str:
+    parts = sorted({row[by] for row in rows})
+    shown = parts[:MOST_PARTS]
+    table: dict[str, dict[Any, dict[str, Any]]] = {}
+    for row in rows:
+        table.setdefault(row["method"], {})[row[by]] = row
+    names = ["method", *map(str, shown)]
+    cells = [
+        [method, *(_fixed(found[part]["mean"]) if part in found else _MISSING for part in shown)]
+        for method, found in table.items()
+    ]
+    most = {part: max(found[part]["n_sessions"] for found in table.values() if part in found) for part in shown}
+    cells.append(["sessions", *(str(most[part]) for part in shown)])
+    judge = rows[0]["judge"]
+    note = f"Mean of overall by {by}; judge {judge} {rows[0]['judge_id']}."
+    if judge == "embedded":
+        note += " No language model gave these scores."
+    if len(parts) > len(shown):
+        note += f" {len(parts) - len(shown)} more in the view leaderboard_by_{by}."
+    note += " Intervals: --format csv."
+    numeric = [False] + [True] * len(shown)
+    if format == "markdown":
+        return f"{_markdown(names, cells, numeric)}\n{note}\n"
+    return _drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
 
 
 def render_query(path: Path, sql: str, format: Format = "table") -> str:

@@ -10,7 +10,7 @@ import typer
 
 from compaction import load_registry
 from flows.commands import options as o
-from flows.leaderboard import render, render_query
+from flows.leaderboard import Format, Split, render, render_by, render_query
 from flows.sources import formats
 from flows.store import Store
 from flows.study import DEFAULT_STORE
@@ -23,12 +23,16 @@ def leaderboard(
     judge: Annotated[
         str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
     ] = None,
+    by: Annotated[
+        Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
+    ] = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
     """Print the leaderboard of a store."""
     found = Store.open(store or DEFAULT_STORE)
-    o.echo(render(found.database, judge, "json" if as_json else format))
+    shown: Format = "json" if as_json else format
+    o.echo(render_by(found.database, by, judge, shown) if by else render(found.database, judge, shown))
 
 
 @o.reporting

@@ -3,50 +3,24 @@
 -- The interval is clustered by session: answers of one session depend on each other. With a single session there is no
 -- interval (NULL), because one session says nothing of how sessions differ.
 create view leaderboard_by_task_type as
-with sessions_of_split as (
-    select
-        judge_id,
-        method_id,
-        session_id,
-        task_type,
-        dimension,
-        sum(score) as score_sum,
-        count(*) as n_answers
-    from int_answer_scores
-    group by judge_id, method_id, session_id, task_type, dimension
-),
-
-figures as (
-    select
-        judge_id,
-        method_id,
-        task_type,
-        dimension,
-        cluster_mean(score_sum, n_answers) as mean,
-        cluster_std_error(score_sum, n_answers) as std_error,
-        cast(sum(n_answers) as bigint) as n_answers,
-        count(*) as n_sessions
-    from sessions_of_split
-    group by judge_id, method_id, task_type, dimension
-)
-
 select
-    figures.judge_id,
+    agg_splits.judge_id,
     judges.judge,
     stg_methods.method,
-    figures.task_type,
-    figures.dimension,
-    figures.mean,
-    figures.std_error,
-    figures.mean - t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_low,
-    figures.mean + t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_high,
-    figures.n_answers,
-    figures.n_sessions,
-    figures.method_id
-from figures
-inner join stg_methods on figures.method_id = stg_methods.method_id
-left join judges on figures.judge_id = judges.judge_id
-order by judges.judge, figures.judge_id, stg_methods.method, figures.task_type, figures.dimension;
+    agg_splits.value as task_type,
+    agg_splits.dimension,
+    agg_splits.mean,
+    agg_splits.std_error,
+    agg_splits.ci_low,
+    agg_splits.ci_high,
+    agg_splits.n_answers,
+    agg_splits.n_sessions,
+    agg_splits.method_id
+from agg_splits
+inner join stg_methods on agg_splits.method_id = stg_methods.method_id
+left join judges on agg_splits.judge_id = judges.judge_id
+where agg_splits.split = 'task_type'
+order by judges.judge, agg_splits.judge_id, stg_methods.method, task_type, agg_splits.dimension;
 
 comment on column leaderboard_by_task_type.judge_id is 'Judge version';
 comment on column leaderboard_by_task_type.judge is 'embedded (no language model) or the spec of a model';

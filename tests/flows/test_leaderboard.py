@@ -146,3 +146,21 @@ def test_a_query_that_cannot_be_run_is_one_clear_sentence(store: Path, sql: str,
 def test_a_query_without_a_store_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreProblem, match="no results at"):
         render_query(tmp_path / "scores.duckdb", "SELECT 1")
+
+
+def test_a_split_shows_the_mean_of_overall_in_each_part(tmp_path: Path) -> None:
+    graded_store = make(graded({"a": {("s1", "q"): 5.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 1.0}}), tmp_path)
+    lines = render_by(graded_store, "source").splitlines()
+    assert lines[0].split()[0] == "method"
+    assert [line.split()[:2] for line in lines[2:5]] == [["a", "4.00"], ["b", "1.00"], ["sessions", "2"]]
+    assert "No language model gave these scores." in lines[5]
+
+
+def test_a_split_as_csv_is_its_view(store: Path) -> None:
+    header, *rows = render_by(store, "probe_type", "j1", "csv").splitlines()
+    assert header.startswith("judge_id,judge,method,probe_type,dimension,mean,std_error,ci_low,ci_high")
+    assert (
+        len(rows)
+        == len(render_query(store, "SELECT * FROM leaderboard_by_probe_type WHERE judge_id = 'j1'", "csv").splitlines())
+        - 1
+    )

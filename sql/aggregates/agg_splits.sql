@@ -1,0 +1,78 @@
+-- One row per judge × method × split × value of the split × dimension (and 'overall').
+--
+-- Splits are task_type, length, probe_type, cycle and source (the format of the session's log). The interval is
+-- clustered by session: answers of one session depend on each other. With a single session there is no interval (NULL).
+create view agg_splits as
+with labelled as (
+    select
+        int_answer_scores.judge_id,
+        int_answer_scores.method_id,
+        int_answer_scores.session_id,
+        int_answer_scores.dimension,
+        int_answer_scores.score,
+        unnest([
+            { 'split': 'task_type', 'value': int_answer_scores.task_type },
+            { 'split': 'length', 'value': int_answer_scores.length },
+            { 'split': 'probe_type', 'value': int_answer_scores.probe_type },
+            { 'split': 'cycle', 'value': cast(int_answer_scores.cycle as varchar) },
+            { 'split': 'source', 'value': sessions.source_format }
+        ]) as label
+    from int_answer_scores
+    inner join sessions on int_answer_scores.session_id = sessions.session_id
+),
+
+sessions_of_split as (
+    select
+        judge_id,
+        method_id,
+        session_id,
+        label.split,
+        label.value,
+        dimension,
+        sum(score) as score_sum,
+        count(*) as n_answers
+    from labelled
+    group by judge_id, method_id, session_id, label.split, label.value, dimension
+),
+
+figures as (
+    select
+        judge_id,
+        method_id,
+        split,
+        value,
+        dimension,
+        cluster_mean(score_sum, n_answers) as mean,
+        cluster_std_error(score_sum, n_answers) as std_error,
+        cast(sum(n_answers) as bigint) as n_answers,
+        count(*) as n_sessions
+    from sessions_of_split
+    group by judge_id, method_id, split, value, dimension
+)
+
+select
+    figures.judge_id,
+    figures.method_id,
+    figures.split,
+    figures.value,
+    figures.dimension,
+    figures.mean,
+    figures.std_error,
+    figures.mean - t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_low,
+    figures.mean + t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_high,
+    figures.n_answers,
+    figures.n_sessions
+from figures;
+
+comment on column agg_splits.judge_id is 'Judge version';
+comment on column agg_splits.method_id is 'Identity of the method';
+comment on column agg_splits.split is 'task_type, length, probe_type, cycle or source';
+comment on column agg_splits.value is 'Value of the split, as text';
+comment on column agg_splits.dimension is 'Dimension of the rubric, or overall';
+comment on column agg_splits.mean is 'Mean over answers, 0 to 5';
+comment on column agg_splits.std_error is
+'Standard error of the mean, clustered by session; NULL with a single session';
+comment on column agg_splits.ci_low is 'Lower end of the 95 % interval (t, sessions - 1 degrees of freedom)';
+comment on column agg_splits.ci_high is 'Upper end of the 95 % interval (t, sessions - 1 degrees of freedom)';
+comment on column agg_splits.n_answers is 'Answers that the mean is over';
+comment on column agg_splits.n_sessions is 'Sessions that these answers are of';

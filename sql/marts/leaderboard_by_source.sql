@@ -1,0 +1,39 @@
+-- One row per judge × method × source × dimension (and 'overall').
+--
+-- The interval is clustered by session: answers of one session depend on each other. With a single session there is no
+-- interval (NULL), because one session says nothing of how sessions differ.
+create view leaderboard_by_source as
+select
+    agg_splits.judge_id,
+    judges.judge,
+    stg_methods.method,
+    agg_splits.value as source,
+    agg_splits.dimension,
+    agg_splits.mean,
+    agg_splits.std_error,
+    agg_splits.ci_low,
+    agg_splits.ci_high,
+    agg_splits.n_answers,
+    agg_splits.n_sessions,
+    agg_splits.method_id
+from agg_splits
+inner join stg_methods on agg_splits.method_id = stg_methods.method_id
+left join judges on agg_splits.judge_id = judges.judge_id
+where agg_splits.split = 'source'
+order by judges.judge, agg_splits.judge_id, stg_methods.method, source, agg_splits.dimension;
+
+comment on column leaderboard_by_source.judge_id is 'Judge version';
+comment on column leaderboard_by_source.judge is 'embedded (no language model) or the spec of a model';
+comment on column leaderboard_by_source.method is 'Name of the method';
+comment on column leaderboard_by_source.source is 'Format that the session was recorded in, such as claude_code';
+comment on column leaderboard_by_source.dimension is 'Dimension of the rubric, or overall';
+comment on column leaderboard_by_source.mean is 'Mean over answers, 0 to 5';
+comment on column leaderboard_by_source.std_error is
+'Standard error of the mean, clustered by session; NULL with a single session';
+comment on column leaderboard_by_source.ci_low is
+'Lower end of the 95 % interval (t, sessions - 1 degrees of freedom); not cut off at 0';
+comment on column leaderboard_by_source.ci_high is
+'Upper end of the 95 % interval (t, sessions - 1 degrees of freedom); not cut off at 5';
+comment on column leaderboard_by_source.n_answers is 'Answers that the mean is over';
+comment on column leaderboard_by_source.n_sessions is 'Sessions that these answers are of';
+comment on column leaderboard_by_source.method_id is 'Identity of the method';
