@@ -7,12 +7,11 @@ Normal form: one ``assistant`` message per model response (text, reasoning and a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
-ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +98,6 @@ class Transcript:
 
     def __len__(self) -> int:
         return len(self.messages)
-
-
-def calls_by_id(messages: Sequence[Message]) -> dict[str, ToolCall]:
-    """Every call by its id; of calls that share an id the first."""
-    found: dict[str, ToolCall] = {}
-    for call in iter_calls(messages):
-        found.setdefault(call.id, call)
-    return found
-
-
-def iter_calls(messages: Sequence[Message]) -> Iterator[ToolCall]:
-    """Every tool call in order."""
-    for message in messages:
-        yield from message.tool_calls
 
 
 def unpaired(messages: Sequence[Message]) -> tuple[set[str], set[str]]:

@@ -104,7 +104,11 @@ def _content(message: Message) -> dict[str, Any]:
 
 
 def contexts_of(column: pa.ChunkedArray, transcripts: Iterable[Transcript]) -> Iterator[tuple[Message, ...]]:
-    """The compacted context of each row; each with the transcript that its row belongs to."""
+    """The compacted context of each row; each with the transcript that its row belongs to.
+
+    Messages that stayed as they were are the transcript's own objects, so that what has been worked out about them
+    (by identity) still holds.
+    """
     contexts = column.combine_chunks()
     offsets = contexts.offsets.to_pylist()
     values = contexts.values
@@ -114,18 +118,6 @@ def contexts_of(column: pa.ChunkedArray, transcripts: Iterable[Transcript]) -> I
     for start, end, transcript in zip(offsets, offsets[1:], transcripts, strict=False):
         originals = transcript.messages
         yield tuple(_rebuilt(changed[i], transcript) if i in changed else originals[seqs[i]] for i in range(start, end))
-
-
-def rebuild_context(row: dict[str, Any], transcript: Transcript) -> tuple[Message, ...]:
-    """The compacted context of one row of ``compactions``.
-
-    Messages that stayed as they were are the transcript's own objects, so that what has been worked out about them
-    (by identity) still holds.
-    """
-    return tuple(
-        transcript.messages[item["seq"]] if item["role"] is None else _rebuilt(item, transcript)
-        for item in row["context"]
-    )
 
 
 def _rebuilt(item: dict[str, Any], transcript: Transcript) -> Message:
