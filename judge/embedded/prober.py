@@ -14,7 +14,7 @@ from compaction.transcript import Message, Transcript
 from compaction.version import code_version
 from compaction.words import shorten, terms
 from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
-from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe
+from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe, ProbeType
 
 MAX_QUOTE = 300
 MAX_EVIDENCE = 12
@@ -186,16 +186,11 @@ def place_of(roots: Roots) -> str:
     return f"The working directory is `{places[0]}`; the project lies in {', '.join(f'`{p}`' for p in places)}. "
 
 
-def _single(facts: SessionFacts, probe_type: str, question: str, chosen: Candidate, limit: int) -> Probe:
+def _single(facts: SessionFacts, probe_type: ProbeType, question: str, chosen: Candidate, limit: int) -> Probe:
     source = facts.messages[chosen.seq]
-    truth = facts_text(chosen)
+    truth = shorten(chosen.quote, 600)
     evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
-    return Probe("recall" if probe_type == "recall" else "decision", question, truth, chosen.facts, evidence, limit)
-
-
-def facts_text(chosen: Candidate) -> str:
-    """The true answer as a sentence: the words of the session."""
-    return shorten(chosen.quote, 600)
+    return Probe(probe_type, question, truth, chosen.facts, evidence, limit)
 
 
 def _draw(point: CompactionPoint, purpose: str) -> int:

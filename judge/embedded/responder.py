@@ -71,7 +71,7 @@ def _error_of(context: Sequence[Message], command: str) -> str:
                 return errors[0].line
     for message in context:
         if message.role != "tool" and command in message.text:
-            line = next(line for line in message.text.splitlines() or [message.text] if command[:40] in line)
+            line = next(line for line in message.text.split("\n") if command in line)
             return line.split(command, 1)[-1].strip(" `:→->") or line
     wanted = set(specific_terms(command))
     best, best_score = "", 0.0
