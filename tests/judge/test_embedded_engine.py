@@ -1,6 +1,7 @@
 """Prober, responder and summariser on one small session whose facts are known."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -22,7 +23,7 @@ def call(id: str, name: str, **arguments: str) -> ToolCall:
 def session() -> Transcript:
     steps = [
         Message("user", "Please make the session store survive a broker restart."),
-        Message("assistant", "I run the suite first.", tool_calls=(call("1", "Bash", command="pytest -q tests/store"),)),
+        Message("assistant", "The suite first.", tool_calls=(call("1", "Bash", command="pytest -q tests/store"),)),
         Message("tool", f"Traceback (most recent call last):\n{ERROR}\nExit code 1", tool_call_id="1", is_error=True),
         Message("assistant", "", tool_calls=(call("2", "Read", file_path="src/pool.py"),)),
         Message("tool", "1\tsize = 4", tool_call_id="2"),
@@ -30,7 +31,7 @@ def session() -> Transcript:
             call("3", "Edit", file_path="src/pool.py", old_string="size = 4", new_string="size = 12"),
         )),
         Message("tool", "The file src/pool.py has been updated.", tool_call_id="3"),
-        Message("assistant", "", tool_calls=(call("4", "Write", file_path="src/retry.py", content="def again(): ..."),)),
+        Message("assistant", "", tool_calls=(call("4", "Write", file_path="src/retry.py", content="def again(): 1"),)),
         Message("tool", "File created successfully at: src/retry.py", tool_call_id="4"),
         Message("assistant", "", tool_calls=(
             ToolCall("5", "TodoWrite", json.dumps({"todos": [
@@ -41,10 +42,7 @@ def session() -> Transcript:
         Message("assistant", "Next I'll write the restart test."),
         Message("user", "go on"),
     ]  # fmt: skip
-    numbered = (
-        Message(m.role, m.text, "", m.tool_calls, m.tool_call_id, None, m.is_error, i) for i, m in enumerate(steps)
-    )
-    return Transcript("s", tuple(counted(m, COUNTER) for m in numbered))
+    return Transcript("s", tuple(counted(replace(m, seq=i), COUNTER) for i, m in enumerate(steps)))
 
 
 SESSION = session()
@@ -112,9 +110,11 @@ def test_an_error_is_found_by_its_command_and_lost_when_the_output_is_masked() -
     assert RESPONDER.answer(masked, ASK, 100).text == ABSTENTION
 
 
-def test_an_error_is_found_beside_its_command_in_a_summary_whatever_ends_its_lines() -> None:
-    summary = Message("user", f"## Errors\u2028- `pytest -q tests/store`: {ERROR}", covers=(1, 2))
-    assert RESPONDER.answer((summary,), ASK, 100).text == ERROR
+@pytest.mark.parametrize("command", ["pytest -q tests/store", "printf 'a\u2028b\x0c' | wc -l"])
+def test_an_error_is_found_beside_its_command_in_a_summary(command: str) -> None:
+    """Also when the command holds what str.splitlines takes for the end of a line."""
+    summary = Message("user", f"## Errors\n- `{command}`: {ERROR}", covers=(1, 2))
+    assert RESPONDER.answer((summary,), ASK.replace("pytest -q tests/store", command), 100).text == ERROR
 
 
 SECTIONS = (Section("Files", ("files",), "?"), Section("Decisions", ("decisions", "errors"), "?"),
