@@ -65,17 +65,42 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class RecordedCompaction:
-    """A compaction that the agent itself made while the session ran."""
+    """A compaction that the agent itself made while the session ran.
+
+    What the model saw from then on: the messages that had not been dropped, by this compaction or an earlier one,
+    those in ``cleared`` with ``cleared_text`` in the place of their text, and the summary among them.
+    """
 
     at_seq: int
     """The messages before this position had been said when it fired."""
     summary: str | None = None
-    """The text that took the place of the history; None where the log does not hold it."""
+    """The text that took the place of the history; None where the log does not hold it, or where there was none."""
     dropped: tuple[int, ...] | None = None
     """``seq`` of the messages that left the context; None where the log does not say."""
     tokens_before: int | None = None
     """Context tokens as the agent counted them, system prompt and tools included."""
     trigger: str | None = None
+    summary_at: int | None = None
+    """Messages of the context that stand before the summary; None: it stands behind the leading system messages."""
+    cleared: tuple[int, ...] = ()
+    """``seq`` of the tool results that stayed without their text (a pruning agent)."""
+    cleared_text: str = ""
+    """What stood in the place of the text of the cleared results."""
+    has_opaque_summary: bool = False
+    """Whether a summary took the history's place that the log holds encrypted or not at all: it cannot be replayed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a session used, as the provider counted and the log recorded it; None where it says nothing."""
+
+    input_tokens: int | None = None
+    """Prompt tokens over all responses, those read from and written to a cache included."""
+    output_tokens: int | None = None
+    """Tokens of all responses, reasoning included."""
+    cached_tokens: int | None = None
+    """The part of the input tokens that was read from a cache."""
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +113,15 @@ class Transcript:
     source_path: str = ""
     title: str | None = None
     started_at: str | None = None
+    ended_at: str | None = None
+    """Time of the last thing that the log dates."""
     model: str | None = None
     cwd: str | None = None
     parent_session_id: str | None = None
     """The session that started this one as a sub-agent."""
+    task_type: str | None = None
+    """Kind of work as the log itself labels it; None where it does not."""
+    usage: Usage = Usage()
     compactions: tuple[RecordedCompaction, ...] = ()
     set_aside: dict[str, int] = field(default_factory=dict)
     """Reason → number of things in the file that are deliberately no message (a demonstration, a summary…)."""

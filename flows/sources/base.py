@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import orjson
 
 from compaction.transcript import Transcript
 from flows.sources import decode
+from flows.sources.account import Account
 
 Record = dict[str, Any]
 HEAD_RECORDS = 25
 """Records that a format may look at to recognise a file; agents open a log with at most a few lines of bookkeeping."""
 BAD_CONTENT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
 """What a reader can meet in a record that is JSON but has not the shape that its format promises."""
+HEAD_BYTES = 16_384
+"""Bytes of a text file that a format may look at."""
 _EXCERPT = 200
+_TEXT_SUFFIXES = (".md", ".markdown", ".txt")
+_CHUNK = 1 << 20
 
 
 class SourceError(ValueError):
@@ -66,6 +72,7 @@ class ReadResult:
     """Name of the format; None when no format recognised the input."""
     transcripts: tuple[Transcript, ...]
     set_aside: tuple[SetAside, ...]
+    account: Account = field(default_factory=Account)
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,10 @@ class Head:
     """The first JSON objects: of a line each, of an event file each, or the one object that the file is."""
     document: Any = None
     """The whole value, when the file is one JSON value; else None."""
+    text: str = ""
+    """The first characters of a file that is no JSON (Markdown logs)."""
+    is_zip: bool = False
+    """Whether the file is a zip archive; a format that reads one opens it itself."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +101,16 @@ class SourceFormat:
     recognised: str
     """One sentence for people: by what the format is told from the others."""
     detect: Callable[[Head], bool]
-    read: Callable[[Source], list[Transcript]]
+    read: Callable[[Source], Iterable[Transcript]]
+    """The sessions, one by one where the file holds many, so that few are in memory at a time."""
     suffixes: tuple[str, ...] = (".jsonl", ".json", ".ndjson")
     """File names that a folder is searched for, without ``.gz`` or ``.zst``."""
+    shared_suffixes: tuple[str, ...] = ()
+    """Suffixes that any file may have (``.md``): in a folder only those that the format recognises are inputs."""
+    hidden: re.Pattern[str] | None = None
+    """Hidden files and folders that a search enters for this format."""
     folder_member: re.Pattern[str] | None = None
-    """File names that make their folder one input."""
+    """Names, as ``folder/file``, of the files that make their folder one input."""
 
 
 @dataclass
@@ -103,13 +119,28 @@ class Source:
 
     input: Input
     name: str
-    lines: Sequence[bytes] = ()
+    file: BinaryIO | None = None
+    """The bytes, unpacked; None for a folder, and when the input could not be opened."""
     members: Sequence[Path] = ()
     document: Any = None
-    is_cut: bool = False
-    """The file has no final newline, or its compressed stream ends early: its last line may be cut."""
+    is_text: bool = False
+    """The file is no JSON: ``text`` has it."""
+    is_zip: bool = False
+    problem: decode.Problem | None = None
+    """Why text is not JSON."""
+    is_broken: bool = False
+    """A compressed stream ends early."""
     set_aside: list[SetAside] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
     _head: dict[int, list[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The whole file as text, line ends as they are; bytes that are no UTF-8 become U+FFFD."""
+        if self.file is None:
+            return ""
+        self.file.seek(0)
+        return decode.without_mark(self.file.read()).decode("utf-8", "replace")
 
     def ref(self, where: int) -> str:
         """``file:line`` of a record."""
@@ -122,11 +153,12 @@ class Source:
         path = self.input.path
         if self.members and where is not None:
             path, where = self.members[where], 1
-        self.set_aside.append(SetAside(str(path), where, reason, what[:_EXCERPT]))
+        self.set_aside.append(SetAside(str(path), where, reason, what[:_EXCERPT].rstrip()))
 
     def head(self) -> Head:
         """The first records, decoded once and kept for the reader."""
         found: list[Record] = []
+        text = ""
         if self.document is not None:
             found = [self.document] if isinstance(self.document, dict) else []
         elif self.members:
@@ -134,23 +166,50 @@ class Source:
                 found += self._objects(where)
                 if found:
                     break
-        else:
-            for number, line in enumerate(self.lines, 1):
-                if not line.strip():
-                    continue
-                values, reason, _ = decode.loads_line(line)
-                self._head[number] = [] if reason else values
-                found += [value for value in values if isinstance(value, dict)]
-                if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS:
-                    break
-        return Head(plain_name(self.name), bool(self.members), tuple(found), self.document)
+        elif self.is_text and self.file is not None:
+            self.file.seek(0)
+            text = decode.without_mark(self.file.read(HEAD_BYTES)).decode("utf-8", "replace")
+        elif not self.is_zip:
+            found = self._first_records()
+        return Head(plain_name(self.name), bool(self.members), tuple(found), self.document, text, self.is_zip)
+
+    def _first_records(self) -> list[Record]:
+        found: list[Record] = []
+        for number, line in self.lines():
+            if not line.strip():
+                continue
+            values, reason, _ = decode.loads_line(line)
+            self._head[number] = [] if reason else values
+            found += [value for value in values if isinstance(value, dict)]
+            if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS:
+                break
+        return found
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Every line with its number and its line end, read as it is asked for.
+
+        A line of more than ``decode.LONGEST_VALUE`` bytes is passed over and set aside.
+        """
+        if self.file is None:
+            return
+        self.file.seek(0)
+        number, longest = 0, decode.LONGEST_VALUE
+        while line := self.file.readline(longest + 1):
+            number += 1
+            if len(line) > longest:
+                size = len(line)
+                while not line.endswith(b"\n") and (line := self.file.readline(_CHUNK)):
+                    size += len(line)
+                self.aside(number, f"a line of {size:,} bytes; at most {longest:,} can be read")
+            else:
+                yield number, decode.without_mark(line) if number == 1 else line
 
     def records(self, skip: Callable[[bytes], bool] | None = None) -> Iterator[tuple[int, Record]]:
         """Every JSON object with the number of its line (or event file); the rest is set aside with its reason.
 
         Args:
-            skip: Says of an undecoded line that the reader has no use for it. It must not take a line that holds a
-                second object.
+            skip: Says of an undecoded line, line end included, that the reader has no use for it. It must not take a
+                line that holds a second object.
         """
         if self.document is not None:
             yield from self._only_objects(1, [self.document])
@@ -175,19 +234,19 @@ class Source:
             self.aside(where, f"not the shape that this format has ({type(error).__name__}: {error})", record)
 
     def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
-        loads, last = orjson.loads, len(self.lines)
-        for number, line in enumerate(self.lines, 1):
-            if not line or line.isspace():
+        loads, head = orjson.loads, self._head
+        for number, line in self.lines():
+            if line.isspace():
                 continue
             if skip is not None and skip(line):
                 continue
             try:
-                value = self._head[number][0] if len(self._head.get(number, ())) == 1 else loads(line)
+                value = head.pop(number)[0] if len(head.get(number, ())) == 1 else loads(line)
             except orjson.JSONDecodeError:
                 values, reason, rest = decode.loads_line(line)
                 yield from self._only_objects(number, values)
                 if reason:
-                    cut = "the last line is cut: " if self.is_cut and number == last else ""
+                    cut = "the last line is cut: " if self.is_broken or not line.endswith(b"\n") else ""
                     self.aside(number, cut + reason, rest)
                 continue
             if type(value) is dict:
@@ -197,7 +256,9 @@ class Source:
 
     def _objects(self, where: int, say: bool = False) -> list[Record]:
         try:
-            data, broken = decode.read_bytes(self.members[where])
+            file, broken = decode.open_bytes(self.members[where])
+            with file:
+                data = decode.without_mark(file.read(decode.LONGEST_VALUE))
         except OSError as error:
             data, broken = b"", f"cannot be opened: {error.strerror or error}"
         values, reason, rest = decode.loads_line(data)
@@ -212,42 +273,50 @@ class Source:
             elif say:
                 self.aside(where, f"expected a JSON object, found {decode.kind_of(value)}", value)
 
+    def close(self) -> None:
+        """Gives the file back."""
+        if self.file is not None:
+            self.file.close()
 
-def open_source(input: Input, is_member: Callable[[str], bool]) -> Source:
-    """Opens an input and finds its shape: one JSON value, JSON lines, or a folder of event files.
 
-    What cannot be opened or decoded at all is set aside; the source is then empty.
+def open_source(input: Input, is_member: Callable[[Path], bool]) -> Source:
+    """Opens an input and finds its shape: one JSON value, JSON lines, text, a zip archive, or a folder of event files.
+
+    What cannot be opened at all is set aside; the source is then empty.
     """
     source = Source(input, input.path.name)
     if input.kind == "folder":
         source.members = event_files(input.path, is_member)
         return source
     try:
-        data, broken = decode.read_bytes(input.path)
+        source.file, broken = decode.open_bytes(input.path)
     except OSError as error:
         source.aside(None, f"cannot be opened: {error.strerror or error}")
         return source
     if broken:
         source.aside(None, broken)
-    if not data or data.isspace():
-        source.aside(None, "empty file")
-        return source
-    source.is_cut = bool(broken) or not data.endswith(b"\n")
-    whole, problem = decode.loads_whole(data)
-    if problem:
-        source.aside(problem.line, problem.reason, problem.excerpt)
-    elif whole is not None:
-        source.document = whole
-    else:
-        source.lines = data.split(b"\n")
-        if not source.lines[-1]:
-            source.lines.pop()
+        source.is_broken = True
+    _find_shape(source, source.file)
     return source
 
 
-def event_files(folder: Path, is_member: Callable[[str], bool]) -> list[Path]:
+def _find_shape(source: Source, file: BinaryIO) -> None:
+    start = file.read(4)
+    if start == b"PK\x03\x04":
+        source.is_zip = True
+        return
+    if plain_name(source.name).endswith(_TEXT_SUFFIXES):
+        source.is_text = True
+        return
+    shape = decode.find_shape(file)
+    source.document, source.is_text, source.problem = shape.document, shape.is_text, shape.problem
+    if shape.is_empty:
+        source.aside(None, "empty file")
+
+
+def event_files(folder: Path, is_member: Callable[[Path], bool]) -> list[Path]:
     """The event files of a folder by their number, then by name."""
-    names = [entry.name for entry in os.scandir(folder) if entry.is_file() and is_member(plain_name(entry.name))]
+    names = [entry.name for entry in os.scandir(folder) if entry.is_file() and is_member(folder / entry.name)]
     return [folder / name for name in sorted(names, key=lambda name: (event_number(name), name))]
 
 

@@ -79,7 +79,7 @@ class _Log:
         if not line.startswith(_SKIPPED_STARTS):
             at = line.find(b'"type":"progress"', 0, 1200)
             # No brace before it: the key is the envelope's own, not one of something nested.
-            if at < 0 or line.find(b"{", 1, at) > 0 or not line.endswith(b"}"):
+            if at < 0 or line.find(b"{", 1, at) > 0 or not line.endswith((b"}\n", b"}", b"}\r\n")):
                 return False
             own = line.rfind(b'"uuid":"') + 8
             uuid = line[own : line.find(b'"', own)].decode("utf-8", "replace")
@@ -144,7 +144,7 @@ class _Log:
             key = self._sidechain(record)
             thread = threads.setdefault(key, _Thread(self.source))
             if str(record.get("uuid")) in gone:
-                thread.session.aside[REWOUND] += 1
+                thread.session.leave(REWOUND)
             else:
                 self.source.guard(thread.take, where, record)
         native = self.session_id
@@ -158,18 +158,18 @@ class _Log:
             if main.drafts
             else next((thread.session for thread in threads.values() if thread.session.drafts), main)
         )
-        first.aside[BOOKKEEPING] += self.bookkeeping
-        first.aside[DUPLICATE] += self.duplicates
+        first.leave(BOOKKEEPING, None, self.bookkeeping)
+        first.leave(DUPLICATE, None, self.duplicates)
         built: list[Transcript | None] = []
         for key, thread in threads.items():
             if thread.session is not first and not thread.session.drafts:
                 continue
             if key is None:
-                built.append(thread.session.build(NAME, self.source, native))
+                built.append(thread.session.build(NAME, native))
             else:
                 parent = f"{NAME}-{native}" if native else None
                 own = f"{native}-agent-{key}" if native else None
-                built.append(thread.session.build(NAME, self.source, own, parent_session_id=parent))
+                built.append(thread.session.build(NAME, own, parent_session_id=parent))
         return [transcript for transcript in built if transcript is not None]
 
     def _sidechain(self, record: Record) -> str | None:
@@ -226,7 +226,7 @@ class _Thread:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.session = SessionDraft()
+        self.session = SessionDraft(source)
         self.by_uuid: dict[str, Draft] = {}
         self.open_compaction: dict[str, Any] | None = None
 
@@ -255,7 +255,7 @@ class _Thread:
         session, message = self.session, record["message"]
         model = message.get("model")
         if model == "<synthetic>" or record.get("isApiErrorMessage"):
-            session.aside["synthetic assistant message"] += 1
+            session.leave("synthetic assistant message")
             return None
         content = message.get("content")
         if isinstance(content, str):
@@ -302,14 +302,14 @@ class _Thread:
             return None
         text = "\n".join(texts)
         if _is_local(text):
-            session.aside["local command"] += 1
+            session.leave("local command")
             return None
         typed = not record.get("isMeta") and not text.startswith(("<", "[Request interrupted"))
         return session.say("user", text, ref, time, typed=typed)
 
     def _boundary(self, record: Record) -> None:
         if record.get("subtype") != "compact_boundary":
-            self.session.aside["recorded removal of old tool results"] += 1
+            self.session.leave("recorded removal of old tool results")
             return
         data = record.get("compactMetadata")
         data = data if isinstance(data, dict) else {}

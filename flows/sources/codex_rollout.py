@@ -42,14 +42,14 @@ def read(source: Source) -> list[Transcript]:
     """The session of the file."""
     rollout = _Rollout(source)
     source.each(rollout.take)
-    built = rollout.session.build(NAME, source, rollout.native, parent_session_id=rollout.parent)
+    built = rollout.session.build(NAME, rollout.native, parent_session_id=rollout.parent)
     return [built] if built is not None else []
 
 
 class _Rollout:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.session = SessionDraft()
+        self.session = SessionDraft(source)
         self.native: str | None = None
         self.parent: str | None = None
         self.response: Draft | None = None
@@ -73,12 +73,12 @@ class _Rollout:
         elif kind == "compacted":
             self._compacted(payload)
         else:
-            self.session.aside[BOOKKEEPING] += 1
+            self.session.leave(BOOKKEEPING)
             self._event(kind, payload)
 
     def _meta(self, meta: Record, ref: str, time: str | None) -> None:
         if self.native is not None:
-            self.session.aside[BOOKKEEPING] += 1  # introduces history that a fork copied; the first names the file
+            self.session.leave(BOOKKEEPING)  # introduces history that a fork copied; the first names the file
             return
         session = self.session
         self.native = text_or_none(meta.get("id"))
@@ -93,7 +93,7 @@ class _Rollout:
         if text:
             self.instructions = session.say("system", text, ref, time)
         else:
-            session.aside[BOOKKEEPING] += 1
+            session.leave(BOOKKEEPING)
 
     def _event(self, kind: str, payload: Record) -> None:
         if kind == "turn_context":
@@ -112,7 +112,7 @@ class _Rollout:
         own = item.get("id") or (f"{kind} {item.get('call_id')}" if kind.endswith("_call") else None)
         if isinstance(own, str):
             if own in self.items:
-                self.session.aside[DUPLICATE] += 1
+                self.session.leave(DUPLICATE)
                 return
             self.items.add(own)
         if kind == "message":
@@ -130,7 +130,7 @@ class _Rollout:
             call_id = item.get("call_id") or item.get("id")
             self.session.call(draft, call_id, item.get("name") or kind.removesuffix("_call"), _arguments(item))
         else:  # opaque items: an encrypted compaction, a ghost snapshot
-            self.session.aside[BOOKKEEPING] += 1
+            self.session.leave(BOOKKEEPING)
 
     def _message(self, item: Record, ref: str, time: str | None) -> None:
         role = _ROLES.get(str(item.get("role")))

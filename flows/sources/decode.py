@@ -8,8 +8,10 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, Literal, cast
 
 import orjson
 import zstandard
@@ -17,6 +19,13 @@ import zstandard
 _GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 1 << 20
+LONGEST_VALUE = 512 << 20
+"""Bytes of the longest JSON value (a line, or a file that is one value) that is read: five times that in memory."""
+MOST_UNPACKED = 4 << 30
+"""Bytes that a packed file may unpack to."""
+_BOMB_FROM, _BOMB_RATIO = 256 << 20, 250
+_IN_MEMORY = 32 << 20
+_ZSTD_WINDOW = 128 << 20
 _LONE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*")
@@ -33,64 +42,110 @@ class Problem:
     excerpt: str
 
 
-def read_bytes(path: Path) -> tuple[bytes, str | None]:
-    """The bytes of a file, decompressed by its first bytes and not by its name, as UTF-8 without a mark.
+@dataclass(frozen=True)
+class Shape:
+    """What a file is: one JSON value (``document``), JSON lines (nothing set), or text."""
+
+    document: Any = None
+    is_text: bool = False
+    is_empty: bool = False
+    problem: Problem | None = None
+    """Why a file that is taken for text is not JSON."""
+
+
+def open_bytes(path: Path) -> tuple[BinaryIO, str | None]:
+    """The bytes of a file, unpacked by its first bytes and not by its name, as UTF-8.
+
+    What is packed is unpacked into a temporary file, in memory while it is small.
 
     Returns:
-        What could be read, and a sentence when a compressed stream is cut or damaged.
+        A file to read and seek in, and a sentence when not all could be unpacked.
 
     Raises:
         OSError: The file cannot be opened.
     """
-    data, broken = path.read_bytes(), None
-    if data.startswith(_GZIP):
-        data, broken = _inflate(data, lambda: zlib.decompressobj(wbits=31), zlib.error, "gzip")
-    elif data.startswith(_ZSTD):
-        data, broken = _inflate(data, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError, "zstd")
-    if data.startswith(_UTF16):
-        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
-    return data.removeprefix(_BOM), broken
+    file: BinaryIO = path.open("rb", buffering=_CHUNK)
+    magic = file.read(4)
+    file.seek(0)
+    broken = None
+    if magic.startswith(_GZIP):
+        file, broken = _unpacked(file, "gzip")
+    elif magic.startswith(_ZSTD):
+        file, broken = _unpacked(file, "zstd")
+    elif magic.startswith(_UTF16):
+        with file:
+            text = file.read(LONGEST_VALUE).decode("utf-16", "replace")
+        file = BytesIO(text.encode("utf-8", "replace"))
+    return file, broken
 
 
-def _inflate(data: bytes, stream: Callable[[], Any], error: type[Exception], name: str) -> tuple[bytes, str | None]:
-    out: list[bytes] = []
-    at = stream()
-    position = 0
+def _unpacked(packed: BinaryIO, name: Literal["gzip", "zstd"]) -> tuple[BinaryIO, str | None]:
+    out = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 (closed with the source)
+    with packed:
+        broken = _inflate(packed, out, name)
+    out.seek(0)
+    return out, broken
+
+
+_MAKERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(wbits=31),
+    "zstd": lambda: zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj(),
+}
+
+
+def _inflate(packed: BinaryIO, out: BinaryIO, name: Literal["gzip", "zstd"]) -> str | None:
+    """Unpacks stream after stream; a sentence when it has to stop early."""
+    # A zstd block of 128 kB can come from four bytes: small steps keep a bomb's steps small.
+    step = 1 << 14 if name == "gzip" else 1 << 11
+    make = _MAKERS[name]
+    taken = made = 0
+    at = make()
     try:
-        while position < len(data):
-            out.append(at.decompress(data[position : position + _CHUNK]))
-            position = min(position + _CHUNK, len(data))
-            if at.eof:
-                # A file may hold several streams one after the other; zero bytes behind the last are padding.
-                position -= len(at.unused_data)
-                if not data[position : position + 1].strip(b"\0"):
-                    break
-                at = stream()
-    except error as problem:
-        return b"".join(out), f"the {name} stream is damaged ({problem}); what came before is read"
-    if not at.eof:
-        return b"".join(out), f"the {name} stream is cut; what came before is read"
-    return b"".join(out), None
+        while chunk := packed.read(step):
+            taken += len(chunk)
+            while chunk:
+                made += out.write(at.decompress(chunk))
+                chunk = at.unused_data if at.eof else b""
+                if at.eof and chunk.strip(b"\0"):
+                    at = make()  # a file may hold several streams one after the other
+                else:
+                    chunk = b""  # zero bytes behind the last one are padding
+            if made > MOST_UNPACKED or (made > _BOMB_FROM and made > _BOMB_RATIO * taken):
+                return (
+                    f"the {name} stream unpacks to more than {made >> 20:,} MB from {taken:,} bytes: not read further"
+                )
+    except (zlib.error, zstandard.ZstdError) as problem:
+        return f"the {name} stream is damaged ({problem}); what came before is read"
+    return None if at.eof else f"the {name} stream is cut; what came before is read"
 
 
-def loads_whole(data: bytes) -> tuple[Any, Problem | None]:
-    """The value when the file is one JSON value.
+def without_mark(data: bytes) -> bytes:
+    """The bytes without the mark that some programs put before UTF-8."""
+    return data.removeprefix(_BOM)
 
-    Args:
-        data: The whole file, not blank.
 
-    Returns:
-        The value; or None and no problem when the file is JSON lines; or the problem when it is neither.
-    """
-    start = _blank_until(data, 0)
-    end = data.find(b"\n", start)
-    end = len(data) if end < 0 else end
+def find_shape(file: BinaryIO) -> Shape:
+    """Whether a file is one JSON value, JSON lines, or text."""
+    file.seek(0)
+    first = b""
+    while (line := file.readline(LONGEST_VALUE)) and not (first := without_mark(line)).strip():
+        pass
+    if not first.strip():
+        return Shape(is_empty=True)
     try:
-        value = orjson.loads(data[start:end])
+        value = orjson.loads(first)
     except orjson.JSONDecodeError:
-        return _loads_spread(data, start)
-    is_whole = _blank_until(data, end) == len(data) and value is not None
-    return (value if is_whole else None), None
+        del first
+        file.seek(0)
+        data = without_mark(file.read(LONGEST_VALUE + 1))
+        if len(data) > LONGEST_VALUE:
+            return Shape()
+        found, problem = _loads_spread(data, _blank_until(data, 0))
+        return Shape(found, is_text=problem is not None, problem=problem)
+    while chunk := file.read(_CHUNK):
+        if not chunk.isspace():
+            return Shape()
+    return Shape(value)
 
 
 def _blank_until(data: bytes, position: int) -> int:
@@ -115,7 +170,7 @@ def _loads_spread(data: bytes, start: int) -> tuple[Any, Problem | None]:
     named = re.search(r"line (\d+)", reason or "")
     where = int(named.group(1)) if named else data.count(b"\n", 0, start) + 1
     excerpt = lines[min(where, len(lines)) - 1][:200].decode("utf-8", "replace")
-    return None, Problem(where, f"no known format: {reason or 'two values, not on lines of their own'}", excerpt)
+    return None, Problem(where, reason or "two values, not on lines of their own", excerpt)
 
 
 def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | None, str]:

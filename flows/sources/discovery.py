@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from flows.sources.base import Input, SourceError, event_files, plain_name
-from flows.sources.registry import formats, is_member
+from flows.sources.registry import formats, is_member, recognise
 
 # Beside sessions and never one: OpenHands' state can hold credentials, the others are lists of what is there.
 _NEVER_READ = {"base_state.json", "sessions-index.json", "package.json", "package-lock.json"}
@@ -28,7 +29,7 @@ def discover(sources: Sequence[str]) -> list[Input]:
     for source in sources:
         inputs = list(_expand(source))
         if not inputs:
-            endings = ", ".join(sorted({suffix for known in formats() for suffix in known.suffixes}))
+            endings = ", ".join((*_suffixes(shared=False), *_suffixes(shared=True)))
             raise SourceError(f"nothing to read in {source}: no file that ends in {endings} (or these with .gz, .zst)")
         for one in inputs:
             found.setdefault(os.path.realpath(one.path), one)
@@ -54,30 +55,42 @@ def _matches(source: str, pattern: Path) -> Iterator[Input]:
     for match in map(Path, matches):
         if match.is_dir():
             yield from _folder(match)
-        elif is_member(plain_name(match.name)):
+        elif is_member(match):
             yield from _events(match.parent)
-        elif match.is_file() and (_readable(match.name) or (match.suffix and pattern.name.endswith(match.suffix))):
+        elif match.is_file() and (_readable(match) or (match.suffix and pattern.name.endswith(match.suffix))):
             yield _file(match)
 
 
 def _folder(folder: Path) -> Iterator[Input]:
     for at, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") or _is_known_hidden(name))
         here = Path(at)
-        if any(is_member(plain_name(name)) for name in names):
+        members = {name for name in names if is_member(here / name)}
+        if members:
             yield from _events(here)
         for name in names:
-            if _readable(name) and not is_member(plain_name(name)):
-                path = here / name
-                if path.is_file():
-                    yield _file(path)
+            path = here / name
+            if name not in members and _readable(path) and path.is_file():
+                yield _file(path)
 
 
-def _readable(name: str) -> bool:
-    plain = plain_name(name)
-    if plain.startswith(".") or plain in _NEVER_READ or plain.endswith(".meta.json"):
+def _is_known_hidden(name: str) -> bool:
+    return any(known.hidden is not None and known.hidden.match(name) for known in formats())
+
+
+def _readable(path: Path) -> bool:
+    plain = plain_name(path.name)
+    if plain in _NEVER_READ or plain.endswith(".meta.json") or (plain[:1] == "." and not _is_known_hidden(plain)):
         return False
-    return any(plain.endswith(suffix) for known in formats() for suffix in known.suffixes)
+    if plain.endswith(_suffixes(shared=False)):
+        return True
+    return plain.endswith(_suffixes(shared=True)) and path.is_file() and recognise(path) is not None
+
+
+@cache
+def _suffixes(*, shared: bool) -> tuple[str, ...]:
+    lists = [known.shared_suffixes if shared else known.suffixes for known in formats()]
+    return tuple(sorted({suffix for suffixes in lists for suffix in suffixes}))
 
 
 def _events(folder: Path) -> Iterator[Input]:

@@ -43,7 +43,7 @@ def read(source: Source) -> list[Transcript]:
     document = source.document
     about: Record = document if isinstance(document, dict) else {}
     messages: list[Any] = about.get("messages", document)
-    session = SessionDraft()
+    session = SessionDraft(source)
     has_calls = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
     identity = [str(about.get("instance_id", ""))]
     open_call: str | None = None
@@ -57,7 +57,7 @@ def read(source: Source) -> list[Transcript]:
     config = _dict(_dict(about.get("info")).get("config"))
     session.model = text_or_none(_dict(config.get("model")).get("model_name"))
     session.cwd = text_or_none(_dict(config.get("environment")).get("cwd"))
-    built = session.build(NAME, source, None, identity=identity)
+    built = session.build(NAME, None, identity=identity)
     return [built] if built is not None else []
 
 
@@ -67,7 +67,7 @@ def _take(session: SessionDraft, message: Any, ref: str, open_call: str | None, 
         raise MalformedError(f"a message is {kind_of(message)}, expected an object")
     role, extra = message.get("role"), _dict(message.get("extra"))
     if role == "exit":
-        session.aside["exit marker"] += 1
+        session.leave("exit marker")
         return None
     time = iso_time(extra.get("timestamp") or _response(message).get("created") or message.get("timestamp"))
     if role == "user" and open_call is not None:

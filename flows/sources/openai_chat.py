@@ -26,25 +26,25 @@ def read(source: Source) -> list[Transcript]:
     document = source.document
     if isinstance(document, list):
         if not any(has_messages(value) for value in document[:5]):
-            return _built(source, SessionDraft(), document, source.name, None, {})
+            return _built(source, SessionDraft(source), document, source.name, None, {})
         built: list[Transcript] = []
         for index, value in enumerate(document):
             built += _object(source, value, f"{source.name}#{index}", None, f"item {index}: ")
         return built
-    together = SessionDraft()
+    together = SessionDraft(source)
     built = []
     for where, record in source.records():
         if "messages" in record:
             built += _object(source, record, source.ref(where) if document is None else source.name, where)
         else:
             source.guard(lambda at, message: _take(source, together, at, message), where, record)
-    one = together.build(NAME, source, None)
+    one = together.build(NAME, None)
     return [*built, one] if one is not None else built
 
 
 def _take(source: Source, session: SessionDraft, where: int, record: Record) -> None:
     if "role" not in record and "type" in record:
-        session.aside[BOOKKEEPING] += 1
+        session.leave(BOOKKEEPING)
     else:
         add_message(session, record, source.ref(where))
 
@@ -54,7 +54,7 @@ def _object(source: Source, value: Any, ref: str, line: int | None, place: str =
     if not isinstance(messages, list):
         source.aside(line, f"{place}expected an object with a list under `messages`", value)
         return []
-    session = SessionDraft()
+    session = SessionDraft(source)
     prompt = value.get("system")
     if (
         isinstance(prompt, str)
@@ -75,7 +75,7 @@ def _built(
     native = next(
         (str(about[key]) for key in _ID_KEYS if isinstance(about.get(key), (str, int)) and about[key] != ""), None
     )
-    built = session.build(NAME, source, native)
+    built = session.build(NAME, native)
     if built is None and not messages:
         source.aside(line, "a list of no messages", about)
     return [built] if built is not None else []

@@ -15,7 +15,7 @@ from flows.sources.decode import dumps, kind_of
 from flows.sources.session import BOOKKEEPING, DUPLICATE, Draft, SessionDraft
 
 NAME = "openhands_v1_events"
-_MEMBER = re.compile(r"event-\d+-[\w.-]*\.json\Z")
+_MEMBER = re.compile(r"[^/]*/event-\d+-[\w.-]*\.json\Z")
 _KINDS = {
     "SystemPromptEvent", "SystemPromptUpdateEvent", "MessageEvent", "ActionEvent", "ObservationEvent",
     "AgentErrorEvent", "UserRejectObservation", "Condensation", "CondensationRequest", "CondensationSummaryEvent",
@@ -41,20 +41,20 @@ def read(source: Source) -> list[Transcript]:
     conversation = _Conversation(source)
     for where, event in events:
         source.guard(conversation.take, where, event)
-    built = conversation.session.build(NAME, source, native or None)
+    built = conversation.session.build(NAME, native or None)
     return [built] if built is not None else []
 
 
 class _Conversation:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.session = SessionDraft()
+        self.session = SessionDraft(source)
         self.drafts: dict[str, Draft | None] = {}
 
     def take(self, where: int, event: Record) -> None:
         own, kind = event.get("id"), event.get("kind")
         if isinstance(own, str) and own in self.drafts:
-            self.session.aside[DUPLICATE] += 1
+            self.session.leave(DUPLICATE)
             return
         ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
         draft = None
@@ -70,7 +70,7 @@ class _Conversation:
         elif kind == "Condensation":
             self._condensation(event)
         elif isinstance(kind, str):
-            self.session.aside[BOOKKEEPING] += 1
+            self.session.leave(BOOKKEEPING)
         else:
             raise MalformedError("an event without a kind")
         if isinstance(own, str):

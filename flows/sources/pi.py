@@ -37,7 +37,6 @@ def read(source: Source) -> list[Transcript]:
     parent = text_or_none(header.get("parentSession"))
     built = session.build(
         NAME,
-        source,
         text_or_none(header.get("id")),
         # A fork names its origin by path; only an id can be a session here.
         parent_session_id=f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None,
@@ -67,7 +66,7 @@ def _not_live(entries: list[Record]) -> set[str]:
 class _Reading:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.session = SessionDraft()
+        self.session = SessionDraft(source)
         self.header: Record = {}
         self.not_live: set[str] = set()
         self.seen: set[str] = set()
@@ -81,16 +80,16 @@ class _Reading:
         self.starts.append(len(session.drafts))
         if kind == "session":
             self.header = self.header or entry
-            session.aside[BOOKKEEPING] += 1
+            session.leave(BOOKKEEPING)
             return
         if isinstance(own, str):
             if own in self.seen:
-                session.aside[DUPLICATE] += 1
+                session.leave(DUPLICATE)
                 return
             self.seen.add(own)
             self.places[own] = len(session.drafts)
             if own in self.not_live:
-                session.aside[REWOUND] += 1
+                session.leave(REWOUND)
                 return
         ref, time = self.source.ref(where), iso_time(entry.get("timestamp"))
         if kind == "message":
@@ -102,9 +101,9 @@ class _Reading:
         elif not isinstance(kind, str):
             raise MalformedError("an entry without a type")
         elif kind == "branch_summary":
-            session.aside["summary of a left branch"] += 1
+            session.leave("summary of a left branch")
         else:
-            session.aside[BOOKKEEPING] += 1
+            session.leave(BOOKKEEPING)
 
     def _message(self, message: object, ref: str, time: str | None) -> None:
         if not isinstance(message, dict):
@@ -119,7 +118,7 @@ class _Reading:
             session.result(message.get("toolCallId"), text, ref, time, is_error=failed, name=message.get("toolName"))
         elif role == "bashExecution":
             if message.get("excludeFromContext"):
-                session.aside["command of the person, kept from the model"] += 1
+                session.leave("command of the person, kept from the model")
             else:
                 session.say("user", _bash(message), ref, time)
         elif role in ("custom", "hookMessage"):

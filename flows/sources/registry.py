@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-from compaction.transcript import Transcript
+from compaction.transcript import Message, Transcript
 from flows.sources import (
     claude_code,
     codex_rollout,
@@ -15,7 +16,19 @@ from flows.sources import (
     pi,
     swe_agent_traj,
 )
-from flows.sources.base import BAD_CONTENT, Head, Input, ReadResult, Source, SourceFormat, open_source
+from flows.sources.account import Account
+from flows.sources.base import (
+    BAD_CONTENT,
+    Head,
+    Input,
+    MalformedError,
+    ReadResult,
+    SetAside,
+    Source,
+    SourceFormat,
+    open_source,
+    plain_name,
+)
 
 # Tried in this order: plain chat messages come last, since several agents wrap them.
 _FORMATS: tuple[SourceFormat, ...] = (
@@ -34,34 +47,118 @@ def formats() -> tuple[SourceFormat, ...]:
     return _FORMATS
 
 
-def is_member(name: str) -> bool:
-    """Whether a file of this name (without ``.gz`` or ``.zst``) is one event of a session that is a folder."""
+def is_member(path: Path) -> bool:
+    """Whether a file is by its name one event of a session that is a folder."""
+    name = f"{path.parent.name}/{plain_name(path.name)}"
     return any(known.folder_member is not None and known.folder_member.match(name) for known in _FORMATS)
 
 
-def read_input(input: Input) -> ReadResult:
-    """Reads one input, whatever agent wrote it.
+class Reading:
+    """One input while it is read: its sessions one by one, and what is known of it when they are through.
 
     Bad content never raises: what cannot be read is in ``set_aside`` with file, line and reason, and the rest goes in.
+    """
+
+    def __init__(self, input: Input) -> None:
+        self._source = open_source(input, is_member)
+        head = self._source.head()
+        self._format = next((known for known in _FORMATS if _detects(known, head)), None)
+        if self._format is None:
+            _say_unknown(self._source, head)
+
+    @property
+    def format(self) -> str | None:
+        """Name of the format; None when no format recognised the input."""
+        return self._format.name if self._format is not None else None
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """What could not be read so far."""
+        return self._source.set_aside
+
+    @property
+    def account(self) -> Account:
+        """What was met so far and what of it was left out."""
+        return self._source.account
+
+    def __iter__(self) -> Iterator[Transcript]:
+        """The sessions, once."""
+        found = 0
+        try:
+            if self._format is not None:
+                for transcript in self._longest(self._format.read(self._source)):
+                    found += 1
+                    yield transcript
+        except MalformedError as error:
+            self._source.aside(None, f"{self.format}: {error}")
+        except BAD_CONTENT as error:
+            self._source.aside(
+                None, f"{self.format}: not the shape that this format has ({type(error).__name__}: {error})"
+            )
+        finally:
+            self._source.close()
+        if not found and not self._source.set_aside:
+            self._source.aside(None, f"{self.format}: no message in it")
+
+    def _longest(self, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
+        """Of sessions in a row that are the same one growing (a log that repeats the conversation so far) the last."""
+        held: Transcript | None = None
+        shorter = 0
+        for transcript in transcripts:
+            if held is not None and is_start_of(held, transcript):
+                self.account.drop(SHORTER_COPY, held.messages)
+                shorter += 1
+            elif held is not None:
+                yield _with_copies(held, shorter)
+                shorter = 0
+            held = transcript
+        if held is not None:
+            yield _with_copies(held, shorter)
+
+
+SHORTER_COPY = "shorter copy of this session"
+
+
+def is_start_of(short: Transcript, long: Transcript) -> bool:
+    """Whether a session is another one, under the same name, at an earlier time."""
+    return (
+        short.session_id == long.session_id
+        and len(short) <= len(long)
+        and all(map(_same, short.messages, long.messages))
+    )
+
+
+def _same(one: Message, other: Message) -> bool:
+    return (one.role, one.text, one.reasoning, one.tool_calls, one.tool_call_id) == (
+        other.role, other.text, other.reasoning, other.tool_calls, other.tool_call_id
+    )  # fmt: skip
+
+
+def _with_copies(transcript: Transcript, number: int) -> Transcript:
+    if not number:
+        return transcript
+    return replace(transcript, set_aside={**transcript.set_aside, SHORTER_COPY: number})
+
+
+def read_input(input: Input) -> ReadResult:
+    """Reads one input, whatever agent wrote it, with all of its sessions in memory (``Reading`` has them one by one).
 
     Args:
         input: A file, or a folder of event files, as ``discover`` finds them.
     """
-    source = open_source(input, is_member)
-    head = source.head()
-    known = next((known for known in _FORMATS if _detects(known, head)), None)
-    if known is None:
-        if not source.set_aside or head.records:
-            _say_unknown(source, head)
-        return ReadResult(None, (), tuple(source.set_aside))
-    transcripts: list[Transcript] = []
+    reading = Reading(input)
+    transcripts = tuple(reading)
+    return ReadResult(reading.format, transcripts, tuple(reading.set_aside), reading.account)
+
+
+def recognise(path: Path) -> str | None:
+    """The name of the format of a file, None when no format knows it."""
+    source = open_source(Input(path, "file", 0, 0), is_member)
     try:
-        transcripts = _distinct(known.read(source))
-    except BAD_CONTENT as error:
-        source.aside(None, f"{known.name}: not the shape that this format has ({type(error).__name__}: {error})")
-    if not transcripts and not source.set_aside:
-        source.aside(None, f"{known.name}: no message in it")
-    return ReadResult(known.name, tuple(transcripts), tuple(source.set_aside))
+        head = source.head()
+        return next((known.name for known in _FORMATS if _detects(known, head)), None)
+    finally:
+        source.close()
 
 
 def _detects(known: SourceFormat, head: Head) -> bool:
@@ -72,49 +169,16 @@ def _detects(known: SourceFormat, head: Head) -> bool:
 
 
 def _say_unknown(source: Source, head: Head) -> None:
-    shown = head.records[0] if head.records else head.document
-    if shown is None and source.lines:
-        shown = source.lines[0][:400].decode("utf-8", "replace")
-    excerpt = f"keys: {', '.join(map(str, list(shown)[:20]))}" if isinstance(shown, dict) else shown
+    if source.set_aside and not head.records:
+        return
     names = ", ".join(known.name for known in _FORMATS)
-    source.aside(
-        None,
-        f"no known format: not one of {names}",
-        "" if excerpt is None else excerpt[:3] if isinstance(excerpt, list) else excerpt,
-    )
-
-
-def _distinct(transcripts: list[Transcript]) -> list[Transcript]:
-    """The sessions of one input under ids of their own.
-
-    A log that repeats the conversation so far holds one session several times: the longest stays. Two that differ
-    after the same first messages are told apart by their order.
-    """
-    if len(transcripts) < 2:
-        return transcripts
-    kept: dict[str, list[Transcript]] = {}
-    repeats: Counter[str] = Counter()
-    for transcript in transcripts:
-        group = kept.setdefault(transcript.session_id, [])
-        for at, other in enumerate(group):
-            short, long = sorted((other, transcript), key=len)
-            if all(_same(a, b) for a, b in zip(short.messages, long.messages, strict=False)):
-                group[at] = long
-                repeats[transcript.session_id] += 1
-                break
-        else:
-            group.append(transcript)
-    out: list[Transcript] = []
-    for own, group in kept.items():
-        for number, transcript in enumerate(group, 1):
-            named = transcript if number == 1 else replace(transcript, session_id=f"{own}-{number}")
-            if number == 1 and repeats[own]:
-                named = replace(named, set_aside={**named.set_aside, "shorter copy of this session": repeats[own]})
-            out.append(named)
-    return out
-
-
-def _same(one: object, other: object) -> bool:
-    return all(
-        getattr(one, key) == getattr(other, key) for key in ("role", "text", "reasoning", "tool_calls", "tool_call_id")
-    )
+    problem = source.problem
+    if problem is not None:
+        source.aside(problem.line, f"no known format: {problem.reason}", problem.excerpt)
+        return
+    shown = head.records[0] if head.records else head.document
+    if isinstance(shown, dict):
+        shown = f"keys: {', '.join(map(str, list(shown)[:20]))}"
+    elif shown is None:
+        shown = next((line[:400].decode("utf-8", "replace") for _, line in source.lines()), "")
+    source.aside(None, f"no known format: not one of {names}", shown[:3] if isinstance(shown, list) else shown)

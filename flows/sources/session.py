@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 
-from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript
+from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
+from flows.sources.account import Kind
 from flows.sources.base import Source
 from flows.sources.blocks import arguments_text, first_line, shows_failure
+from flows.sources.usage import add_up
 
 RECORDED_SUMMARY = "recorded compaction summary"
 BOOKKEEPING = "bookkeeping"
@@ -79,11 +81,17 @@ class Draft:
 
 
 class SessionDraft:
-    """Collects one session. Methods are called in the order of the log."""
+    """Collects one session. Methods are called in the order of the log.
 
-    def __init__(self) -> None:
+    Every message that is said, asked for or left out is counted in the account of the source at once.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
         self.drafts: list[Draft] = []
         self.aside: Counter[str] = Counter()
+        self.task_type: str | None = None
+        self.ended_at: str | None = None
         self.title: str | None = None
         self.started_at: str | None = None
         self.model: str | None = None
@@ -95,6 +103,24 @@ class SessionDraft:
         self._compactions: list[dict[str, Any]] = []
         self._gone: set[int] = set()
         self._synthetic = 0
+        self._usage: dict[str, Usage] = {}
+
+    def leave(self, reason: str, kind: Kind | None = None, count: int = 1) -> None:
+        """Counts something that is deliberately no message of this session.
+
+        Args:
+            reason: Why, in the words of docs/formats.md.
+            kind: The role of the message that it would have been, or ``tool_call``; None for what never was one.
+            count: How many.
+        """
+        if count:
+            self.aside[reason] += count
+            self.source.account.leave(reason, kind, count)
+
+    def use(self, key: str | None, usage: Usage | None) -> None:
+        """Notes what a response used; of several reports on the response with this key the last one counts."""
+        if usage is not None:
+            self._usage[f"response {key}" if key else f"number {len(self._usage)}"] = usage
 
     def say(self, role: Role, text: str, ref: str, timestamp: str | None = None, *, typed: bool = False) -> Draft:
         """A message of text. ``typed`` marks what a person wrote: the first such message gives the title."""
@@ -103,6 +129,7 @@ class SessionDraft:
             draft.texts.append(text)
         draft.typed = typed
         self.drafts.append(draft)
+        self.source.account.met[role] += 1
         return draft
 
     def respond(self, key: str | None, ref: str, timestamp: str | None = None) -> Draft:
@@ -118,8 +145,9 @@ class SessionDraft:
         """Adds a call to a response and returns its id; a call without an id gets one."""
         own = _id(call_id) or self.new_id()
         if any(call.id == own for call in draft.calls):
-            self.aside[DUPLICATE] += 1
+            self.leave(DUPLICATE, "tool_call")
             return own
+        self.source.account.met["tool_call"] += 1
         name = name if isinstance(name, str) else ""
         draft.calls.append(ToolCall(own, name, arguments_text(arguments)))
         self._calls[own] += 1
@@ -146,7 +174,7 @@ class SessionDraft:
         if own is not None:
             before = self._results.setdefault(own, [])
             if text in before and len(before) >= self._calls[own]:
-                self.aside[DUPLICATE] += 1
+                self.leave(DUPLICATE, "tool")
                 return None
             before.append(text)
         draft = self.say("tool", text, ref, timestamp)
@@ -162,27 +190,42 @@ class SessionDraft:
         dropped: Iterable[Draft] | None,
         tokens_before: Any = None,
         trigger: Any = None,
+        summary_at: int | None = None,
+        cleared: Iterable[Draft] = (),
+        cleared_text: str = "",
+        has_opaque_summary: bool = False,
+        at: int | None = None,
     ) -> dict[str, Any]:
-        """A compaction that fired here; ``dropped`` may name messages that left before, they count once."""
+        """A compaction of the agent's own; the fields are ``RecordedCompaction``'s.
+
+        It fired at this place of the log, or when the first ``at`` messages had been said. A message that an earlier
+        compaction dropped is not dropped again. The event is returned: a summary that the log holds further down can
+        be put in under ``summary``.
+        """
         gone = None
         if dropped is not None:
             gone = [draft for draft in dropped if id(draft) not in self._gone]
             self._gone.update(id(draft) for draft in gone)
         event = {
-            "at": len(self.drafts),
+            "at": len(self.drafts) if at is None else at,
             "summary": summary or None,
             "dropped": gone,
             "tokens_before": tokens_before if isinstance(tokens_before, int) else None,
             "trigger": trigger if isinstance(trigger, str) else None,
+            "summary_at": summary_at,
+            "cleared": list(cleared),
+            "cleared_text": cleared_text,
+            "has_opaque_summary": has_opaque_summary,
         }
         self._compactions.append(event)
-        self.aside[RECORDED_SUMMARY] += 1
+        if summary or has_opaque_summary or not event["cleared"]:
+            # A summary stands in the context as a message of the user.
+            self.leave(RECORDED_SUMMARY, "user" if summary else None)
         return event
 
     def build(
         self,
         format: str,
-        source: Source,
         native_id: str | None,
         *,
         identity: Collection[str] = (),
@@ -192,15 +235,14 @@ class SessionDraft:
 
         Args:
             format: Name of the format, first part of the session's id.
-            source: Where it was read.
             native_id: The id that the log gives the session; without one the id comes from the first messages.
             identity: What else tells this session from one with the same first messages (a response's id).
             parent_session_id: The session that started this one.
         """
         if not self.drafts:
-            if self.aside and not source.set_aside:
+            if self.aside and not self.source.set_aside:
                 counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.aside.items()) if count)
-                source.aside(None, f"no message in it: {counts}")
+                self.source.aside(None, f"no message in it: {counts}")
             return None
         ordered = self._ordered()
         for seq, draft in enumerate(ordered):
@@ -212,12 +254,15 @@ class SessionDraft:
             session_id=f"{format}-{_plain_id(native_id) or fingerprint(messages, identity)}",
             messages=messages,
             source_format=format,
-            source_path=source.input.label,
+            source_path=self.source.input.label,
             title=first_line(title) if title else None,
             started_at=self.started_at or next((m.timestamp for m in messages if m.timestamp), None),
+            ended_at=self.ended_at or next((m.timestamp for m in reversed(messages) if m.timestamp), None),
             model=self.model,
             cwd=self.cwd,
             parent_session_id=parent_session_id,
+            task_type=self.task_type,
+            usage=add_up(self._usage.values()),
             compactions=tuple(self._compaction(event) for event in self._compactions),
             set_aside={reason: count for reason, count in sorted(self.aside.items()) if count},
         )
@@ -251,6 +296,10 @@ class SessionDraft:
             dropped=None if dropped is None else tuple(sorted(draft.seq for draft in dropped)),
             tokens_before=event["tokens_before"],
             trigger=event["trigger"],
+            summary_at=event["summary_at"],
+            cleared=tuple(sorted(draft.seq for draft in event["cleared"])),
+            cleared_text=event["cleared_text"],
+            has_opaque_summary=event["has_opaque_summary"],
         )
 
 

@@ -28,7 +28,7 @@ def detect(head: Head) -> bool:
 def read(source: Source) -> list[Transcript]:
     """The session of the file, without the demonstration of another task that precedes it."""
     document: Record = source.document
-    session = SessionDraft()
+    session = SessionDraft(source)
     open_call: str | None = None
     for index, entry in enumerate(document["history"]):
         try:
@@ -36,7 +36,7 @@ def read(source: Source) -> list[Transcript]:
         except BAD_CONTENT as error:
             source.aside(None, f"history entry {index}: {error}", entry)
     session.model = _model(document.get("replay_config"))
-    built = session.build(NAME, source, None, identity=[str(document.get("environment", ""))])
+    built = session.build(NAME, None, identity=[str(document.get("environment", ""))])
     return [built] if built is not None else []
 
 
@@ -45,7 +45,7 @@ def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) ->
     if not isinstance(entry, dict):
         raise MalformedError(f"an entry is {kind_of(entry)}, expected an object")
     if entry.get("is_demo") or entry.get("message_type") == "demonstration":
-        session.aside[DEMONSTRATION] += 1
+        session.leave(DEMONSTRATION)
         return open_call
     role = entry.get("role")
     if role == "user" and open_call is not None:

@@ -3,16 +3,20 @@
 import copy
 import json
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.sources import Input, read_input
+from flows.sources.account import KINDS
 from flows.sources.openhands_v1_events import NAME as OPENHANDS
+from tests.flows.sources import logs
 
-LINE_FORMATS = ["claude_code", "codex_rollout", "pi", "openhands_v1_events", "openai_chat"]
-DOCUMENT_FORMATS = ["openai_chat", "mini_swe_agent", "swe_agent_traj"]
+LINE_FORMATS = sorted(logs.having("LINES"))
+DOCUMENT_FORMATS = sorted(logs.having("DOCUMENT"))
+TEXT_FORMATS = sorted(logs.having("TEXT"))
 WORD = re.compile(r"token-\d+")
 few = settings(max_examples=60, deadline=None)
 odd_values = st.sampled_from([None, True, 3, -1.5, "", "x", [], {}, [None], {"type": 1}, [[1]], {"role": []}]).map(
@@ -37,7 +41,11 @@ def check(path, kind="file"):
         for event in transcript.compactions:
             assert 0 <= event.at_seq <= len(transcript)
     assert all(len(aside.excerpt) <= 200 and aside.reason for aside in result.set_aside)
-    assert len({t.session_id for t in result.transcripts}) == len(result.transcripts)
+    stored = Counter(
+        kind for t in result.transcripts for m in t.messages for kind in [m.role, *["tool_call"] * len(m.tool_calls)]
+    )
+    left = Counter({kind: sum(n for (k, _), n in result.account.aside.items() if k == kind) for kind in KINDS})
+    assert stored + left == +result.account.met
     return result
 
 
@@ -48,7 +56,7 @@ def lost_without_reason(result, data):
     held = set(WORD.findall(said))
     lines = [line for line in data.decode().split("\n") if line.strip()]
     lost = [line for line in lines if not held & set(WORD.findall(line))]
-    counted = sum(sum(t.set_aside.values()) for t in result.transcripts)
+    counted = sum(result.account.aside.values())
     return max(0, len(lost) - len(result.set_aside) - counted)
 
 
@@ -133,6 +141,19 @@ def test_a_value_of_any_other_kind_may_stand_anywhere_in_a_document(name, place,
     path = place / f"{name}-odd.json"
     path.write_text(json.dumps(document))
     check(path)
+
+
+@pytest.mark.parametrize("name", TEXT_FORMATS)
+@few
+@given(data=st.data())
+def test_a_text_may_be_cut_anywhere_and_hold_anything(name, place, data):
+    text = logs.having("TEXT")[name]
+    at = data.draw(st.integers(0, len(text)), label="at")
+    odd = data.draw(st.sampled_from(["", "\0", "\u2028", "\r\n\r\n", "---\n", "```\n", "<<<<<<< SEARCH\n", "\ufeff"]))
+    path = place / f"{name}.md"
+    path.write_text(text[:at] + odd + text[at + data.draw(st.integers(0, 40)) :], encoding="utf-8", newline="")
+    result = check(path)
+    assert result.transcripts or result.set_aside
 
 
 @few

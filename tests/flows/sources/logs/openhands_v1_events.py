@@ -1,0 +1,50 @@
+"""OpenHands V1 events made by hand."""
+
+LINES = [
+    {"kind": "SystemPromptEvent", "id": "e0", "source": "agent", "system_prompt": {"type": "text", "text": "token-0"}},
+    {
+        "kind": "MessageEvent",
+        "id": "e1",
+        "source": "user",
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": "token-1"}]},
+    },
+    {
+        "kind": "ActionEvent",
+        "id": "e2",
+        "source": "agent",
+        "thought": [{"type": "text", "text": "token-2"}],
+        "tool_name": "terminal",
+        "tool_call_id": "t1",
+        "tool_call": {"id": "t1", "name": "terminal", "arguments": '{"command": "make"}'},
+        "llm_response_id": "r1",
+    },
+    {
+        "kind": "ActionEvent",
+        "id": "e3",
+        "source": "agent",
+        "thought": [],
+        "tool_name": "terminal",
+        "tool_call_id": "t2",
+        "tool_call": {"id": "t2", "function": {"name": "terminal", "arguments": '{"command": "token-3"}'}},
+        "llm_response_id": "r1",
+    },
+    {
+        "kind": "ObservationEvent",
+        "id": "e4",
+        "source": "environment",
+        "tool_name": "terminal",
+        "tool_call_id": "t1",
+        "action_id": "e2",
+        "observation": {"kind": "ExecuteBashObservation", "output": "token-4", "metadata": {"exit_code": 2}},
+    },
+    {
+        "kind": "ObservationEvent",
+        "id": "e5",
+        "source": "environment",
+        "tool_name": "terminal",
+        "tool_call_id": "t2",
+        "action_id": "e3",
+        "observation": {"kind": "TerminalObservation", "content": [{"type": "text", "text": "token-5"}]},
+    },
+    {"kind": "ConversationStateUpdateEvent", "id": "e6", "source": "environment", "key": "token-6", "value": 1},
+]
