@@ -25,7 +25,7 @@ from typing import Any, Literal
 from compaction.groups import Group, group
 from compaction.model import Completion, Summarizer, SummaryError, SummaryRequest
 from compaction.tokens import TokenCounter, counted, total_tokens
-from compaction.transcript import Message, unpaired
+from compaction.transcript import Message, RecordedCompaction, unpaired
 from compaction.version import function_version
 
 ENTRY_POINT_GROUP = "compaction_eval.strategies"
@@ -35,6 +35,13 @@ StrategyFunction = Callable[..., Sequence[Message]]
 
 class StrategyError(ValueError):
     """An unknown strategy, or parameters that it does not take."""
+
+
+class NotApplicable(Exception):  # noqa: N818 (no error: the third outcome beside done and failed)
+    """Raised by a strategy that has nothing to say at this point; the text is the reason, the same for like cases.
+
+    It is no failure: nothing is asked about the point under this method, and in a chain the history stays as it was.
+    """
 
 
 @dataclass(eq=False)
@@ -54,8 +61,15 @@ class History:
     summarizer: Summarizer | None = None
     previous: tuple[Message, ...] = ()
     """In a chain: what the method left at the last point."""
+    session: tuple[Message, ...] = ()
+    """All that was said before the point, whatever the method left of it; outside of a chain the messages."""
+    recorded: tuple[RecordedCompaction, ...] = ()
+    """The agent's own compactions that had fired by then, in order."""
     calls: list[Completion] = field(default_factory=list)
     """Every model call that was made, in order."""
+
+    def __post_init__(self) -> None:
+        self.session = self.session or self.messages
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -241,7 +255,8 @@ def split_specs(text: str) -> list[str]:
 def compact(history: History, method: Method) -> CompactedContext:
     """Run a method and say what became of every message.
 
-    Raises SummaryError when the summariser failed; the history is as it was.
+    Raises SummaryError when the summariser failed, NotApplicable when the strategy has nothing to say at this point;
+    the history is as it was.
     """
     before = history.messages
     left = tuple(method.strategy.function(history, **method.params))

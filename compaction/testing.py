@@ -13,7 +13,7 @@ from dataclasses import replace
 from compaction.model import Completion, SummaryError, SummaryRequest
 from compaction.strategy import History
 from compaction.tokens import TokenCounter, counted
-from compaction.transcript import Message, ToolCall
+from compaction.transcript import Message, RecordedCompaction, ToolCall
 
 
 class CharacterCounter:
@@ -77,9 +77,14 @@ def history(
     summarizer: ScriptedSummarizer | None = None,
     earlier_cuts: Sequence[int] = (),
     counter: TokenCounter | None = None,
+    session: Sequence[Message] = (),
+    recorded: Sequence[RecordedCompaction] = (),
 ) -> History:
     """A history of these messages for a strategy to work on."""
-    return History(tuple(messages), counter or CharacterCounter(), budget, tuple(earlier_cuts), summarizer)
+    return History(
+        tuple(messages), counter or CharacterCounter(), budget, tuple(earlier_cuts), summarizer,
+        session=tuple(session), recorded=tuple(recorded),
+    )  # fmt: skip
 
 
 def _said(word: str, seq: int) -> list[Message]:

@@ -25,11 +25,15 @@ def code_version(*folders: str) -> str:
 
 @cache
 def code_sha256(*folders: str) -> str:
-    """Hash over the source files and prompts that lie directly in some folders of installed packages."""
+    """Hash over the source files and prompts that lie directly in some folders of installed packages.
+
+    A module (``flows/redaction.py``) may stand in the place of a folder.
+    """
     digest = hashlib.sha256()
     for folder in folders:
         package, *below = folder.split("/")
-        entries = files(package).joinpath(*below).iterdir()
+        place = files(package).joinpath(*below)
+        entries = [place] if place.is_file() else list(place.iterdir())
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name.endswith((".py", ".md")):
                 digest.update(f"{folder}/{entry.name}\0".encode() + entry.read_bytes() + b"\0")

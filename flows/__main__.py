@@ -9,7 +9,7 @@ import typer
 from flows import __version__
 from flows.commands.doctor import doctor
 from flows.commands.run import ingest, run
-from flows.commands.show import leaderboard, list_, sql
+from flows.commands.show import accounting, leaderboard, list_, sql
 
 app = typer.Typer(
     name="compaction-eval",
@@ -34,6 +34,7 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         'run logs/ --points messages:40 --strategies "none,empty,head_tail(tail=20)"',
     ),
     ingest: ("ingest ~/.claude/projects", 'ingest "logs/**/*.jsonl.zst" --store /data/store'),
+    accounting: ("accounting", "accounting --by reason", "accounting --by input --format csv"),
     leaderboard: ("leaderboard", "leaderboard --format markdown > leaderboard.md"),
     sql: (
         'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',

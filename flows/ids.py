@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import orjson
 
 from compaction.points import LOOKAHEAD
-from compaction.transcript import Message
+from compaction.transcript import Message, RecordedCompaction
+
+_HAS_DIGIT = re.compile(r"\d")
+_UNIQUE_ID, _SAYS_MUCH, _COMPARED = 16, 40, 120
 
 ID_LENGTH = 24
 """Hex digits of an id: 96 bits, so that a billion rows still have no two alike."""
@@ -38,19 +43,45 @@ def message_digest(message: Message) -> str:
     return digest.hexdigest()[:12]
 
 
-def content_sha256(messages: Iterable[Message]) -> str:
-    """SHA-256 of a whole session's content."""
+def evidence_digest(message: Message) -> str | None:
+    """Twelve hex digits for what another log of the same session would hold of an assistant message too.
+
+    That is the provider's id of its first call, where it is long enough to be unique, and otherwise how its text (or
+    its first call's arguments) begins, white space aside. None for other messages and for texts that say little.
+    """
+    if message.role != "assistant":
+        return None
+    calls = message.tool_calls
+    found = next((call.id for call in calls if len(call.id) >= _UNIQUE_ID and _HAS_DIGIT.search(call.id)), None)
+    if found is None:
+        said = next(
+            (text for text in (message.text, *(call.arguments for call in calls)) if len(text) >= _SAYS_MUCH), ""
+        )
+        found = " ".join(said[: 4 * _COMPARED].split())[:_COMPARED]
+    return hashlib.sha256(found.encode("utf-8", "replace")).hexdigest()[:12] if len(found) >= _UNIQUE_ID else None
+
+
+def content_sha256(messages: Iterable[Message], compactions: Iterable[RecordedCompaction] = ()) -> str:
+    """SHA-256 of a whole session's content, the agent's own compactions included."""
     digest = hashlib.sha256()
     for message in messages:
         _feed(digest, message)
+    for compaction in compactions:
+        digest.update(orjson.dumps(asdict(compaction)))
     return digest.hexdigest()
 
 
-def point_ids(session_id: str, messages: Sequence[Message], cuts: Sequence[int]) -> list[str]:
+def point_ids(
+    session_id: str,
+    messages: Sequence[Message],
+    cuts: Sequence[int],
+    compactions: Sequence[RecordedCompaction] = (),
+) -> list[str]:
     """The id of the point at each of the ascending cuts.
 
-    It depends on the messages before the cut and on the ``LOOKAHEAD`` that probes may see after it, and not on how
-    the cut was found: a session that grew keeps the points whose surroundings are the same.
+    It depends on the messages before the cut, on the agent's own compactions until then and on the ``LOOKAHEAD`` that
+    probes may see after it, and not on how the cut was found: a session that grew keeps the points whose surroundings
+    are the same.
     """
     running = hashlib.sha256()
     fed = 0
@@ -60,5 +91,6 @@ def point_ids(session_id: str, messages: Sequence[Message], cuts: Sequence[int])
         for message in messages[fed:end]:
             _feed(running, message)
         fed = max(fed, end)
-        found.append(content_id("point", session_id, cut, running.hexdigest()))
+        recorded = [asdict(compaction) for compaction in compactions if compaction.at_seq <= cut]
+        found.append(content_id("point", session_id, cut, running.hexdigest(), *recorded))
     return found

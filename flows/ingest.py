@@ -6,9 +6,9 @@ from prefect import flow
 
 from flows.plan import input_batches, unread
 from flows.runtime import running
+from flows.settle import settle
 from flows.stage import Unit, fan_out
 from flows.study import Study
-from flows.transcripts import settle
 from flows.work.ingest import ingest_batch
 
 
@@ -16,19 +16,22 @@ from flows.work.ingest import ingest_batch
 async def ingest(study: Study) -> None:
     """Take up the study's sources. An input that is in the store as it is now is not read again."""
     with running(study, what="ingest") as run:
-        parts = run.parts()
-        generation = 1 + max((part.generation for part in parts), default=0)
-        groups = input_batches(unread(parts, run.inputs()), len(run.workers))
-        units = [
-            Unit(
-                f"inputs-{index}",
-                float(sum(input.size for input in group)),
-                len(group),
-                lambda group=group, index=index: run.workers.submit(  # type: ignore[misc]
-                    f"inputs-{index}", ingest_batch, run.root, run.study, group, generation
-                ),
-            )
-            for index, group in enumerate(groups)
-        ]
-        await fan_out(run, "ingest", "inputs", units)
-        settle(run.store)
+        for _ in range(2):  # once more where a copy has to come back, because what it was folded into has changed
+            parts = run.parts()
+            generation = 1 + max((part.generation for part in parts), default=0)
+            todo = unread(parts, run.inputs(), study)
+            if not todo:
+                break
+            units = [
+                Unit(
+                    f"inputs-{generation}-{index}",
+                    float(sum(input.size for input in group)),
+                    len(group),
+                    lambda group=group, index=index, generation=generation: run.workers.submit(  # type: ignore[misc]
+                        f"inputs-{index}", ingest_batch, run.root, run.study, group, generation
+                    ),
+                )
+                for index, group in enumerate(input_batches(todo, len(run.workers)))
+            ]
+            await fan_out(run, "ingest", "inputs", units)
+            settle(run.store)

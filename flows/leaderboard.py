@@ -106,15 +106,23 @@ def render_by(path: Path, by: Split, judge: str | None = None, format: Format = 
     """
     with connect(path) as connection:
         rows = _pick(_query(connection, f"SELECT * FROM leaderboard_by_{by}"), judge)  # noqa: S608 (one of SPLITS)
-        ranks = _query(connection, "SELECT judge_id, method_id, rank FROM leaderboard").values
+        board = _query(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
     if format in ("csv", "json"):
         return _write(rows, format)
-    rank = {(judge_id, method_id): place for judge_id, method_id, place in ranks}
+    ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
+    partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
     overall = [row for row in rows.dicts() if row["dimension"] == "overall"]
+    for row in overall:
+        row["is_partial"] = (row["judge_id"], row["method_id"]) in partial
     if not overall:
         return "No answer has been scored yet; `coverage` says how far the run got.\n"
     by_judge: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(overall, key=lambda r: (r["judge"] or "", r["judge_id"], rank[r["judge_id"], r["method_id"]])):
+
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
+        rank = ranks[row["judge_id"], row["method_id"]]
+        return row["judge"] or "", row["judge_id"], rank is None, rank or 0
+
+    for row in sorted(overall, key=place):
         by_judge.setdefault(row["judge_id"], []).append(row)
     return "\n".join(_split_section(found, by, format) for found in by_judge.values())
 
@@ -124,7 +132,7 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     shown = parts[:MOST_PARTS]
     table: dict[str, dict[Any, dict[str, Any]]] = {}
     for row in rows:
-        table.setdefault(row["method"], {})[row[by]] = row
+        table.setdefault(_marked(row), {})[row[by]] = row
     names = ["method", *map(str, shown)]
     cells = [
         [method, *(_fixed(found[part]["mean"]) if part in found else _MISSING for part in shown)]
@@ -138,6 +146,8 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
         note += " No language model gave these scores."
     if len(parts) > len(shown):
         note += f" {len(parts) - len(shown)} more in the view leaderboard_by_{by}."
+    if any(row["is_partial"] for row in rows):
+        note += " * Over fewer points than the rest, so over other questions."
     note += " Intervals: --format csv."
     numeric = [False] + [True] * len(shown)
     if format == "markdown":
@@ -199,12 +209,29 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
 def _line(row: dict[str, Any]) -> list[str]:
     half = None if row["ci_high"] is None else (row["ci_high"] - row["ci_low"]) / 2
     return [
-        row["method"],
+        _marked(row),
         *(_fixed(value) for value in (row["overall"], half, *(row[name] for name in DIMENSIONS))),
         _MISSING if row["tokens_removed"] is None else f"{_settled(100 * row['tokens_removed']):.1f}%",
         str(row["n_answers"]),
         _MISSING if row["tie_group"] is None else str(row["tie_group"]),
     ]
+
+
+def _marked(row: dict[str, Any]) -> str:
+    """The method's name, with a star where its figures are over fewer points than the rest."""
+    return f"{row['method']} *" if row["is_partial"] else str(row["method"])
+
+
+def _why_marked(row: dict[str, Any]) -> str:
+    where = "so it has no rank: no question of it has been scored for a method that applies everywhere"
+    if row["overall_for_rank"] is not None:
+        as_if = _fixed(row["overall_for_rank"])
+        where = f"so it is ranked by its differences to them on the same questions: as if overall were {as_if}"
+    points = _count(row["n_points_not_applicable"], "point")
+    return (
+        f"* {row['method']} is not applicable at {points}: its figures are over fewer questions than the other "
+        f"methods', {where}."
+    )
 
 
 def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
@@ -244,6 +271,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
             f"({_count(facts['n_different_questions'], 'time')} a method lacks one that another has): "
             "see overall_on_shared_probes and the views coverage and checks."
         )
+    lines += [_why_marked(row) for row in rows if row["is_partial"]]
     if facts["responders"] and len(facts["responders"]) > 1:
         lines.append(f"Answers of several responders are averaged: {', '.join(facts['responders'])}.")
     made = [("answers", facts["responders"]), ("summaries", facts["summarizers"]), ("probes", facts["probers"])]

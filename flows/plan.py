@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +19,7 @@ from compaction.version import code_version
 from flows.ids import content_id
 from flows.models import Engine, engine_for
 from flows.problems import UsageProblem
+from flows.redaction import Redactor
 from flows.sources import Input, SourceError, discover
 from flows.store import Shards, Store
 from flows.study import Study
@@ -102,24 +104,34 @@ def inputs_of(study: Study) -> list[Input]:
         raise UsageProblem(str(error)) from None
 
 
-def fingerprint(input: Input) -> Fingerprint:
+def absolute(input: Input) -> str:
+    """By what an input is named in the store."""
+    return str(input.path.absolute())
+
+
+@cache
+def _redaction() -> str:
+    return content_id(code_version("flows/redaction"), Redactor().version)
+
+
+def fingerprint(input: Input, study: Study) -> Fingerprint:
     """By what an input is known again."""
-    return Fingerprint(str(input.path.absolute()), input.size, input.mtime_ns, code_version("flows/sources"))
+    reader = code_version("flows/sources", "flows/task_types.py")
+    if study.redact:
+        reader += f"+{_redaction()}"
+    return Fingerprint(absolute(input), input.size, input.mtime_ns, reader)
 
 
-def unread(parts: Sequence[Part], inputs: Sequence[Input]) -> list[Input]:
+def unread(parts: Sequence[Part], inputs: Sequence[Input], study: Study) -> list[Input]:
     """The inputs that are not in the store as they are now."""
     known = {record.fingerprint for part in parts for record in part.inputs}
-    return [input for input in inputs if fingerprint(input) not in known]
+    return [input for input in inputs if fingerprint(input, study) not in known]
 
 
 def in_scope(parts: Sequence[Part], inputs: Sequence[Input], limit: int | None) -> list[SessionInfo]:
     """The sessions of the study's sources, or the first ``limit`` of them, by path."""
-    paths = {str(input.path.absolute()) for input in inputs}
-    elsewhere = {
-        winner for part in parts for record in part.inputs if record.fingerprint.path in paths
-        for _, winner in record.folded
-    }  # fmt: skip
+    paths = set(map(absolute, inputs))
+    elsewhere = {info.folded_into for part in parts for info in part.folded if info.input_path in paths}
     found = [
         info for part in parts for info in part.sessions
         if info.n_messages and (info.input_path in paths or info.session_id in elsewhere)
@@ -252,7 +264,7 @@ def probe_id(point_id: str, probe_type: str, prober: str) -> str:
 
 
 def statuses(shards: Shards, id: str) -> dict[str, str]:
-    """Unit → ``done``, ``failed`` …; where a unit stands in two files, the better of them."""
+    """Unit → ``done``, ``failed``, ``not_applicable`` …; where a unit stands in two files, the better of them."""
     found: dict[str, str] = {}
     table = shards.read([id, "status"])
     for unit, status in zip(table[id].to_pylist(), table["status"].to_pylist(), strict=True):
@@ -264,10 +276,10 @@ def statuses(shards: Shards, id: str) -> dict[str, str]:
 def compactions_to_do(
     store: Store, study: Study, points: Mapping[str, Sequence[PointInfo]]
 ) -> dict[str, list[CompactionJob]]:
-    """Session → compactions that are missing or failed last time."""
-    done = {id for id, status in statuses(store.compactions, "compaction_id").items() if status == "done"}
+    """Session → compactions that are missing or failed last time; one that is not applicable is settled."""
+    settled = {id for id, status in statuses(store.compactions, "compaction_id").items() if status != "failed"}
     expected = expected_compactions(study, points)
-    return {session: [job for job in jobs if job.compaction_id not in done] for session, jobs in expected.items()}
+    return {session: [job for job in jobs if job.compaction_id not in settled] for session, jobs in expected.items()}
 
 
 def probes_to_do(store: Store, engine: Engine, points: Mapping[str, Sequence[PointInfo]]) -> dict[str, list[PointInfo]]:
@@ -354,7 +366,7 @@ def files_with(shards: Shards, sessions: Iterable[str]) -> dict[str, list[str]]:
 def is_complete(store: Store, study: Study) -> bool:
     """Whether a run of this study would find nothing to do."""
     inputs, parts = inputs_of(study), read_parts(store)
-    if unread(parts, inputs):
+    if unread(parts, inputs, study):
         return False
     sessions = in_scope(parts, inputs, study.limit)
     points = known_points(store, study, sessions)

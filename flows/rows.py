@@ -15,11 +15,11 @@ from flows import schemas
 from judge import Evidence, Fact, Probe
 
 
-def message_columns(session_id: str, messages: Sequence[Message]) -> dict[str, list[Any]]:
-    """The messages of a session as columns of ``schemas.MESSAGES``."""
+def message_columns(session_id: str, messages: Sequence[Message], start: int = 0) -> dict[str, list[Any]]:
+    """The messages of a session, from position ``start`` on, as columns of ``schemas.MESSAGES``."""
     return {
         "session_id": [session_id] * len(messages),
-        "seq": list(range(len(messages))),
+        "seq": list(range(start, start + len(messages))),
         "role": [m.role for m in messages],
         "text": [m.text for m in messages],
         "reasoning": [m.reasoning for m in messages],

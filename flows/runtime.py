@@ -24,12 +24,13 @@ from flows import __version__
 from flows.ids import content_id
 from flows.plan import PointInfo, batches, in_scope, inputs_of, known_points
 from flows.progress import Report, Silent
+from flows.settle import settle
 from flows.sources import Input
 from flows.store import Store
 from flows.study import Study
 from flows.summary import summarize
 from flows.tables import rebuild
-from flows.transcripts import Part, SessionInfo, read_parts, settle
+from flows.transcripts import Part, SessionInfo, read_parts
 from flows.work.process import Tally, warm_up
 from flows.workers import Workers, cores
 

@@ -99,6 +99,8 @@ COMPACTIONS = pa.schema(
         ("context", pa.list_(CONTEXT_MESSAGE)),
     ]
 )
+"""One row a point, method and replicate; ``status`` is ``done``, ``failed`` or ``not_applicable``, the last two with
+the reason in ``error``. In a chain the context of what is not applicable is the history as it was."""
 
 PROBES = pa.schema(
     [

@@ -5,6 +5,7 @@ Defaults ← TOML file (``--study``) ← flags. The effective study is stored wi
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from compaction.strategy import split_specs
 from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
 from flows.problems import UsageProblem
+from flows.task_labels import read_labels
 from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
 
 DEFAULT_STORE = "./compaction-eval-store"
@@ -52,6 +54,10 @@ class Study:
     concurrency: int | None = None
     """Worker processes; None for one a core."""
     tokenizer: str = DEFAULT_ENCODING
+    redact: bool = True
+    """Whether credentials are masked before anything is stored."""
+    task_types: str | None = None
+    """A file of task types by session (CSV, Parquet, JSON lines), which go before the rule's."""
 
     @property
     def points_spec(self) -> PointsSpec:
@@ -64,6 +70,14 @@ class Study:
         return content_id(
             "study", self.points, self.history, self.summarizer, self.responder, self.prober, self.tokenizer
         )
+
+    @property
+    def label_sha256(self) -> str | None:
+        """Hash of the file of task types as it is now; None without one."""
+        try:
+            return hashlib.sha256(Path(self.task_types).read_bytes()).hexdigest() if self.task_types else None
+        except OSError as error:
+            raise UsageProblem(f"task types {self.task_types}: {error.strerror or error}") from None
 
     def methods(self) -> list[Method]:
         """The strategies with their parameters, each once."""
@@ -83,6 +97,7 @@ class Study:
 _INTEGERS = {"replicates": 1, "judge_replicates": 1, "limit": 1, "concurrency": 1}
 """Key → smallest value."""
 _LISTS = ("sources", "strategies")
+_SWITCHES = ("redact",)
 _KEYS = tuple(field.name for field in fields(Study))
 
 
@@ -131,6 +146,8 @@ def _apply(study: Study, values: Mapping[str, Any], places: Mapping[str, str]) -
             raise UsageProblem(f"{places[key]}: unknown key; known: {', '.join(sorted((*_KEYS, 'model')))}")
         changes[key] = _checked(key, value, places[key])
     changed = replace(study, **changes)
+    if changed.task_types and "task_types" in changes:
+        read_labels(changed.task_types)  # says what is wrong with the file before anything is done
     for key in ("strategies", "points", "rubric"):
         if key in changes:
             _check_meaning(changed, key, places[key])
@@ -146,6 +163,10 @@ def _checked(key: str, value: Any, place: str) -> Any:
     if key in _INTEGERS:
         if not isinstance(value, int) or isinstance(value, bool) or value < _INTEGERS[key]:
             raise UsageProblem(f"{place}: expected a whole number of at least {_INTEGERS[key]}, found {value!r}")
+        return value
+    if key in _SWITCHES:
+        if not isinstance(value, bool):
+            raise UsageProblem(f"{place}: expected true or false, found {value!r}")
         return value
     if not isinstance(value, str) or not value:
         raise UsageProblem(f"{place}: expected a text, found {value!r}")

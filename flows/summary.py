@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -66,6 +67,15 @@ def _named(name: str, number: int) -> str:
     return name.removesuffix("s") if number == 1 else name
 
 
+def masked_note(records: Iterable[InputRecord]) -> str:
+    """How many secrets were masked, by kind; blank when none was. The values are nowhere."""
+    tally = sum((Counter(record.masked) for record in records), Counter[str]())
+    if not tally:
+        return ""
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(tally.items(), key=lambda p: (-p[1], p[0])))
+    return f"{tally.total():,} secrets were masked before anything was stored: {kinds} (table masked_secrets)"
+
+
 def records_of(parts: list[Part], study: Study) -> list[InputRecord]:
     """The study's inputs as they were read."""
     paths = {str(input.path.absolute()) for input in inputs_of(study)}
@@ -85,9 +95,11 @@ def summarize(
     counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
     shortfalls, notes = [], []
     aside = _set_aside(store, records)
-    folded = sum(len(record.folded) for record in records)
+    paths = {record.fingerprint.path for record in records}
+    folded = sum(info.input_path in paths for part in parts for info in part.folded)
     if folded:
-        notes.append(f"{folded:,} shorter copies of sessions were folded into the longer ones")
+        notes.append(f"{folded:,} copies of sessions were folded into longer ones (table folded_sessions)")
+    notes.append(masked_note(records))
     with connect(store.database) if tables is None else duckdb.connect() as connection:
         for name, rows in (tables or {}).items():
             connection.register(name, rows)
@@ -96,6 +108,7 @@ def summarize(
         counts |= query.counts()
         if counts["points"]:
             notes += [query.too_short(str(study.points_spec)), query.not_asked()]
+            notes += query.not_applicable(is_asked_for=bool(study.strategies))
         shortfalls = [*aside, *query.failures()]
     problems = [] if counts["points"] else [_no_points(study, sessions, store)]
     return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems))
@@ -144,7 +157,8 @@ class _Scope:
     def counts(self) -> dict[str, int]:
         names = ("points", "methods", "compactions", "probes", "answers", "scores")
         row = self._all(
-            """SELECT (SELECT count(*) FROM p), (SELECT count(DISTINCT method_id) FROM c), (SELECT count(*) FROM c),
+            """SELECT (SELECT count(*) FROM p),
+            (SELECT count(DISTINCT method_id) FROM made), (SELECT count(*) FROM made),
             (SELECT count(*) FROM q), (SELECT count(*) FROM a),
             (SELECT count(*) FROM scores SEMI JOIN a USING (answer_id) WHERE score IS NOT NULL)"""
         )[0]
@@ -160,6 +174,27 @@ class _Scope:
             "WHERE NOT starts_with(reason, 'failed: ')"
         )[0]
         return f"{row[0]:,} probes were not asked, because the history proves no answer to them" if row[0] else ""
+
+    def not_applicable(self, *, is_asked_for: bool) -> list[str]:
+        """A note per method that does not apply at some points.
+
+        Of one that applies at no point nothing is said, unless the study names its strategies: then it was asked for.
+        """
+        rows = self._all(
+            """SELECT method_id, method, c.error, count(DISTINCT point_id) AS n FROM c JOIN methods USING (method_id)
+            WHERE c.status = 'not_applicable' GROUP BY ALL ORDER BY method, method_id, n DESC, c.error"""
+        )
+        n_points = self._all("SELECT count(*) FROM p")[0][0]
+        reasons: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        for method_id, method, reason, number in rows:
+            reasons.setdefault((method_id, method), []).append((reason, number))
+        notes = []
+        for (_, method), found in reasons.items():
+            number = sum(n for _, n in found)
+            if number < n_points or is_asked_for:
+                why = "; ".join(f"{n:,} × {reason}" for reason, n in found[:EXAMPLES])
+                notes.append(f"{method}: {number:,} of {n_points:,} points not applicable ({why})")
+        return notes
 
     def failures(self) -> list[Shortfall]:
         kinds = (
@@ -189,6 +224,7 @@ class _Scope:
 _WITH = """WITH ids AS (SELECT unnest(getvariable('ids')) AS session_id),
 p AS (SELECT * FROM points SEMI JOIN ids USING (session_id)),
 c AS (SELECT * FROM compactions SEMI JOIN p USING (point_id)),
+made AS (SELECT * FROM c WHERE status <> 'not_applicable'),
 q AS (SELECT * FROM probes SEMI JOIN p USING (point_id)),
 a AS (SELECT * FROM answers SEMI JOIN c USING (compaction_id))
 """

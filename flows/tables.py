@@ -8,6 +8,7 @@ session as it is now stay behind in the Parquet files.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -21,9 +22,13 @@ from flows.models import engine_for
 from flows.plan import known_points
 from flows.store import Store, write_atomically
 from flows.study import Study
-from flows.transcripts import SessionInfo, read_parts
+from flows.task_labels import Labels, read_labels
+from flows.transcripts import Part, SessionInfo, read_parts
 
 Rows = list[dict[str, Any]]
+
+FOLDED = "copy of a session that is stored"
+"""Reason under which the messages of folded sessions are set aside; the view ``accounting`` knows it."""
 
 
 def rebuild(store: Store, study: Study, see: Callable[[dict[str, pa.Table]], None] | None = None) -> None:
@@ -36,8 +41,30 @@ def rebuild(store: Store, study: Study, see: Callable[[dict[str, pa.Table]], Non
     if see is not None:
         see(content)
     build({**content, "runs": runs(store)}, store.database)
-    noted = {"study_key": study.study_key, "stamp": before}
+    noted = {**_key(study), "stamp": before, "study": study.as_dict()}
     write_atomically(store.root / "loaded.json", json.dumps(noted).encode())
+
+
+def _key(study: Study) -> dict[str, Any]:
+    return {"study_key": study.study_key, "labels": study.label_sha256}
+
+
+def _noted(store: Store) -> dict[str, Any]:
+    try:
+        found = json.loads((store.root / "loaded.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def loaded_study(store: Store) -> Study | None:
+    """The study that the database was last made for, None when there is none yet or it is of another version."""
+    try:
+        noted: dict[str, Any] = _noted(store)["study"]
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in noted.items()}
+        return Study(**values)
+    except (KeyError, TypeError, AttributeError):
+        return None
 
 
 def stamp(store: Store) -> str:
@@ -53,17 +80,20 @@ def stamp(store: Store) -> str:
 
 def is_loaded(store: Store, study: Study) -> bool:
     """Whether the database is made from the files as they are now, for this study."""
-    try:
-        noted = json.loads((store.root / "loaded.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return store.database.is_file() and noted == {"study_key": study.study_key, "stamp": stamp(store)}
+    noted = _noted(store)
+    return store.database.is_file() and {**noted, "study": None} == {
+        **_key(study),
+        "stamp": stamp(store),
+        "study": None,
+    }
 
 
 def tables(store: Store, study: Study) -> dict[str, pa.Table]:
     """All tables of the database but ``runs``."""
     engine = engine_for(study)
-    sessions = [info for part in read_parts(store) for info in part.sessions]
+    parts = read_parts(store)
+    sessions = [info for part in parts for info in part.sessions]
+    labels = read_labels(study.task_types) if study.task_types else Labels()
     points = known_points(store, study, sessions)
     point_rows = [
         {
@@ -100,7 +130,7 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
     scores = _only(store.scores.read(), "answer_id", answers["answer_id"])
     scores = _only(scores, "judge_id", (row["judge_id"] for row in judges))
     return {
-        "sessions": _rows("sessions", map(_session_row, sessions)),
+        "sessions": _rows("sessions", (_labelled(_session_row(info), labels) for info in sessions)),
         "points": _rows("points", point_rows),
         "methods": _rows("methods", ({**row, "params": json.dumps(row["params"])} for row in methods)),
         "compactions": _like("compactions", compactions),
@@ -111,6 +141,7 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         "criteria": _rows("criteria", _criteria(judges)),
         "scores": _like("scores", scores),
         "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers)]),
+        **_intake(parts),
         "quarantine": _rows("quarantine", ({**row, "source_path": row["path"]} for row in quarantined(store))),
     }
 
@@ -171,24 +202,76 @@ def moment(text: str | None) -> datetime | None:
 
 
 def _session_row(info: SessionInfo) -> dict[str, Any]:
+    usage = info.usage
     return {
         "session_id": info.session_id,
         "source_format": info.source_format,
         "source_path": info.source_path or info.input_path,
+        "input_path": info.input_path,
         "title": info.title,
-        "task_type": None,
+        "task_type": info.task_type,
+        "task_type_by": info.task_type_by,
         "n_messages": info.n_messages,
         "n_tokens": info.n_tokens,
         "started_at": info.started_at,
+        "ended_at": info.ended_at,
         **{f"n_{role}": info.roles.get(role, 0) for role in ("system", "user", "assistant", "tool")},
         "n_tool_calls": info.n_tool_calls,
+        "n_open_calls": info.n_open_calls,
+        "n_stray_results": info.n_stray_results,
         "n_set_aside": sum(info.set_aside.values()),
         "n_recorded_compactions": len(info.compactions),
         "parent_session_id": info.parent_session_id,
         "model": info.model,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost_usd": usage.cost_usd,
         "tokenizer": info.tokenizer,
         "content_sha256": info.content_sha256,
     }
+
+
+def _labelled(row: dict[str, Any], labels: Labels) -> dict[str, Any]:
+    label = labels.find(row["session_id"], row["source_path"])
+    return row if label is None else {**row, "task_type": label, "task_type_by": "label file"}
+
+
+def _intake(parts: Iterable[Part]) -> dict[str, pa.Table]:
+    """What was read, and what became of it."""
+    inputs: Rows = []
+    met: Rows = []
+    aside: Rows = []
+    masked: Rows = []
+    folded: Rows = []
+    for part in parts:
+        copies: dict[str, list[SessionInfo]] = {}
+        for info in part.folded:
+            copies.setdefault(info.input_path, []).append(info)
+            folded.append({**_session_row(info), "recorded_id": info.recorded_id, "folded_into": info.folded_into,
+                           "n_apart": info.n_apart})  # fmt: skip
+        for record in part.inputs:
+            path = record.fingerprint.path
+            here = copies.get(path, [])
+            inputs.append({
+                "input_path": path, "source_format": record.format, "n_bytes": record.fingerprint.size,
+                "n_sessions": record.n_sessions, "n_folded": len(here), "n_messages": record.n_messages,
+                "n_quarantined": record.n_set_aside,
+            })  # fmt: skip
+            met += [{"input_path": path, "kind": kind, "n_met": number} for kind, number in record.met.items()]
+            copied = sum((Counter(info.by_kind()) for info in here), Counter[str]())
+            left = [*record.aside, *((kind, FOLDED, number) for kind, number in copied.items())]
+            aside += [
+                {"input_path": path, "kind": kind, "reason": reason, "n_set_aside": number}
+                for kind, reason, number in left if number
+            ]  # fmt: skip
+            masked += [
+                {"input_path": path, "kind": kind, "n_masked": number} for kind, number in record.masked.items()
+            ]  # fmt: skip
+    found = {
+        "inputs": inputs, "messages_met": met, "set_aside": aside, "masked_secrets": masked, "folded_sessions": folded
+    }  # fmt: skip
+    return {name: _rows(name, rows) for name, rows in found.items()}
 
 
 def _criteria(judges: Rows) -> Iterable[dict[str, Any]]:

@@ -1,16 +1,16 @@
 """Sessions in the store: parts that are published whole, and what is known of every session without reading it.
 
 A part is the output of one ingest task. Its Parquet footer carries what describes it (sessions, inputs and their
-fingerprints), so that one rename publishes rows and description together. ``settle`` brings the parts of several runs
-into agreement: a session that was read again, grew, or stands in two files is there once.
+fingerprints), so that one rename publishes rows and description together. ``flows.settle`` brings the parts of
+several runs into agreement.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -18,17 +18,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compaction import Message, RecordedCompaction, Transcript
+from compaction.transcript import Usage, unpaired
 from flows import schemas
-from flows.ids import content_id, content_sha256, message_digest
+from flows.ids import content_id, content_sha256, evidence_digest, message_digest
 from flows.rows import message_columns, messages_of
+from flows.sources.account import by_kind
 from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
+from flows.task_labels import task_type_of
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 FOOTER = b"compaction_eval"
-SAME_SESSION = 0.5
-"""Share of the shorter session's messages that the longer one must hold for the two to be one session."""
+FLUSH_BYTES = 32_000_000
+"""Size of messages, about, from which on a row group is written."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,13 @@ class InputRecord:
     n_sessions: int
     n_messages: int
     n_set_aside: int
-    folded: tuple[tuple[str, str], ...] = ()
-    """(session, the session that it is a shorter copy of) for what was read here and is kept elsewhere."""
+    """Places that could not be read (quarantine)."""
+    met: dict[str, int] = field(default_factory=dict)
+    """Kind (role, or ``tool_call``) → how many the reader met."""
+    aside: tuple[tuple[str, str, int], ...] = ()
+    """(kind, or ``record``; reason; how many) of what was met and is deliberately not stored."""
+    masked: dict[str, int] = field(default_factory=dict)
+    """Kind of secret → how many were masked."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,8 @@ class SessionInfo:
     """The id in the log. ``session_id`` is the same unless two different sessions claim it."""
     content_sha256: str
     input_path: str
+    ordinal: int
+    """Number of the session in the part that it was read into."""
     part: str
     first_row: int
     n_messages: int
@@ -76,17 +86,44 @@ class SessionInfo:
     n_tool_calls: int
     title: str | None = None
     started_at: str | None = None
+    ended_at: str | None = None
     model: str | None = None
     cwd: str | None = None
     parent_session_id: str | None = None
+    task_type: str | None = None
+    task_type_by: str | None = None
+    """What the task type comes from: the log, or the rule."""
+    usage: Usage = field(default_factory=Usage)
+    n_open_calls: int = 0
+    """Calls without a result."""
+    n_stray_results: int = 0
+    """Results without a call before them."""
     set_aside: dict[str, int] = field(default_factory=dict)
     compactions: tuple[RecordedCompaction, ...] = ()
     digests: str = ""
     """Twelve hex digits a message, to see whether two sessions are one."""
+    evidence: str = ""
+    """Twelve hex digits for each assistant message that another log of the same session would have too."""
+    folded_into: str = ""
+    """The session that this one is a copy of; its rows are then not stored. Empty for a session that is."""
+    n_apart: int = 0
+    """Of a folded session: assistant messages that the other one does not have."""
 
     def digest_list(self) -> list[str]:
         """The digest of each message."""
-        return [self.digests[i : i + 12] for i in range(0, len(self.digests), 12)]
+        return _split(self.digests)
+
+    def evidence_list(self) -> list[str]:
+        """The evidence, in order."""
+        return _split(self.evidence)
+
+    def by_kind(self) -> dict[str, int]:
+        """Messages by role, and calls."""
+        return {**self.roles, "tool_call": self.n_tool_calls}
+
+
+def _split(digests: str) -> list[str]:
+    return [digests[i : i + 12] for i in range(0, len(digests), 12)]
 
 
 @dataclass(frozen=True)
@@ -98,25 +135,31 @@ class Part:
     """Number of the ingestion that wrote it; of two parts that read the same input the later one holds."""
     inputs: tuple[InputRecord, ...]
     sessions: tuple[SessionInfo, ...]
+    folded: tuple[SessionInfo, ...] = ()
+    """Sessions that were read here too and are stored as part of others."""
 
     def footer(self) -> bytes:
         """The description as it stands in the file."""
         body = {
             "generation": self.generation,
             "inputs": [asdict(record) for record in self.inputs],
-            "sessions": [{**asdict(info), "part": ""} for info in self.sessions],
+            "sessions": [{**asdict(info), "part": ""} for info in (*self.sessions, *self.folded)],
         }
         return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-def describe(transcript: Transcript, input_path: str, first_row: int, tokenizer: str) -> SessionInfo:
+def describe(transcript: Transcript, input_path: str, ordinal: int, first_row: int, tokenizer: str) -> SessionInfo:
     """What is to be known of a session whose messages have been counted."""
     messages = transcript.messages
+    kinds = by_kind(messages)
+    open_calls, stray = unpaired(messages)
+    task_type, task_type_by = task_type_of(transcript)
     return SessionInfo(
         session_id=transcript.session_id,
         recorded_id=transcript.session_id,
-        content_sha256=content_sha256(messages),
+        content_sha256=content_sha256(messages, transcript.compactions),
         input_path=input_path,
+        ordinal=ordinal,
         part="",
         first_row=first_row,
         n_messages=len(messages),
@@ -124,16 +167,23 @@ def describe(transcript: Transcript, input_path: str, first_row: int, tokenizer:
         tokenizer=tokenizer,
         source_format=transcript.source_format,
         source_path=transcript.source_path,
-        roles=dict(Counter(m.role for m in messages)),
-        n_tool_calls=sum(len(m.tool_calls) for m in messages),
+        roles={kind: number for kind, number in kinds.items() if kind != "tool_call"},
+        n_tool_calls=kinds["tool_call"],
         title=transcript.title,
         started_at=transcript.started_at,
+        ended_at=transcript.ended_at,
         model=transcript.model,
         cwd=transcript.cwd,
         parent_session_id=transcript.parent_session_id,
+        task_type=task_type,
+        task_type_by=task_type_by,
+        usage=transcript.usage,
+        n_open_calls=len(open_calls),
+        n_stray_results=len(stray),
         set_aside=transcript.set_aside,
         compactions=transcript.compactions,
         digests="".join(map(message_digest, messages)),
+        evidence="".join(filter(None, map(evidence_digest, messages))),
     )
 
 
@@ -148,7 +198,7 @@ class PartWriter:
         self._inputs: list[InputRecord] = []
         self._sessions: list[SessionInfo] = []
         self._columns: dict[str, list[Any]] = {name: [] for name in schemas.MESSAGES.names}
-        self._n_rows = 0
+        self._n_rows = self._size = 0
         store.transcripts.mkdir(parents=True, exist_ok=True)
         self._tmp = self._path.with_name(self.name + TMP)
         self._file = pq.ParquetWriter(
@@ -157,12 +207,16 @@ class PartWriter:
 
     def add_session(self, transcript: Transcript, input_path: str) -> None:
         """Append a session whose messages have been counted."""
-        self._sessions.append(describe(transcript, input_path, self._n_rows, self._tokenizer))
-        for name, values in message_columns(transcript.session_id, transcript.messages).items():
-            self._columns[name] += values
-        self._n_rows += len(transcript.messages)
-        if len(self._columns["seq"]) >= ROW_GROUP:
-            self._flush()
+        ordinal = len(self._sessions)
+        self._sessions.append(describe(transcript, input_path, ordinal, self._n_rows, self._tokenizer))
+        for start, end in _slices(transcript.messages):
+            messages = transcript.messages[start:end]
+            for name, values in message_columns(transcript.session_id, messages, start).items():
+                self._columns[name] += values
+            self._n_rows += len(messages)
+            self._size += size_of(messages)
+            if len(self._columns["seq"]) >= ROW_GROUP or self._size >= FLUSH_BYTES:
+                self._flush()
 
     def add_input(self, record: InputRecord) -> None:
         """Note that an input has been read, whatever came out of it."""
@@ -181,6 +235,19 @@ class PartWriter:
         if self._columns["seq"]:
             self._file.write_table(_table(self._columns), row_group_size=ROW_GROUP)
             self._columns = {name: [] for name in schemas.MESSAGES.names}
+            self._size = 0
+
+
+def _slices(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
+    """Cuts a session where a row group is full, by number or by size."""
+    start = size = 0
+    for end, message in enumerate(messages, 1):
+        size += size_of((message,))
+        if end - start >= ROW_GROUP or size >= FLUSH_BYTES:
+            yield start, end
+            start, size = end, 0
+    if start < len(messages):
+        yield start, len(messages)
 
 
 def _table(columns: dict[str, list[Any]]) -> pa.Table:
@@ -204,19 +271,27 @@ def read_part(path: Path) -> Part:
     """The description of a part."""
     body = json.loads(pq.read_metadata(path).metadata[FOOTER])
     inputs = tuple(
-        InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "folded": tuple(map(tuple, r["folded"]))})
+        InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
         for r in body["inputs"]
     )
-    sessions = tuple(_session(item, path.name) for item in body["sessions"])
-    return Part(path.name, body["generation"], inputs, sessions)
+    sessions = [_session(item, path.name) for item in body["sessions"]]
+    return Part(
+        path.name,
+        body["generation"],
+        inputs,
+        tuple(info for info in sessions if not info.folded_into),
+        tuple(info for info in sessions if info.folded_into),
+    )
 
 
 def _session(item: dict[str, Any], part: str) -> SessionInfo:
     compactions = tuple(
-        RecordedCompaction(**{**c, "dropped": None if c["dropped"] is None else tuple(c["dropped"])})
+        RecordedCompaction(
+            **{**c, "dropped": None if c["dropped"] is None else tuple(c["dropped"]), "cleared": tuple(c["cleared"])}
+        )
         for c in item["compactions"]
     )
-    return SessionInfo(**{**item, "part": part, "compactions": compactions})
+    return SessionInfo(**{**item, "part": part, "compactions": compactions, "usage": Usage(**item["usage"])})
 
 
 def read_parts(store: Store) -> list[Part]:
@@ -245,109 +320,15 @@ def load(store: Store, info: SessionInfo) -> Transcript:
         source_path=info.source_path,
         title=info.title,
         started_at=info.started_at,
+        ended_at=info.ended_at,
         model=info.model,
         cwd=info.cwd,
         parent_session_id=info.parent_session_id,
+        task_type=info.task_type if info.task_type_by == "log" else None,
+        usage=info.usage,
         compactions=info.compactions,
         set_aside=info.set_aside,
     )
-
-
-def settle(store: Store) -> None:
-    """Bring the parts into agreement; a function of what was read, whatever the order and however often.
-
-    - Of an input that was read again the latest reading holds.
-    - Sessions with the same recorded id that share at least half of the shorter one's messages are one session: the
-      longer one stays, the other is noted as folded into it.
-    - Different sessions with the same recorded id stay both; all but the first by path get a suffix.
-    """
-    parts = read_parts(store)
-    latest: dict[str, tuple[int, str]] = {}
-    for part in parts:
-        for record in part.inputs:
-            path = record.fingerprint.path
-            latest[path] = max(latest.get(path, (-1, "")), (part.generation, part.name))
-    by_id: dict[str, list[SessionInfo]] = {}
-    for part in parts:
-        for info in part.sessions:
-            if latest[info.input_path][1] == part.name:
-                by_id.setdefault(info.recorded_id, []).append(info)
-    names: dict[tuple[str, str, int], str] = {}
-    folded: dict[str, list[tuple[str, str]]] = {}
-    for infos in by_id.values():
-        _name(infos, names, folded)
-    for part in parts:
-        inputs = tuple(
-            replace(r, folded=tuple(sorted({*r.folded, *folded.get(r.fingerprint.path, ())})))
-            for r in part.inputs
-            if latest[r.fingerprint.path][1] == part.name
-        )
-        keep = [(info, names[key]) for info in part.sessions if (key := _place(info)) in names]
-        if inputs != part.inputs or [(info, info.session_id) for info in part.sessions] != keep:
-            _rewrite(store, part, inputs, keep)
-
-
-def _place(info: SessionInfo) -> tuple[str, str, int]:
-    return info.part, info.recorded_id, info.first_row
-
-
-def _name(
-    infos: list[SessionInfo],
-    names: dict[tuple[str, str, int], str],
-    folded: dict[str, list[tuple[str, str]]],
-) -> None:
-    """Give the sessions that share a recorded id their ids, and fold shorter copies into the longest."""
-    stay: list[SessionInfo] = []
-    folds: list[tuple[SessionInfo, SessionInfo]] = []
-    for info in sorted(infos, key=lambda i: (-i.n_messages, i.input_path, i.first_row)):
-        winner = next((other for other in stay if _same_session(info, other)), None)
-        if winner is None:
-            stay.append(info)
-        else:
-            folds.append((info, winner))
-    taken: set[str] = set()
-    for info in sorted(stay, key=lambda i: (i.input_path, i.first_row)):
-        id = info.recorded_id
-        if id in taken:
-            id = f"{info.recorded_id}~{content_id(info.digest_list()[:3])[:8]}"
-        if id in taken:
-            id = f"{info.recorded_id}~{info.content_sha256[:12]}"
-        taken.add(id)
-        names[_place(info)] = id
-    for info, winner in folds:
-        folded.setdefault(info.input_path, []).append((info.recorded_id, names[_place(winner)]))
-
-
-def _same_session(short: SessionInfo, long: SessionInfo) -> bool:
-    if short.content_sha256 == long.content_sha256:
-        return True
-    shorter, longer = Counter(short.digest_list()), Counter(long.digest_list())
-    return shorter.total() > 0 and (shorter & longer).total() >= SAME_SESSION * shorter.total()
-
-
-def _rewrite(
-    store: Store, part: Part, inputs: tuple[InputRecord, ...], keep: Iterable[tuple[SessionInfo, str]]
-) -> None:
-    """Replace a part by one that holds fewer inputs or sessions, or other ids, in one rename."""
-    path = store.transcripts / part.name
-    if not inputs:
-        path.unlink()
-        return
-    table = pq.read_table(path, schema=schemas.MESSAGES)
-    sessions, tables, row = [], [], 0
-    for info, id in keep:
-        rows = table.slice(info.first_row, info.n_messages)
-        column = pa.array([id] * info.n_messages, pa.string())
-        tables.append(rows.set_column(0, schemas.MESSAGES.field("session_id"), column))
-        sessions.append(replace(info, session_id=id, first_row=row))
-        row += info.n_messages
-    new = replace(part, inputs=inputs, sessions=tuple(sessions))
-    tmp = path.with_name(part.name + TMP)
-    with pq.ParquetWriter(tmp, schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL) as file:
-        if tables:
-            file.write_table(pa.concat_tables(tables), row_group_size=ROW_GROUP)
-        file.add_key_value_metadata({FOOTER: new.footer()})
-    publish(tmp, path)
 
 
 def size_of(messages: Sequence[Message]) -> int:
@@ -393,5 +374,5 @@ def total_rows(store: Store) -> int:
 
 __all__ = [
     "Fingerprint", "InputRecord", "Loaded", "Part", "PartWriter", "SessionInfo",
-    "load", "read_part", "read_parts", "settle", "total_rows",
+    "load", "read_part", "read_parts", "total_rows",
 ]  # fmt: skip

@@ -5,6 +5,6 @@ version that was read, and keep its defaults; where it marks its text with a fix
 docs/strategies.md has them in one table, with the differences from the originals.
 """
 
-from compaction.strategies import agent_framework, controls, masking, summaries, tool_fifo
+from compaction.strategies import agent_framework, controls, masking, recorded, summaries, tool_fifo
 
-__all__ = ["agent_framework", "controls", "masking", "summaries", "tool_fifo"]
+__all__ = ["agent_framework", "controls", "masking", "recorded", "summaries", "tool_fifo"]

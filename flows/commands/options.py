@@ -82,6 +82,19 @@ Concurrency = Annotated[
 Tokenizer = Annotated[
     str | None, typer.Option(help="o200k_base or cl100k_base (default: o200k_base)", show_default=False)
 ]
+NoRedact = Annotated[
+    bool,
+    typer.Option("--no-redact", help="Store credentials as they are in the sessions, instead of a mark for each."),
+]
+TaskTypes = Annotated[
+    str | None,
+    typer.Option(
+        "--task-types",
+        metavar="FILE",
+        help="CSV, Parquet or JSON lines with session_id (or source_path) and task_type; goes before the rule.",
+        show_default=False,
+    ),
+]
 Ephemeral = Annotated[
     bool,
     typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -16,11 +17,12 @@ from flows.plan import in_scope, inputs_of, is_complete, unread
 from flows.problems import BROKEN, DONE, INCOMPLETE
 from flows.progress import make_report
 from flows.runtime import Run, load_database, running
+from flows.sources.account import RECORD
 from flows.store import Store
 from flows.study import Study, make_study
-from flows.summary import records_of, summarize
-from flows.tables import is_loaded, quarantined
-from flows.transcripts import read_parts
+from flows.summary import masked_note, records_of, summarize
+from flows.tables import is_loaded, loaded_study, quarantined, rebuild
+from flows.transcripts import InputRecord, SessionInfo, read_parts
 
 
 @o.reporting
@@ -42,6 +44,8 @@ def run(
     limit: o.Limit = None,
     concurrency: o.Concurrency = None,
     tokenizer: o.Tokenizer = None,
+    no_redact: o.NoRedact = False,
+    task_types: o.TaskTypes = None,
     ephemeral: o.Ephemeral = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -57,7 +61,8 @@ def run(
             "sources": tuple(sources or ()), "store": store, "strategies": strategies, "points": points,
             "history": history, "model": model, "summarizer": summarizer, "responder": responder, "prober": prober,
             "judge": judge, "rubric": rubric, "replicates": replicates, "judge_replicates": judge_replicates,
-            "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer,
+            "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer, "task_types": task_types,
+            "redact": False if no_redact else None,
         },
         study,
     )  # fmt: skip
@@ -114,6 +119,8 @@ def ingest(
     study: o.StudyOption = None,
     concurrency: o.Concurrency = None,
     tokenizer: o.Tokenizer = None,
+    no_redact: o.NoRedact = False,
+    task_types: o.TaskTypes = None,
     ephemeral: o.Ephemeral = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -124,13 +131,16 @@ def ingest(
     Ingesting again changes nothing; a file that has changed is taken up anew, and a session that grew replaces the
     shorter one.
     """
-    flags = {"sources": tuple(sources or ()), "store": store, "concurrency": concurrency, "tokenizer": tokenizer}
+    flags = {
+        "sources": tuple(sources or ()), "store": store, "concurrency": concurrency, "tokenizer": tokenizer,
+        "redact": False if no_redact else None, "task_types": task_types,
+    }  # fmt: skip
     effective = make_study(flags, study)
     inputs = inputs_of(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
     with running(effective, report, what="ingest") as active:
-        if unread(active.parts(), inputs):
+        if unread(active.parts(), inputs, effective):
             _ = active.workers  # they start up while the server does
             with prefect_api(report, ephemeral=ephemeral, verbose=verbose):
                 from flows.ingest import ingest as flow  # noqa: PLC0415 (as above)
@@ -138,38 +148,70 @@ def ingest(
                 asyncio.run(flow(effective))
         else:
             report.say("nothing to do: every file is in the store as it is now")
+        shown = loaded_study(target)
+        shown = effective if shown is None else replace(shown, task_types=effective.task_types or shown.task_types)
+        if not is_loaded(target, shown):
+            rebuild(target, shown)
     _say_files(target, effective, as_json)
 
 
 def _say_files(store: Store, study: Study, as_json: bool) -> None:
-    records = records_of(read_parts(store), study)
+    parts = read_parts(store)
+    records = records_of(parts, study)
     reasons: dict[str, list[dict[str, Any]]] = {}
     for row in quarantined(store):
         reasons.setdefault(row["input"], []).append(row)
+    copies: dict[str, list[SessionInfo]] = {}
+    for info in (info for part in parts for info in part.folded):
+        copies.setdefault(info.input_path, []).append(info)
     n_aside = sum(len(reasons.get(record.fingerprint.path, ())) for record in records)
     if as_json:
         files = [
-            {
-                "path": record.fingerprint.path, "format": record.format, "sessions": record.n_sessions,
-                "messages": record.n_messages, "folded": [list(pair) for pair in record.folded],
-                "set_aside": reasons.get(record.fingerprint.path, []),
-            }
+            _file_row(record, copies.get(path := record.fingerprint.path, []), reasons.get(path, []))
             for record in records
-        ]  # fmt: skip
+        ]
         o.echo(json.dumps({"store": str(store.root), "files": files}, indent=2, ensure_ascii=False))
     else:
         for record in records:
             path = record.fingerprint.path
-            o.echo(f"{path}: {record.format or 'no known format'}, {_counted(record.n_sessions, record.n_messages)}")
-            for id, winner in record.folded:
-                o.echo(f"    session {id} is a shorter copy of {winner}, which stays")
-            for row in reasons.get(path, ()):
-                line = f"line {row['line']}: " if row["line"] else ""
-                o.echo(f"    set aside: {line}{row['reason']}")
+            o.echo(_file_lines(record, copies.get(path, []), reasons.get(path, [])))
         total = _counted(sum(r.n_sessions for r in records), sum(r.n_messages for r in records))
-        aside = f", {n_aside:,} set aside: see {store.quarantine}" if n_aside else ""
+        aside = f", {n_aside:,} places set aside: see {store.quarantine}" if n_aside else ""
         o.echo(f"{len(records):,} inputs, {total}{aside}")
+        o.echo(masked_note(records) or ("no secret found" if study.redact else "secrets were not looked for"))
+        o.echo("every message is accounted for in: compaction-eval accounting")
     raise typer.Exit(INCOMPLETE if n_aside else DONE)
+
+
+def _file_row(record: InputRecord, copies: list[SessionInfo], reasons: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "path": record.fingerprint.path, "format": record.format, "sessions": record.n_sessions,
+        "messages": record.n_messages, "met": record.met,
+        "not_stored": [{"kind": kind, "reason": why, "count": number} for kind, why, number in record.aside],
+        "folded": [[info.recorded_id, info.folded_into] for info in copies],
+        "masked_secrets": record.masked, "set_aside": reasons,
+    }  # fmt: skip
+
+
+def _file_lines(record: InputRecord, copies: list[SessionInfo], reasons: list[dict[str, Any]]) -> str:
+    format = record.format or "no known format"
+    lines = [f"{record.fingerprint.path}: {format}, {_counted(record.n_sessions, record.n_messages)}"]
+    for info in copies:
+        apart = f" ({info.n_apart:,} of its answers are not in that one)" if info.n_apart else ""
+        lines.append(f"    session {info.recorded_id} is a copy of {info.folded_into}, which stays{apart}")
+    left = ", ".join(f"{number:,} {_of_kind(kind)}{why}" for kind, why, number in record.aside)
+    if left:
+        lines.append(f"    not stored: {left}")
+    if record.masked:
+        lines.append("    masked: " + ", ".join(f"{number:,} {kind}" for kind, number in sorted(record.masked.items())))
+    for row in reasons:
+        line = f"line {row['line']}: " if row["line"] else ""
+        lines.append(f"    set aside: {line}{row['reason']}")
+    return "\n".join(lines)
+
+
+def _of_kind(kind: str) -> str:
+    return "" if kind == RECORD else f"{kind.replace('_', ' ')}: "
 
 
 def _counted(sessions: int, messages: int) -> str:

@@ -11,6 +11,7 @@ import typer
 from compaction import load_registry
 from flows.commands import options as o
 from flows.leaderboard import Format, Split, render, render_by, render_query
+from flows.problems import Problem
 from flows.sources import formats
 from flows.store import Store
 from flows.study import DEFAULT_STORE
@@ -45,6 +46,51 @@ def sql(
     """Query the store, read-only."""
     found = Store.open(store or DEFAULT_STORE)
     o.echo(render_query(found.database, query, "json" if as_json else format))
+
+
+class Grain(StrEnum):
+    """How fine the account is."""
+
+    FORMAT = "format"
+    KIND = "kind"
+    INPUT = "input"
+    REASON = "reason"
+
+
+_ACCOUNTS = {
+    Grain.FORMAT: "FROM intake_by_format",
+    Grain.KIND: "FROM accounting_by_format",
+    Grain.INPUT: "FROM accounting",
+    Grain.REASON: "FROM set_aside_by_reason",
+}
+
+
+@o.reporting
+def accounting(
+    store: o.StoreOption = None,
+    by: Annotated[
+        Grain,
+        typer.Option(
+            "--by",
+            help="format: a line a log format. kind: by role, and calls, too. input: of every file. "
+            "reason: why messages were set aside.",
+        ),
+    ] = Grain.FORMAT,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Print what became of every message: messages in the files = stored + set aside + folded.
+
+    Ends with exit code 1 when a message is unaccounted for.
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    o.echo(render_query(found.database, _ACCOUNTS[by], "json" if as_json else format))
+    lost = json.loads(render_query(found.database, "FROM check_messages_met_are_stored_or_set_aside", "json"))
+    if lost:
+        raise Problem(
+            f"{len(lost):,} kinds of message in the inputs do not add up; see "
+            'compaction-eval sql "FROM check_messages_met_are_stored_or_set_aside"'
+        )
 
 
 class Kind(StrEnum):

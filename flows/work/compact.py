@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from compaction import CompactedContext, History, Message, Method, Transcript, compact, find_points
+from compaction import CompactedContext, History, Message, Method, NotApplicable, Transcript, compact, find_points
 from compaction.tokens import total_tokens
 from flows import schemas
 from flows.ids import point_ids
@@ -28,7 +28,8 @@ def find_batch(root: str, study: Study, infos: Sequence[SessionInfo]) -> Tally:
     for info in infos:
         transcript = session(store, info)
         points = find_points(transcript, spec)
-        ids = point_ids(info.session_id, transcript.messages, [point.cut_seq for point in points])
+        cuts = [point.cut_seq for point in points]
+        ids = point_ids(info.session_id, transcript.messages, cuts, transcript.compactions)
         rows.append(
             {
                 "session_id": info.session_id,
@@ -58,7 +59,7 @@ def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: S
             rows.append(row)
             column.add(context, transcript)
             tally.add(row["status"])
-            if row["status"] == "done":
+            if row["status"] != "failed":
                 earlier[job.compaction_id] = context
                 remember(job.compaction_id, context)
     table = pa.Table.from_pylist(rows, schema=schemas.COMPACTIONS.remove(len(schemas.COMPACTIONS) - 1))
@@ -80,11 +81,19 @@ def history_at(
 ) -> History:
     """What a method is given at a point; ``previous`` is what it left at the last one, None outside of a chain."""
     cut, cuts = point.point.cut_seq, point.point.earlier_cuts
-    budget = study.points_spec.budget
-    if previous is None:
-        return History(transcript.messages[:cut], parts.counter, budget, cuts, parts.summarizer)
-    messages = previous + transcript.messages[cuts[-1] : cut]
-    return History(messages, parts.counter, budget, (), parts.summarizer, previous)
+    said = transcript.messages[:cut]
+    recorded = (compaction for compaction in transcript.compactions if compaction.at_seq <= cut)
+    chained = previous is not None
+    return History(
+        said if previous is None else previous + said[cuts[-1] :],
+        parts.counter,
+        study.points_spec.budget,
+        () if chained else cuts,
+        parts.summarizer,
+        previous or (),
+        session=said,
+        recorded=tuple(sorted(recorded, key=lambda compaction: compaction.at_seq)),
+    )
 
 
 def _compact(
@@ -109,6 +118,9 @@ def _compact(
     try:
         row["tokens_before"] = total_tokens(history.messages, parts.counter)
         result = compact(history, method)
+    except NotApplicable as reason:
+        row.update(status="not_applicable", error=why(reason), seconds=perf_counter() - start)
+        return {**row, **_calls(history)}, history.messages if study.history == "chain" else ()
     except Exception as error:  # whatever a strategy raises costs this compaction and no other
         row.update(status="failed", error=why(error), seconds=perf_counter() - start)
         return {**row, **_calls(history)}, ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from compaction import Message, Transcript
 from flows.models import Engine, engine_for
+from flows.redaction import Redactor
 from flows.rows import contexts_of
 from flows.store import Shards, Store
 from flows.study import Study
@@ -76,6 +78,12 @@ def session(store: Store, info: SessionInfo) -> Transcript:
 def engine(study: Study) -> Engine:
     """The engine, the same as last time."""
     return engine_for(study)
+
+
+@cache
+def redactor() -> Redactor:
+    """What masks secrets, made once."""
+    return Redactor()
 
 
 def why(error: Exception) -> str:

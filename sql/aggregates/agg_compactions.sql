@@ -5,6 +5,8 @@ select
     count(*) as n_compactions,
     count(*) filter (where status = 'done') as n_done,
     count(*) filter (where status = 'failed') as n_failed,
+    count(*) filter (where status = 'not_applicable') as n_not_applicable,
+    count(distinct point_id) filter (where status = 'not_applicable') as n_points_not_applicable,
     cast(sum(tokens_before) filter (where status = 'done') as bigint) as tokens_before,
     cast(sum(tokens_after) filter (where status = 'done') as bigint) as tokens_after,
     count(*) filter (where status = 'done' and grew) as n_grew,

@@ -1,4 +1,4 @@
--- A judge's figures rest on the same probes for every method that it scored.
+-- A judge's figures rest on the same probes for every method that it scored, where the method is applicable.
 with scored as (
     select distinct
         judge_id,
@@ -17,9 +17,11 @@ judge_methods as (
 
 judge_probes as (
     select distinct
-        judge_id,
-        probe_id
+        scored.judge_id,
+        scored.probe_id,
+        probes.point_id
     from scored
+    inner join probes on scored.probe_id = probes.probe_id
 )
 
 select
@@ -33,3 +35,8 @@ anti join scored
         judge_methods.judge_id = scored.judge_id
         and judge_methods.method_id = scored.method_id
         and judge_probes.probe_id = scored.probe_id
+anti join compactions
+    on
+        judge_methods.method_id = compactions.method_id
+        and judge_probes.point_id = compactions.point_id
+        and compactions.status = 'not_applicable'

@@ -1,4 +1,6 @@
 -- One row per method: what compaction did to the size of contexts, over its done compactions.
+--
+-- A method that was not applicable everywhere was given other histories than the rest: its share removed is of these.
 create view compression as
 select
     stg_methods.method,
@@ -12,6 +14,7 @@ select
     coalesce(agg_compactions.n_failed, 0) as n_failed,
     coalesce(agg_compactions.n_invalid_context, 0) as n_invalid_context,
     coalesce(agg_compactions.n_cost_unknown, 0) as n_cost_unknown,
+    coalesce(agg_compactions.n_not_applicable, 0) as n_not_applicable,
     stg_methods.method_id
 from stg_methods
 left join agg_compactions on stg_methods.method_id = agg_compactions.method_id
@@ -31,4 +34,5 @@ comment on column compression.n_failed is 'Compactions that failed';
 comment on column compression.n_invalid_context is
 'Done compactions whose context has a tool result without its call, which providers refuse';
 comment on column compression.n_cost_unknown is 'Compactions whose cost is not known and that cost_usd leaves out';
+comment on column compression.n_not_applicable is 'Compactions for which the method was not applicable';
 comment on column compression.method_id is 'Identity of the method';

@@ -2,7 +2,7 @@
 -- which are the same for every method and stand under the method 'all methods'.
 --
 -- In every row expected = done + failed + unscored + missing, unless something was done twice. Expected are:
--- compaction       every point of the store, as often as the method was repeated
+-- compaction       every point of the store, as often as the method was repeated, less those at which it does not apply
 -- probe            every point × probe type × prober, less those that are not asked
 -- probe_not_asked  questions for which the history holds no truth: no method's failure; counted as unscored
 -- answer           every probe at the method's done compactions (what a failed compaction loses is failed there)
@@ -26,10 +26,12 @@ compaction_stage as (
     select
         stg_methods.method_id,
         'compaction' as stage,
-        n_points.n * greatest(1, count(distinct compactions.replicate)) as expected,
+        n_points.n * greatest(1, count(distinct compactions.replicate))
+        - count(*) filter (where compactions.status = 'not_applicable') as expected,
         count(*) filter (where compactions.status = 'done') as done,
         count(*) filter (where compactions.status = 'failed') as failed,
-        0 as unscored
+        0 as unscored,
+        count(*) filter (where compactions.status = 'not_applicable') as not_applicable
     from stg_methods
     cross join n_points
     left join compactions on stg_methods.method_id = compactions.method_id
@@ -43,7 +45,8 @@ answer_stage as (
         coalesce(agg_expected_answers.n_expected, 0) as expected,
         coalesce(agg_expected_answers.n_done, 0) as done,
         coalesce(agg_expected_answers.n_failed, 0) as failed,
-        0 as unscored
+        0 as unscored,
+        0 as not_applicable
     from stg_methods
     left join agg_expected_answers on stg_methods.method_id = agg_expected_answers.method_id
 ),
@@ -65,7 +68,8 @@ score_stage as (
         coalesce(verdicts.n_expected, answer_stage.done) as expected,
         coalesce(verdicts.n_done, 0) as done,
         0 as failed,
-        coalesce(verdicts.n_unscored, 0) as unscored
+        coalesce(verdicts.n_unscored, 0) as unscored,
+        0 as not_applicable
     from answer_stage
     left join verdicts on answer_stage.method_id = verdicts.method_id
 ),
@@ -84,7 +88,8 @@ probe_stage as (
         n_points.n * 4 * probers.n - not_asked.n as expected,
         (select count(*) from probes) as done,
         not_asked.n_failed as failed,
-        0 as unscored
+        0 as unscored,
+        0 as not_applicable
     from n_points
     cross join probers
     cross join not_asked
@@ -97,7 +102,8 @@ not_asked_stage as (
         n as expected,
         0 as done,
         0 as failed,
-        n as unscored
+        n as unscored,
+        0 as not_applicable
     from not_asked
 ),
 
@@ -121,6 +127,7 @@ select
     cast(stages.failed as bigint) as failed,
     cast(stages.unscored as bigint) as unscored,
     cast(greatest(0, stages.expected - stages.done - stages.failed - stages.unscored) as bigint) as missing,
+    cast(stages.not_applicable as bigint) as not_applicable,
     stages.method_id
 from stages
 left join stg_methods on stages.method_id = stg_methods.method_id
@@ -137,4 +144,6 @@ comment on column coverage.failed is 'Items that were tried and failed; scores h
 comment on column coverage.unscored is 'Verdicts without any score, or questions for which there is no truth';
 comment on column coverage.missing is
 'Items of which there is no trace (a run that has not got there, or a narrowed one)';
+comment on column coverage.not_applicable is
+'Points at which the method has nothing to say: no failure, and no part of what is expected';
 comment on column coverage.method_id is 'Identity of the method; NULL for all methods';

@@ -4,7 +4,7 @@ create table compactions (
     point_id varchar not null,
     method_id varchar not null,
     replicate integer not null check (replicate >= 0),
-    status varchar not null check (status in ('done', 'failed')),
+    status varchar not null check (status in ('done', 'failed', 'not_applicable')),
     tokens_before bigint not null check (tokens_before >= 0),
     tokens_after bigint check (tokens_after >= 0),
     seconds double check (seconds >= 0),
@@ -16,7 +16,7 @@ create table compactions (
     n_dropped bigint check (n_dropped >= 0),
     grew boolean,
     invalid_context boolean,
-    check (status = 'failed' or tokens_after is not null)
+    check (status <> 'done' or tokens_after is not null)
 );
 
 comment on table compactions is
@@ -25,12 +25,13 @@ comment on column compactions.compaction_id is 'Identity of the compaction';
 comment on column compactions.point_id is 'Point at which it was made';
 comment on column compactions.method_id is 'Method that made it';
 comment on column compactions.replicate is 'Number of the repetition';
-comment on column compactions.status is 'done, or failed: the history stayed as it was';
+comment on column compactions.status is
+'done; failed: the history stayed as it was; not_applicable: the method has nothing to say at this point, no failure';
 comment on column compactions.tokens_before is 'Tokens of the history that the method was given';
-comment on column compactions.tokens_after is 'Tokens of the compacted context; NULL when failed';
+comment on column compactions.tokens_after is 'Tokens of the compacted context; NULL unless done';
 comment on column compactions.seconds is 'Wall time in seconds, model calls included';
 comment on column compactions.cost_usd is 'US dollars that its model calls cost; NULL where the price is not known';
-comment on column compactions.error is 'Why it failed; NULL when done';
+comment on column compactions.error is 'Why it failed or is not applicable; NULL when done';
 comment on column compactions.n_kept is 'Messages that stay as they were';
 comment on column compactions.n_edited is 'Messages that stay with another content';
 comment on column compactions.n_covered is 'Messages that are gone and that a summary stands for';

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compaction.testing import CharacterCounter
 from compaction.tokens import counted
-from compaction.transcript import Message, ToolCall
+from compaction.transcript import Message, RecordedCompaction, ToolCall
 
 WORDS = (
     "system", "user", "text", "empty", "reasoning", "call1", "call2", "call3", "thoughtful_call", "result",
@@ -91,6 +91,31 @@ def written(message: Message) -> dict[str, str]:
         return {"role": message.role, "text": message.text}
     digest = hashlib.sha256(message.text.encode()).hexdigest()
     return {"role": message.role, "starts": message.text[:60], "ends": message.text[-30:], "sha256": digest}
+
+
+def compacted(messages: tuple[Message, ...]) -> list[RecordedCompaction]:
+    """Compactions that an agent could have recorded of a session: what comes later changes none of them.
+
+    The first does nothing. Then one after every seven messages: it keeps two at the start and three at the end and
+    clears the results among these; two of three write a summary.
+    """
+    found, gone = [RecordedCompaction(0, dropped=())], set[int]()
+    said = [message for message in messages if message.seq is not None]
+    for number, end in enumerate(range(7, len(said), 7)):
+        standing = [message for message in said[:end] if message.seq not in gone]
+        dropped = tuple(message.seq for message in standing[2:-3] if message.seq is not None)
+        gone.update(dropped)
+        found.append(
+            RecordedCompaction(
+                (said[end - 1].seq or 0) + 1,
+                f"the agent's summary {number}" if number % 3 and dropped else None,
+                dropped,
+                summary_at=2 if number % 2 else None,
+                cleared=tuple(m.seq for m in standing[-3:] if m.role == "tool" and m.seq is not None),
+                cleared_text="[cleared]",
+            )
+        )
+    return found
 
 
 @st.composite

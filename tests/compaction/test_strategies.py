@@ -25,7 +25,7 @@ from compaction.points import legal_cuts
 from compaction.strategies._parts import stands_for
 from compaction.testing import ScriptedSummarizer, blank, failing, history
 from compaction.transcript import unpaired
-from tests.compaction.histories import histories
+from tests.compaction.histories import compacted, histories
 
 REGISTRY = load_registry()
 BUDGET = 24
@@ -54,13 +54,24 @@ every_model_method = pytest.mark.parametrize(
 sometimes = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 BREAKS_PAIRS = {"af_py_truncation", "af_py_sliding_window", "af_py_selective_tool_call", "af_py_tool_result",
-                "af_net_sliding"}  # fmt: skip
+                "af_net_sliding", "recorded"}  # fmt: skip
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
 
 
-def run(method: Method, messages: tuple[Message, ...], handler: Callable[[SummaryRequest], str] | None = None,
-        ) -> CompactedContext:  # fmt: skip
-    return compact(history(messages, budget=BUDGET, summarizer=ScriptedSummarizer(handler)), method)
+def run(
+    method: Method,
+    messages: tuple[Message, ...],
+    handler: Callable[[SummaryRequest], str] | None = None,
+    session: tuple[Message, ...] | None = None,
+) -> CompactedContext:
+    """``session``: all that was said, where the messages are what is left of it."""
+    said = messages if session is None else session
+    return compact(
+        history(
+            messages, budget=BUDGET, summarizer=ScriptedSummarizer(handler), session=said, recorded=compacted(said)
+        ),
+        method,
+    )
 
 
 def gist(request: SummaryRequest) -> str:
@@ -146,7 +157,7 @@ def test_compacting_again_without_new_messages_changes_nothing_more(
 ) -> None:
     """One pass is enough; a strategy that writes its whole summary anew may write it again, for the same messages."""
     once = run(method, messages, gist)
-    twice = run(method, once.messages, gist)
+    twice = run(method, once.messages, gist, messages)
     if method.strategy.id in ("anthropic_sdk_regen", "freeform_summary"):
         assert [(m.role, stands_for([m])) for m in twice.messages] == [(m.role, stands_for([m])) for m in once.messages]
     else:
@@ -193,7 +204,8 @@ def test_a_strategy_without_its_summariser_says_what_is_missing(method: Method) 
 @given(messages=histories())
 def test_strategies_without_a_model_never_call_one(method: Method, messages: tuple[Message, ...]) -> None:
     summarizer = ScriptedSummarizer()
-    found = compact(history(messages, budget=BUDGET, summarizer=summarizer), method)
+    given_history = history(messages, budget=BUDGET, summarizer=summarizer, recorded=compacted(messages))
+    found = compact(given_history, method)
     assert method.strategy.needs_model or not summarizer.requests
     assert len(found.calls) == len(summarizer.requests)
 
@@ -211,7 +223,7 @@ def test_in_a_chain_what_was_covered_once_stays_covered_and_what_was_dropped_nev
     covered: frozenset[int] = frozenset()
     gone: frozenset[int] = frozenset()
     for cut in cuts:
-        found = run(method, left + messages[start:cut], gist)
+        found = run(method, left + messages[start:cut], gist, messages[:cut])
         if method.strategy.needs_model:
             assert covered <= found.covered
         assert not gone & (found.kept | found.edited | found.covered)

@@ -7,13 +7,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from compaction import Message, RecordedCompaction, ToolCall, Transcript, counted
+from compaction.transcript import Usage
 from flows.models import LazyCounter
 from flows.plan import in_scope, unread
 from flows.runtime import running
+from flows.settle import settle
 from flows.sources import discover
 from flows.store import ROW_GROUP, Store
 from flows.study import Study
-from flows.transcripts import Fingerprint, InputRecord, Loaded, Part, PartWriter, load, read_parts, settle
+from flows.transcripts import Fingerprint, InputRecord, Loaded, Part, PartWriter, load, read_parts
 from flows.work.ingest import ingest_batch
 
 from .conftest import write_session
@@ -55,8 +57,10 @@ def test_sessions_come_back_as_they_went_in_also_when_they_span_row_groups(store
     special = Transcript(
         "special",
         (counted(Message("assistant", "é", "hm", (call,), seq=0), COUNTER),),
-        "test", "f", "A title", "2026-03-01T10:00:00Z", "model-x", "/srv/app", "parent",
-        (RecordedCompaction(1, "so far", (0,), 9, "auto"), RecordedCompaction(1)), {"a demonstration": 2},
+        "test", "f", "A title", "2026-03-01T10:00:00Z", "2026-03-01T11:00:00Z", "model-x", "/srv/app", "parent",
+        "review", Usage(9, 8, 7, 0.5),
+        (RecordedCompaction(1, "so far", (0,), 9, "auto", 1, (0,), "[gone]", True), RecordedCompaction(1)),
+        {"a demonstration": 2},
     )  # fmt: skip
     sessions = [talk("a", 3), talk("b", 2 * ROW_GROUP + 7), special, talk("c", 1)]
     part = put(store, "/x", *sessions)
@@ -104,9 +108,8 @@ def test_a_shorter_copy_is_folded_into_the_longer_one_and_said(store: Store) -> 
     put(store, "/old", talk("a", 6))
     settle(store)
     assert held(store) == {"a": 9}
-    records = {record.fingerprint.path: record for part in read_parts(store) for record in part.inputs}
-    assert records["/old"].folded == (("a", "a"),)
-    assert records["/new"].folded == ()
+    folded = [info for part in read_parts(store) for info in part.folded]
+    assert [(info.input_path, info.recorded_id, info.folded_into) for info in folded] == [("/old", "a", "a")]
 
 
 def test_different_sessions_with_one_id_both_stay_and_the_second_by_path_gets_a_suffix(store: Store) -> None:
@@ -147,9 +150,9 @@ def test_an_input_is_known_again_until_it_changes(store: Store, tmp_path: Path) 
     path = write_session(tmp_path / "logs" / "a.jsonl", "s", 4)
     inputs = discover([str(path)])
     ingest_batch(str(store.root), Study(), inputs, 1)
-    assert unread(read_parts(store), discover([str(path)])) == []
+    assert unread(read_parts(store), discover([str(path)]), Study()) == []
     os.utime(path, ns=(5, 5))
-    assert unread(read_parts(store), discover([str(path)])) == discover([str(path)])
+    assert unread(read_parts(store), discover([str(path)]), Study()) == discover([str(path)])
 
 
 def test_the_scope_is_the_sessions_of_the_sources_and_the_winners_of_folded_ones(store: Store, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ CHECKS = sorted(path.stem for path in (Path(__file__).parents[2] / "sql" / "chec
 UNIQUE_ROWS = {
     f"unique_{table}": (f"INSERT INTO {table} FROM {table} LIMIT 1", 1)
     for table in ("sessions", "points", "methods", "compactions", "probes", "probes_not_asked", "answers", "judges",
-                  "criteria", "scores", "calls", "human_scores", "runs", "published_leaderboard")
+                  "criteria", "scores", "calls", "human_scores", "runs", "published_leaderboard", "inputs")
 }  # fmt: skip
 
 BROKEN_BY = {
@@ -38,6 +38,10 @@ BROKEN_BY = {
     "evidence_before_cut": (
         """UPDATE probes SET evidence = '[{"seq": 29, "quote": "a"}, {"seq": 30, "quote": "b"}]' """
         "WHERE probe_id = 'q1'", 1),
+    "messages_met_are_stored_or_set_aside": (
+        "UPDATE sessions SET n_tool = 19, n_tool_calls = 21 WHERE session_id = 's1'; "
+        "DELETE FROM set_aside WHERE kind = 'system'", 3),
+    "folded_sessions_have_a_winner": ("UPDATE folded_sessions SET folded_into = 'gone'", 1),
     "session_messages_add_up": ("UPDATE sessions SET n_tool = 0", 2),
     "cuts_in_order": (
         "UPDATE points SET cut_seq = 50 WHERE point_id = 'p2'; INSERT INTO points SELECT * REPLACE ('p3' AS point_id, "

@@ -30,6 +30,11 @@ TABLES = {
     "criteria": "rubric criterion dimension weight question",
     "probes_not_asked": "point_id probe_type reason prober status",
     "quarantine": "source_path line reason excerpt",
+    "inputs": "input_path source_format n_sessions n_folded n_messages n_quarantined",
+    "messages_met": "input_path kind n_met",
+    "set_aside": "input_path kind reason n_set_aside",
+    "folded_sessions": "recorded_id input_path folded_into",
+    "masked_secrets": "input_path kind n_masked",
 }
 VIEWS = {
     "leaderboard": "judge_id judge method overall overall_of_dimensions accuracy context_awareness artifact_trail "
@@ -43,6 +48,10 @@ VIEWS = {
     "coverage": "method stage expected done failed unscored missing",
     "costs": "stage model",
     "checks": "invariant violations meaning",
+    "accounting": "input_path source_format kind n_met n_stored n_set_aside n_folded n_unaccounted",
+    "accounting_by_format": "source_format kind n_inputs n_met n_stored n_set_aside n_folded n_unaccounted",
+    "intake_by_format": "source_format n_inputs n_sessions n_copies messages stored set_aside in_copies",
+    "set_aside_by_reason": "source_format kind reason n_inputs n_set_aside",
 }
 """Every name that the public contract fixes, in its order, and the names of what it leaves open."""
 

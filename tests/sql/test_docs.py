@@ -20,8 +20,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tiny(), tmp_path_factory.mktemp("tiny"))
 
 
-def test_there_are_ten_queries_and_one_about_columns() -> None:
-    assert len(QUERIES) == 11
+def test_there_are_eleven_queries_and_one_about_columns() -> None:
+    assert len(QUERIES) == 12
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: " ".join(query.split()[:6]))

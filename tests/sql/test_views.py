@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.database import connect
-from tests.sql.tiny import graded, judge, make, method, scores, tiny
+from tests.sql.tiny import Rows, compaction, graded, judge, make, method, point, scores, session, tiny
 
 T_975 = {1: 12.706205, 2: 4.302653, 3: 3.182446, 4: 2.776445, 5: 2.570582, 6: 2.446912, 9: 2.262157, 19: 2.093024,
          30: 2.042272, 120: 1.979930}  # fmt: skip
@@ -49,9 +49,11 @@ def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
         found,
         [
             ("j1", "embedded", "keep", 10.25 / 3, 8.5 / 3, 3.5, None, 1, 4, None, None, 3, 2, 0, 0.7, 1, 1, 3.125, 2, 1,
-             "A"),
-            ("j1", "embedded", "cut", 3.25, 9 / 3, 3.5, None, 2, 3.5, None, None, 2, 1, 1, 0.0, 2, 1, 3.25, 2, 3, "B"),
-            ("j2", "openai:grader", "keep", 4, 4, 3, None, None, 5, None, None, 1, 1, 0, 0.7, 1, 1, 4, 1, 1, "A"),
+             10.25 / 3, False, 0, "A"),
+            ("j1", "embedded", "cut", 3.25, 9 / 3, 3.5, None, 2, 3.5, None, None, 2, 1, 1, 0.0, 2, 1, 3.25, 2, 3, 3.25,
+             False, 0, "B"),
+            ("j2", "openai:grader", "keep", 4, 4, 3, None, None, 5, None, None, 1, 1, 0, 0.7, 1, 1, 4, 1, 1, 4,
+             False, 0, "A"),
         ],
     ), found  # fmt: skip
 
@@ -113,15 +115,15 @@ def test_compression_sums_tokens_over_done_compactions(store: Path) -> None:
     assert close(
         rows(store, "FROM compression"),
         [
-            ("broken", 3000, 300, 0.9, 0, 1.0, 0.0, 1, 1, 0, 0, "C"),
-            ("keep", 4000, 1200, 0.7, 0, 1.0, 0.0, 2, 0, 0, 0, "A"),
-            ("cut", 4000, 4000, 0.0, 1, 1.0, 0.0, 2, 0, 0, 1, "B"),
+            ("broken", 3000, 300, 0.9, 0, 1.0, 0.0, 1, 1, 0, 0, 0, "C"),
+            ("keep", 4000, 1200, 0.7, 0, 1.0, 0.0, 2, 0, 0, 0, 0, "A"),
+            ("cut", 4000, 4000, 0.0, 1, 1.0, 0.0, 2, 0, 0, 1, 0, "B"),
         ],
     )
 
 
 def test_coverage_says_where_items_were_lost(store: Path) -> None:
-    assert rows(store, "SELECT * EXCLUDE (method_id) FROM coverage") == [
+    assert rows(store, "SELECT * EXCLUDE (not_applicable, method_id) FROM coverage") == [
         ("all methods", "probe", 3, 3, 0, 0, 0),
         ("all methods", "probe_not_asked", 5, 0, 0, 5, 0),
         ("broken", "compaction", 2, 1, 1, 0, 0),
@@ -139,7 +141,9 @@ def test_coverage_says_where_items_were_lost(store: Path) -> None:
 def test_a_probe_that_the_prober_failed_to_make_is_a_failure_and_no_missing_truth(tmp_path: Path) -> None:
     store = tiny()
     store["probes_not_asked"][0].update(status="failed", reason="the prober timed out")
-    found = rows(make(store, tmp_path), "SELECT * EXCLUDE (method_id) FROM coverage WHERE method = 'all methods'")
+    found = rows(
+        make(store, tmp_path), "SELECT * EXCLUDE (not_applicable, method_id) FROM coverage WHERE method = 'all methods'"
+    )
     assert found == [("all methods", "probe", 4, 3, 1, 0, 0), ("all methods", "probe_not_asked", 4, 0, 0, 4, 0)]
 
 
@@ -257,6 +261,84 @@ def test_one_session_tells_no_methods_apart(tmp_path: Path) -> None:
     overall = {"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 0.0}}
     found = rows(make(graded(overall), tmp_path), "SELECT method, tie_group FROM leaderboard")
     assert found == [("a", 1), ("b", 1)]
+
+
+NOT_APPLICABLE = {
+    "status": "not_applicable", "tokens_after": None, "n_kept": None, "n_edited": None, "n_covered": None,
+    "n_dropped": None, "grew": None, "invalid_context": None, "error": "nothing recorded",
+}  # fmt: skip
+
+
+def partial(overall: dict[str, dict[tuple[str, str], float]], method_id: str) -> Rows:
+    """A store as ``graded`` makes it; the method is not applicable in the sessions that it has no score of."""
+    store = graded(overall)
+    for row in store["compactions"]:
+        if row["method_id"] == method_id and not any(f"p-{s}" == row["point_id"] for s, _ in overall[method_id]):
+            row.update(NOT_APPLICABLE)
+    return store
+
+
+def test_a_method_that_is_not_applicable_everywhere_is_ranked_by_differences_on_shared_questions(
+    tmp_path: Path,
+) -> None:
+    """In the hard sessions 4 and 5, the only ones of ``some``, it is 0.5 above low: 2.4 as if it were asked all.
+
+    Its own mean, 1.5, would put it below low (1.9). Over high and low: ((2.9 - 0.5) + (1.9 + 0.5)) / 2.
+    """
+    keys = [(f"s{i}", "q") for i in range(6)]
+    high = dict(zip(keys, [3.6, 3.4, 3.5, 2.9, 2.1, 1.9], strict=True))
+    low = {key: score - 1 for key, score in high.items()}
+    some = {key: low[key] + 0.5 for key in keys[4:]}
+    path = make(partial({"high": high, "low": low, "some": some}, "some"), tmp_path)
+    found = rows(
+        path,
+        "SELECT method, overall, overall_for_rank, rank, tie_group, is_partial, n_points_not_applicable, n_answers, "
+        "overall_on_shared_probes, n_shared_probes FROM leaderboard",
+    )
+    assert close(
+        found,
+        [
+            ("high", 2.9, 2.9, 1, 1, False, 0, 6, 2.0, 2),
+            ("some", 1.5, 2.4, 2, None, True, 4, 2, 1.5, 2),
+            ("low", 1.9, 1.9, 3, 2, False, 0, 6, 1.0, 2),
+        ],
+    ), found
+    assert rows(path, "FROM check_same_questions_scored") == []
+    assert rows(path, "SELECT invariant FROM checks WHERE violations > 0") == []
+    assert rows(
+        path, "SELECT expected, done, failed, unscored, missing, not_applicable FROM coverage "
+        "WHERE method = 'some' AND stage IN ('compaction', 'answer') ORDER BY stage",
+    ) == [(2, 2, 0, 0, 0, 0), (2, 2, 0, 0, 0, 4)]  # fmt: skip
+
+
+def test_a_partial_method_at_the_top_opens_no_group(tmp_path: Path) -> None:
+    """From one session nothing can be told of it; that must not make one group of all others."""
+    keys = [(f"s{i}", "q") for i in range(6)]
+    high = {key: 3.0 + i / 10 for i, key in enumerate(keys)}
+    low = {key: score - 1 for key, score in high.items()}
+    found = rows(
+        make(partial({"high": high, "low": low, "some": {keys[0]: 5.0}}, "some"), tmp_path),
+        "SELECT method, rank, tie_group FROM leaderboard",
+    )
+    assert found == [("some", 1, 1), ("high", 2, 1), ("low", 3, 2)]
+
+
+def test_a_partial_method_without_a_question_in_common_has_no_rank_and_alone_it_has_one(tmp_path: Path) -> None:
+    overall = {"all": {("s1", "q"): 3.0, ("s2", "q"): 4.0}, "some": {("s3", "q"): 5.0}}
+    store = partial(overall, "some")
+    for row in store["compactions"]:
+        if row["method_id"] == "all" and row["point_id"] == "p-s3":
+            row.update(NOT_APPLICABLE, status="failed")
+    found = rows(make(store, tmp_path), "SELECT method, rank, tie_group, overall_for_rank FROM leaderboard")
+    assert found == [("all", 1, 1, 3.5), ("some", None, None, None)]
+    del overall["all"]
+    alone = partial(overall, "some")
+    alone["sessions"].append(session("s4"))
+    alone["points"].append(point("p-s4", "s4", 10))
+    alone["compactions"].append(compaction("some", "p-s4", 10, 5, **NOT_APPLICABLE))
+    (tmp_path / "alone").mkdir()
+    found = rows(make(alone, tmp_path / "alone"), "SELECT method, rank, tie_group, is_partial FROM leaderboard")
+    assert found == [("some", 1, 1, False)]
 
 
 def test_methods_of_one_name_are_told_apart_by_history_and_summariser(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from flows.database import build, schemas
+from flows.tables import FOLDED
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -37,9 +38,16 @@ def make(rows: Rows, folder: Path) -> Path:
 def session(session_id: str, **changes: Any) -> dict[str, Any]:
     return {
         "session_id": session_id, "source_format": "openai", "source_path": f"{session_id}.jsonl", "n_messages": 50,
+        "input_path": f"/logs/{session_id}.jsonl", "n_open_calls": 0, "n_stray_results": 0,
         "n_tokens": 4000, "n_system": 1, "n_user": 9, "n_assistant": 20, "n_tool": 20, "n_tool_calls": 20,
         "n_set_aside": 0, "n_recorded_compactions": 0, "tokenizer": "o200k_base", "content_sha256": "0" * 64, **changes,
     }  # fmt: skip
+
+
+def met(session_id: str, **kinds: int) -> list[dict[str, Any]]:
+    return [
+        {"input_path": f"/logs/{session_id}.jsonl", "kind": kind, "n_met": number} for kind, number in kinds.items()
+    ]
 
 
 def point(point_id: str, session_id: str, tokens: int, **changes: Any) -> dict[str, Any]:
@@ -119,6 +127,26 @@ def tiny() -> Rows:
     """The rows of the store that the module describes."""
     return {
         "sessions": [session("s1", task_type="debugging", started_at="2026-03-01T12:00:00+02:00"), session("s2")],
+        "inputs": [
+            {"input_path": f"/logs/{id}.jsonl", "source_format": "openai", "n_bytes": 9000, "n_sessions": 1 + copies,
+             "n_folded": copies, "n_messages": 50 + 4 * copies, "n_quarantined": 0}
+            for id, copies in (("s1", 0), ("s2", 1))
+        ],
+        "messages_met": [
+            *met("s1", system=3, user=9, assistant=20, tool=20, tool_call=20),
+            *met("s2", system=1, user=11, assistant=22, tool=20, tool_call=20),
+        ],
+        "set_aside": [
+            {"input_path": "/logs/s1.jsonl", "kind": "system", "reason": "duplicate", "n_set_aside": 2},
+            {"input_path": "/logs/s1.jsonl", "kind": "record", "reason": "bookkeeping", "n_set_aside": 7},
+            {"input_path": "/logs/s2.jsonl", "kind": "user", "reason": FOLDED, "n_set_aside": 2},
+            {"input_path": "/logs/s2.jsonl", "kind": "assistant", "reason": FOLDED, "n_set_aside": 2},
+        ],
+        "folded_sessions": [
+            {"recorded_id": "s0", "input_path": "/logs/s2.jsonl", "source_format": "openai", "folded_into": "s2",
+             "n_messages": 4, "n_apart": 0}
+        ],
+        "masked_secrets": [{"input_path": "/logs/s1.jsonl", "kind": "aws-access-key", "n_masked": 3}],
         "points": [point("p1", "s1", 1000), point("p2", "s2", 3000)],
         "methods": [method("A", "keep"), method("B", "cut"), method("C", "broken")],
         "compactions": [

@@ -1,0 +1,111 @@
+"""Where the credentials of a text are.
+
+The detector is ``redact-secret`` (Rust, in-process, no network): a hundred provider formats, private keys,
+authorization headers, URLs and assignments. What it has no rule for is in ``rules`` and ``pem``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import redact_secret
+
+from flows.redaction import pem
+from flows.redaction.marks import MARK
+from flows.redaction.rules import CREDENTIAL, RULES, is_secret_in_context, is_url_password, rules_for
+
+VERSION = f"redact-secret {redact_secret.VERSION}, own rules 1"
+"""What decides which secrets are found."""
+
+LONGEST_RUN = 8192
+"""Characters without a break beyond which a run is data (an image, an archive), and no credential's value."""
+
+_ASSIGNED = frozenset({"contextual_secret", "vendor_prefixed_credential"})
+_URL = "connection_string_password"
+_BY_CONTEXT = _ASSIGNED | {_URL, "bearer_token", "authorization_credential"}
+_LIMITS = redact_secret.WholeInputLimits(max_input_bytes=1 << 32, max_findings=1 << 24)
+_RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
+_RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
+_STEP = LONGEST_RUN // 2
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret in a text."""
+
+    start: int
+    end: int
+
+
+def find(text: str) -> list[Finding]:
+    """The secrets of a text by position; they do not overlap.
+
+    Marks of an earlier run are not looked at. The work grows with the text's length, whatever stands in it.
+    """
+    shown = _shown(text)
+    found = [
+        Finding(one.start, one.end)
+        for one in redact_secret.scan(shown, limits=_LIMITS)
+        if _is_true(one.type, shown, one.start, one.end)
+    ]
+    found += [Finding(*span) for span in pem.cut_keys(shown)]
+    for rule in rules_for(shown):
+        # The detector's view of a long run is blank; a JWT may be that long.
+        found += [Finding(*span) for span in rule.find(text if rule.kind == "jwt" else shown)]
+    return merged(found)
+
+
+def _is_true(type: str, text: str, start: int, end: int) -> bool:
+    if type == _URL:
+        return is_url_password(text[start:end])
+    return type not in _ASSIGNED or is_secret_in_context(text, start, end)
+
+
+def merged(found: list[Finding]) -> list[Finding]:
+    """Findings by position, those that overlap as one."""
+    out: list[Finding] = []
+    for one in sorted(found, key=lambda finding: (finding.start, -finding.end)):
+        if out and one.start < out[-1].end:
+            if one.end > out[-1].end:
+                out[-1] = Finding(out[-1].start, one.end)
+        elif one.end > one.start:
+            out.append(one)
+    return out
+
+
+def kind_of(value: str) -> str | None:
+    """The kind that a value shows by itself, wherever it stands; None where only a context tells that it is secret."""
+    if next(pem.cut_keys(value), None) == (0, len(value)):
+        return pem.KIND
+    for one in redact_secret.scan(_shown(value), limits=_LIMITS):
+        if one.start == 0 and one.end == len(value) and one.type not in _BY_CONTEXT:
+            return str(one.type)
+    for rule in RULES:
+        if rule.kind != CREDENTIAL and (0, len(value)) in rule.find(value):
+            return rule.kind
+    return None
+
+
+def _shown(text: str) -> str:
+    """The text as the detector sees it, every position kept: without marks and without runs of data."""
+    if "[SECRET:" in text:
+        text = MARK.sub(_blank, text)
+    if _has_long_run(text):
+        text = _RUN.sub(_blank, text)
+    if not text.isascii():
+        text = _LONE.sub("\ufffd", text)
+    return text
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether ``_RUN`` may match: every longer run spans two neighbouring multiples of half its length."""
+    return any(
+        (found := _RUN_PART.match(text, at)) is not None and found.end() >= at + _STEP
+        for at in range(0, len(text) - LONGEST_RUN, _STEP)
+    )
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "\n" * len(found.group())

@@ -1,0 +1,49 @@
+"""Private keys whose end is not there, and those of PGP: the detector wants a whole PEM block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+KIND = "private_key"
+_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(r"(?:\\+[rn]|[\s\"',+>|]|\d{1,7}[→|:\t]){0,60}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+# A line of base64, as it stands in the file, numbered by a viewer, in a diff, quoted, or with its break escaped.
+_LINE = re.compile(
+    r"(?:\\++[rn]|[\r\n])++(?:[ \t+>|\"'-]{0,40}+(?:\d{1,7}[\t→|:])?[ \t+>|\"'-]{0,8}+)"
+    r"(?:(?P<core>[A-Za-z0-9+/]{4,8192}+={0,2}+)|=[A-Za-z0-9+/]{4}|(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\r\n\\]{0,200}"
+    r"|(?=[\\\r\n]))[\"',]{0,3}+(?=[ \t]{0,4}(?:[\\\r\n]|$))"
+)
+_FULL_LINE = 32
+"""Characters of a line that is certainly no word; PEM breaks at 64 or 76."""
+
+
+def cut_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every private key block, with its end or without."""
+    if "PRIVATE KEY" not in text:
+        return
+    done = 0
+    for begin in _BEGIN.finditer(text):
+        if begin.start() < done:
+            continue
+        at, kept, is_key = begin.end(), begin.end(), False
+        while line := _LINE.match(text, at):
+            core = line.group("core")
+            at = line.end()
+            if core is None or len(core) >= _FULL_LINE:
+                is_key = is_key or core is not None
+                kept = at if core else kept
+            elif is_key:  # the last line of a block is short
+                kept = at
+                break
+            else:
+                break
+        if is_key:
+            end = _END.match(text, at)
+            done = end.end() if end else kept
+            yield begin.start(), done
+
+
+def body_lines(block: str) -> Iterator[str]:
+    """The full base64 lines of a key, each as good as the key where it stands alone."""
+    yield from re.findall(r"[A-Za-z0-9+/]{48,}={0,2}", block)

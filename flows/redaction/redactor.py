@@ -1,0 +1,307 @@
+"""Masking a text, JSON, and a session as a whole: a secret that was found once is masked wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import orjson
+
+from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcript
+from flows.redaction import pem
+from flows.redaction.detector import VERSION, Finding, find, kind_of, merged
+from flows.redaction.marks import KEY_VARIABLE, MARK, Marker
+from flows.redaction.rules import CREDENTIAL
+
+EXCERPT = 200
+"""Characters of an excerpt in the quarantine."""
+SHORTEST_SPREAD = 8
+"""Characters from which a secret is looked for in the rest of its session."""
+_SPREAD_WORDS = 20
+"""The same for one without a digit: a passphrase, not a word that the session uses for other things."""
+_SHORTEST_PREFIX = 6
+_ROUNDS = 4
+# A string without its end reaches to the end of the text, so that no character is looked at for two strings.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<end>")?', re.DOTALL)
+_KEY_END = re.compile(r"\s*:")
+_SENSITIVE_KEY = re.compile(r"pass|secret|token|key|auth|cred|pwd|cookie|session", re.IGNORECASE)
+_LAST_RUN = re.compile(r"[^\s\"'<>{}()\[\],;]{8,}$")
+
+Known = Mapping[str, str]
+"""Secret → mark."""
+
+
+class Redactor:
+    """Finds credentials and puts marks in their place; the same value has the same mark everywhere.
+
+    It holds no order: what comes out depends on what goes in and on the key alone. It can be pickled.
+
+    Args:
+        key: A text of the operator's choice that goes into every mark. None: the environment variable
+            ``COMPACTION_EVAL_REDACTION_KEY``, or none where that is not set.
+    """
+
+    def __init__(self, key: str | None = None) -> None:
+        self._marker = Marker(os.environ.get(KEY_VARIABLE, "") if key is None else key)
+        self._kinds: dict[str, str | None] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without the values seen so far: they are secrets."""
+        return {"_marker": self._marker, "_kinds": {}}
+
+    @property
+    def version(self) -> str:
+        """What the output depends on beside the input: detector, rules, key (as a check value)."""
+        return f"{VERSION}, key {self._marker.check_value()}"
+
+    def redact(self, text: str, tally: Counter[str] | None = None) -> str:
+        """The text with a mark for every secret; the same object when there is none.
+
+        Args:
+            text: Anything; JSON with ``redact_json``.
+            tally: Is added to: kind → number of places that were masked.
+        """
+        return self._text(text, {}, tally, find)
+
+    def redact_json(self, text: str, tally: Counter[str] | None = None) -> str:
+        """The same for JSON text: it stays valid, and only strings that hold a secret are written anew."""
+        return self._json(text, {}, tally, find)
+
+    def redact_excerpt(self, text: str, limit: int = EXCERPT) -> str:
+        """At most ``limit`` characters of a broken input, masked before they are cut.
+
+        Give it as much of the input as there is: a secret that was cut before can't be known any more. Of a text that
+        ends exactly at the limit, and so is cut already, the last unbroken run is therefore left out.
+        """
+        is_cut = len(text) == limit
+        text = self.redact_json(text)
+        if is_cut and not (text.endswith("]") and MARK.search(text[-60:])):
+            text = _LAST_RUN.sub("…", text)
+        if len(text) <= limit:
+            return text
+        inside = next((one for one in MARK.finditer(text) if one.start() < limit < one.end()), None)
+        return text[: inside.start() if inside else limit]
+
+    def redact_transcript(self, transcript: Transcript) -> tuple[Transcript, dict[str, int]]:
+        """A session with its secrets masked, and how many places of each kind there were.
+
+        Message texts, reasoning, call arguments, the title and what recorded compactions put in place of messages are
+        masked; ids, tool names and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others
+        as well when it has at least 8 characters, a digit and a letter among them, or at least 20 characters.
+
+        Returns:
+            The session, the same object when nothing was found. A changed message has ``tokens`` None.
+        """
+        finder = _Remembered()
+        known: dict[str, str] = {}
+        for text, is_json in _texts(transcript):
+            for value in _values(text, is_json, finder):
+                self._learn(value, known)
+        if not known:
+            return transcript, {}
+        tally: Counter[str] = Counter()
+        spread = {value: mark for value, mark in known.items() if spreads(value)}
+
+        def plain(text: str) -> str:
+            return self._text(text, spread, tally, finder)
+
+        messages = tuple(self._message(message, plain, spread, tally, finder) for message in transcript.messages)
+        compactions = tuple(_compaction(recorded, plain) for recorded in transcript.compactions)
+        title = transcript.title and _without_cut_secret(plain(transcript.title), known)
+        is_same = title == transcript.title and all(
+            new is old
+            for new, old in zip((*messages, *compactions), (*transcript.messages, *transcript.compactions), strict=True)
+        )
+        if is_same:
+            return transcript, {}
+        return replace(transcript, messages=messages, compactions=compactions, title=title), dict(sorted(tally.items()))
+
+    def _message(
+        self, message: Message, plain: Callable[[str], str], known: Known, tally: Counter[str], finder: _Remembered
+    ) -> Message:
+        text, reasoning = plain(message.text), plain(message.reasoning)
+        calls = tuple(self._call(call, known, tally, finder) for call in message.tool_calls)
+        if text is message.text and reasoning is message.reasoning and _same(calls, message.tool_calls):
+            return message
+        return replace(message, text=text, reasoning=reasoning, tool_calls=calls, tokens=None)
+
+    def _call(self, call: ToolCall, known: Known, tally: Counter[str], finder: _Remembered) -> ToolCall:
+        arguments = self._json(call.arguments, known, tally, finder)
+        return call if arguments is call.arguments else replace(call, arguments=arguments)
+
+    def _text(self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[Finding]]) -> str:
+        for _ in range(_ROUNDS):  # a mark changes what stands around the next value
+            found = finder(text) + list(_occurrences(text, known))
+            if not found:
+                return text
+            text = self._replaced(text, merged(found), known, tally)
+        return text
+
+    def _json(self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[Finding]]) -> str:
+        out: list[str] = []
+        done = 0
+        for start, end, key, value in _strings(text):
+            new = self._text(value, known, tally, finder)
+            if key:
+                new = self._replaced(new, _in_view(key, new, finder), known, tally)
+            if new != value:
+                out += [text[done:start], _encoded(new)]
+                done = end
+        text = "".join([*out, text[done:]]) if done else text
+        return text if _is_json(text) else self._text(text, known, tally, finder)
+
+    def _replaced(self, text: str, found: list[Finding], known: Known, tally: Counter[str] | None) -> str:
+        if not found:
+            return text
+        out, done = [], 0
+        for one in found:
+            value = text[one.start : one.end]
+            mark = known.get(value) or self._mark(value)[1]
+            if tally is not None:
+                tally[mark.split(":")[1]] += 1
+            out += [text[done : one.start], mark]
+            done = one.end
+        return "".join([*out, text[done:]])
+
+    def _mark(self, value: str) -> tuple[str, str]:
+        if value not in self._kinds:
+            self._kinds[value] = kind_of(value)
+        kind = self._kinds[value]
+        return kind or CREDENTIAL, self._marker.mark(kind or CREDENTIAL, value, is_guessable=kind is None)
+
+    def _learn(self, value: str, known: dict[str, str]) -> None:
+        if value in known:
+            return
+        kind, known[value] = self._mark(value)
+        escaped = json.dumps(value)[1:-1]
+        if escaped != value:
+            known[escaped] = known[value]
+        if kind == pem.KIND:
+            for line in pem.body_lines(value):
+                known[line] = self._mark(line)[1]
+
+
+class _Remembered:
+    """``find``, each distinct text once: a session repeats whole files."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[Finding]] = {}
+
+    def __call__(self, text: str) -> list[Finding]:
+        found = self._found.get(text)
+        if found is None:
+            found = self._found[text] = find(text)
+        return found
+
+
+def spreads(value: str) -> bool:
+    """Whether a secret is looked for in the rest of its session: it must be no word that serves other purposes."""
+    has_digit, has_letter = any(c.isdigit() for c in value), any(c.isalpha() for c in value)
+    return len(value) >= SHORTEST_SPREAD and has_letter and (has_digit or len(value) >= _SPREAD_WORDS)
+
+
+def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
+    for message in transcript.messages:
+        yield message.text, False
+        yield message.reasoning, False
+        for call in message.tool_calls:
+            yield call.arguments, True
+    for recorded in transcript.compactions:
+        yield recorded.summary or "", False
+        yield recorded.cleared_text, False
+    yield transcript.title or "", False
+
+
+def _values(text: str, is_json: bool, finder: Callable[[str], list[Finding]]) -> Iterator[str]:
+    if not is_json:
+        yield from (text[one.start : one.end] for one in finder(text) if text)
+        return
+    for _, _, key, value in _strings(text):
+        found = finder(value) + (_in_view(key, value, finder) if key else [])
+        yield from (value[one.start : one.end] for one in found)
+    if not _is_json(text):
+        yield from (text[one.start : one.end] for one in finder(text))
+
+
+def _strings(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Start and end of every JSON string, the key that it is the value of (empty for a key and a list's item), and it."""
+    key = ""
+    for string in _STRING.finditer(text):
+        if string["end"] is None:
+            return
+        value = _decoded(string.group())
+        is_key = _KEY_END.match(text, string.end()) is not None
+        yield *string.span(), "" if is_key else key, value
+        key = value if is_key else ""
+
+
+def _in_view(key: str, value: str, finder: Callable[[str], list[Finding]]) -> list[Finding]:
+    """What a value gives away together with the key that it stands under, by positions in the value."""
+    if not _SENSITIVE_KEY.search(key):
+        return []
+    before = f'{{"{key}": "'
+    found = finder(f'{before}{value}"}}')
+    at, end = len(before), len(value)
+    return [Finding(one.start - at, min(one.end - at, end)) for one in found if at <= one.start < at + end]
+
+
+def _occurrences(text: str, known: Known) -> Iterator[Finding]:
+    for value in known:
+        at = text.find(value)
+        while at >= 0:
+            yield Finding(at, at + len(value))
+            at = text.find(value, at + len(value))
+
+
+def _compaction(recorded: RecordedCompaction, plain: Callable[[str], str]) -> RecordedCompaction:
+    summary = recorded.summary and plain(recorded.summary)
+    cleared = plain(recorded.cleared_text)
+    if summary is recorded.summary and cleared is recorded.cleared_text:
+        return recorded
+    return replace(recorded, summary=summary, cleared_text=cleared)
+
+
+def _without_cut_secret(title: str, known: Known) -> str:
+    """A title is cut at some length: the start of a secret that is known from the messages goes as well."""
+    stem = title.rstrip("….")
+    for value, mark in known.items():
+        for size in range(min(len(value) - 1, len(stem)), _SHORTEST_PREFIX - 1, -1):
+            if stem.endswith(value[:size]):
+                return stem[: len(stem) - size] + mark
+    return title
+
+
+def _same(new: tuple[ToolCall, ...], old: tuple[ToolCall, ...]) -> bool:
+    return all(one is other for one, other in zip(new, old, strict=True))
+
+
+def _decoded(raw: str) -> str:
+    if "\\" not in raw:
+        return raw[1:-1]
+    try:
+        return str(json.loads(raw, strict=False))
+    except ValueError:
+        return raw[1:-1]
+
+
+def _encoded(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
+        return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except ValueError:  # lone surrogates, large numbers, deep nesting: valid all the same
+        try:
+            json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            return False
+    return True

@@ -1,0 +1,194 @@
+"""Which of the sessions that were read are one session, and under which ids they are stored.
+
+A session can be there many times: it grew and its file was read again, a checkpoint holds the session so far, a
+resumed or forked session begins with a copy of another, two agents' logs or an export tell of the same one. It is
+stored once, the longest form of it, and every other form is noted as folded into that one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flows import schemas
+from flows.ids import content_id
+from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
+from flows.transcripts import FLUSH_BYTES, FOOTER, InputRecord, Part, SessionInfo, read_parts
+
+SAME_SESSION = 0.5
+"""Share of the shorter session that the longer one must hold for the two to be one session."""
+LEAST_EVIDENCE = 3
+"""Assistant messages that sessions under different ids must share at least."""
+COMPARED_FIRST = 8
+"""Pieces of evidence by which a session is looked up: copies share their beginning."""
+MOST_ALIKE = 64
+"""Sessions that are compared at most because they share one piece: more share boilerplate."""
+_MADE_UP_ID = re.compile(r"-[0-9a-f]{16}\Z")
+
+Place = tuple[str, int]
+
+
+def settle(store: Store) -> None:
+    """Bring the parts into agreement; a function of what was read, whatever the order and however often.
+
+    - Of an input that was read again the latest reading holds.
+    - Of sessions that are one (``is_copy``) the longest stays, the others are noted as folded into it, without rows.
+    - Different sessions with the same recorded id stay both; all but the first by path get a suffix.
+    - Where a folded session has to come back (the other one is gone or has changed), its input counts as not read.
+    """
+    parts = read_parts(store)
+    latest: dict[str, tuple[int, str]] = {}
+    for part in parts:
+        for record in part.inputs:
+            path = record.fingerprint.path
+            latest[path] = max(latest.get(path, (-1, "")), (part.generation, part.name))
+    live = [
+        info for part in parts for info in (*part.sessions, *part.folded)
+        if latest[info.input_path][1] == part.name
+    ]  # fmt: skip
+    stay, folds = _told_apart(live)
+    names = _names(stay)
+    lost = {info.input_path for info in stay if info.folded_into}
+    for part in parts:
+        inputs = tuple(
+            _forgotten(record) if record.fingerprint.path in lost else record
+            for record in part.inputs
+            if latest[record.fingerprint.path][1] == part.name
+        )
+        sessions, folded = [], []
+        for info in (*part.sessions, *part.folded):
+            place = _place(info)
+            if place in names and not info.folded_into:
+                sessions.append(replace(info, session_id=names[place]))
+            elif place in folds:
+                winner = folds[place]
+                apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())
+                folded.append(replace(info, folded_into=names[_place(winner)], n_apart=apart.total()))
+            elif place in names:
+                folded.append(info)  # comes back when its input is read again
+        if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
+            _rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
+
+
+def _place(info: SessionInfo) -> Place:
+    return info.part, info.ordinal
+
+
+def _forgotten(record: InputRecord) -> InputRecord:
+    return replace(record, fingerprint=replace(record.fingerprint, reader=""))
+
+
+def _told_apart(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[Place, SessionInfo]]:
+    """The sessions that stay, and for each of the others the one that it is a copy of."""
+    stay: list[SessionInfo] = []
+    folds: dict[Place, SessionInfo] = {}
+    alike: dict[str, list[SessionInfo]] = {}
+    for info in sorted(infos, key=lambda i: (-i.n_messages, i.input_path, i.ordinal)):
+        keys = (info.recorded_id, *info.evidence_list()[:COMPARED_FIRST])
+        candidates = {_place(other): other for key in keys for other in alike.get(key, ())}
+        winner = next((other for other in candidates.values() if is_copy(info, other)), None)
+        if winner is not None:
+            folds[_place(info)] = winner
+            continue
+        stay.append(info)
+        for key in keys:
+            group = alike.setdefault(key, [])
+            if len(group) < MOST_ALIKE:
+                group.append(info)
+    return stay, folds
+
+
+def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
+    """Whether a session is another one that is at least as long, at an earlier time or in another log.
+
+    Under one id: the start of the longer one is enough, and where the log gave the id, half of the messages. Under
+    different ids, of different files and not parent and sub-agent: three assistant messages and half of the shorter
+    one's. Sessions of one file that have ids of their own are what the file says that they are.
+    """
+    if short.recorded_id == long.recorded_id:
+        if long.digests.startswith(short.digests):
+            return True
+        if short.input_path == long.input_path or _MADE_UP_ID.search(short.recorded_id):
+            return False
+        shorter, longer = Counter(short.digest_list()), Counter(long.digest_list())
+        return (shorter & longer).total() >= SAME_SESSION * shorter.total() > 0
+    if short.input_path == long.input_path:
+        return False
+    if short.parent_session_id == long.recorded_id or long.parent_session_id == short.recorded_id:
+        return False
+    found = Counter(short.evidence_list())
+    shared = (found & Counter(long.evidence_list())).total()
+    return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * found.total()
+
+
+def _names(stay: Sequence[SessionInfo]) -> dict[Place, str]:
+    """An id for each session: the recorded one, with a suffix where it is taken."""
+    names: dict[Place, str] = {}
+    taken: set[str] = set()
+    for info in sorted(stay, key=lambda i: (i.input_path, i.ordinal)):
+        id = info.recorded_id
+        if id in taken:
+            id = f"{info.recorded_id}~{content_id(info.digest_list()[:3])[:8]}"
+        if id in taken:
+            id = f"{info.recorded_id}~{info.content_sha256[:12]}"
+        number = 2
+        while id in taken:
+            id, number = f"{info.recorded_id}~{info.content_sha256[:12]}-{number}", number + 1
+        taken.add(id)
+        names[_place(info)] = id
+    return names
+
+
+def _rewrite(store: Store, part: Part) -> None:
+    """Put a part in the place of the one with its name: fewer inputs or sessions, or other ids, in one rename."""
+    path = store.transcripts / part.name
+    if not part.inputs:
+        path.unlink()
+        return
+    tmp = path.with_name(part.name + TMP)
+    sessions, row = [], 0
+    for info in sorted(part.sessions, key=lambda info: info.first_row):
+        sessions.append(replace(info, first_row=row))
+        row += info.n_messages
+    with (
+        pq.ParquetFile(path) as old,
+        pq.ParquetWriter(tmp, schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL) as new,
+    ):
+        waiting: list[pa.Table] = []
+        for rows in _rows_of(old, part.sessions):
+            waiting.append(rows)
+            if sum(map(len, waiting)) >= ROW_GROUP or sum(table.nbytes for table in waiting) >= FLUSH_BYTES:
+                new.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
+                waiting = []
+        if waiting:
+            new.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
+        new.add_key_value_metadata({FOOTER: replace(part, sessions=tuple(sessions)).footer()})
+    publish(tmp, path)
+
+
+def _rows_of(file: pq.ParquetFile, sessions: Iterable[SessionInfo]) -> Iterator[pa.Table]:
+    """The rows of these sessions, under their ids as they are now, read a row group at a time."""
+    wanted = sorted(sessions, key=lambda info: info.first_row)
+    start = at = 0
+    for index in range(file.num_row_groups):
+        end = start + file.metadata.row_group(index).num_rows
+        while at < len(wanted) and wanted[at].first_row + wanted[at].n_messages <= start:
+            at += 1
+        inside = []
+        for info in wanted[at:]:
+            if info.first_row >= end:
+                break
+            inside.append(info)
+        if inside:
+            group = file.read_row_group(index)
+            for info in inside:
+                first, last = max(info.first_row, start), min(info.first_row + info.n_messages, end)
+                ids = pa.array([info.session_id] * (last - first), pa.string())
+                rows = group.slice(first - start, last - first)
+                yield rows.set_column(0, schemas.MESSAGES.field("session_id"), ids).cast(schemas.MESSAGES)
+        start = end

@@ -1,0 +1,133 @@
+"""Sessions that stand in the sources more than once are stored once, and what was folded into what is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compaction import Message, ToolCall, Transcript, counted
+from flows.models import LazyCounter
+from flows.settle import settle
+from flows.store import Store
+from flows.transcripts import Fingerprint, InputRecord, PartWriter, SessionInfo, load, read_parts
+
+COUNTER = LazyCounter("o200k_base")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(str(tmp_path / "store"), "o200k_base")
+
+
+def work(
+    session_id: str, turns: range, word: str = "mill", *, ids: bool = False, parent: str | None = None
+) -> Transcript:
+    """A request, then for each turn an answer with a call, and its result."""
+    messages = [Message("user", f"Repair the {word}.")]
+    for turn in turns:
+        call = f"call_{word}_0123456789_{turn}" if ids else f"c{turn}"
+        say = f"For the {word} I look at wheel number {turn}, since it turns too slowly and squeaks."
+        messages.append(Message("assistant", say, tool_calls=(ToolCall(call, "Bash", '{"command": "ls"}'),)))
+        messages.append(Message("tool", f"wheel {turn}", tool_call_id=call))
+    done = tuple(counted(replace(m, seq=i), COUNTER) for i, m in enumerate(messages))
+    return Transcript(session_id, done, "test", "f", parent_session_id=parent)
+
+
+def put(store: Store, path: str, *transcripts: Transcript, generation: int = 1) -> None:
+    print_of = Fingerprint(path, generation, 1, "reader")
+    writer = PartWriter(store, [print_of], generation, "o200k_base")
+    for transcript in transcripts:
+        writer.add_session(transcript, path)
+    writer.add_input(InputRecord(print_of, "test", len(transcripts), sum(map(len, transcripts)), 0))
+    writer.finish()
+
+
+def stored(store: Store) -> dict[str, int]:
+    settle(store)
+    return {info.session_id: info.n_messages for part in read_parts(store) for info in part.sessions}
+
+
+def folded(store: Store) -> list[SessionInfo]:
+    return [info for part in read_parts(store) for info in part.folded]
+
+
+def test_a_resumed_session_under_another_id_is_the_session_that_it_copies(store: Store) -> None:
+    put(store, "/old", work("first", range(5)))
+    put(store, "/new", work("second", range(9)))
+    assert stored(store) == {"second": 19}
+    assert [(info.recorded_id, info.folded_into, info.n_apart) for info in folded(store)] == [("first", "second", 0)]
+
+
+def test_of_a_fork_it_is_said_how_many_answers_the_stored_session_lacks(store: Store) -> None:
+    put(store, "/trunk", work("trunk", range(12)))
+    put(store, "/fork", work("fork", range(-2, 6)))
+    assert stored(store) == {"trunk": 25}
+    assert [info.n_apart for info in folded(store)] == [2]
+
+
+def test_two_encodings_of_a_session_are_one_when_they_share_the_ids_of_calls(store: Store) -> None:
+    one = work("one", range(6), ids=True)
+    other = replace(
+        work("other", range(6), ids=True),
+        messages=tuple(
+            counted(replace(m, text=m.text.upper(), reasoning="", tokens=None), COUNTER) for m in one.messages
+        ),
+    )
+    put(store, "/a", one)
+    put(store, "/b", other)
+    assert len(stored(store)) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(work("one", range(6)), work("two", range(6), "loom"), id="other work"),
+        pytest.param(work("one", range(2)), work("two", range(2)), id="too short to tell"),
+        pytest.param(work("one", range(9)), work("two", range(6, 20)), id="less than half is shared"),
+        pytest.param(work("one", range(6)), work("two", range(6), parent="one"), id="a sub-agent and its parent"),
+    ],
+)
+def test_sessions_under_different_ids_stay_two(store: Store, first: Transcript, second: Transcript) -> None:
+    put(store, "/a", first)
+    put(store, "/b", second)
+    assert set(stored(store)) == {"one", "two"}
+
+
+def test_sessions_of_one_file_with_ids_of_their_own_stay_two(store: Store) -> None:
+    put(store, "/a", work("one", range(6)), work("two", range(6)))
+    assert set(stored(store)) == {"one", "two"}
+
+
+def test_sessions_that_only_begin_alike_are_two_when_the_log_gave_them_no_id(store: Store) -> None:
+    made_up = "test-0123456789abcdef"
+    put(store, "/a", work(made_up, range(6)))
+    put(store, "/b", work(made_up, range(3)), work(made_up, range(0, 12, 2)))
+    ids = stored(store)
+    assert sorted(ids.values()) == [13, 13]
+    assert made_up in ids
+    assert [info.n_messages for info in folded(store)] == [7]
+
+
+def test_a_folded_copy_comes_back_when_the_session_that_held_it_changes(store: Store) -> None:
+    put(store, "/old", work("s", range(5)))
+    put(store, "/new", work("s", range(9)))
+    assert stored(store) == {"s": 19}
+    put(store, "/new", work("another", range(4), "loom"), generation=2)
+    assert stored(store) == {"another": 9}
+    readers = {r.fingerprint.path: r.fingerprint.reader for part in read_parts(store) for r in part.inputs}
+    assert readers == {"/old": "", "/new": "reader"}, "the file of the copy counts as not read"
+    put(store, "/old", work("s", range(5)), generation=3)
+    assert stored(store) == {"another": 9, "s": 11}
+    assert folded(store) == []
+
+
+def test_the_rows_that_stay_are_those_of_their_sessions(store: Store) -> None:
+    put(store, "/a", work("gone", range(4)), work("kept", range(5), "loom"), work("big", range(1100), "gate"))
+    put(store, "/b", work("gone", range(8)))
+    assert set(stored(store)) == {"gone", "kept", "big"}
+    infos = {info.session_id: info for part in read_parts(store) for info in part.sessions}
+    assert load(store, infos["kept"]).messages == work("kept", range(5), "loom").messages
+    assert load(store, infos["big"]).messages == work("big", range(1100), "gate").messages
+    assert load(store, infos["gone"]).messages == work("gone", range(8)).messages
