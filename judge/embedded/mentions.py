@@ -17,6 +17,9 @@ _SOURCE = frozenset(
 )
 """Endings by which a name without a slash is taken for a file: prose has names with dots that are none."""
 
+_NUMBERED_HEADING = re.compile(
+    r"\d{1,2}[.)] .{1,76}:\**\s*\Z"
+)  # "7. Pending Tasks:", as some agents' summaries have them
 _HEADING = re.compile(r"(?:#{1,6}\s*|\d{1,3}[.)]\s+)?\**([A-Za-z][\w &/'-]{2,60})")
 MAX_LINE = 2_000
 """Characters; a longer line is data, not prose."""
@@ -102,7 +105,7 @@ def section_items(text: str, kind: SectionKind) -> list[str]:
         if len(line) > MAX_LINE:
             continue
         title = _title(line)
-        if title and not _BULLET.match(line):
+        if title and (_NUMBERED_HEADING.match(line) or not _BULLET.match(line)):
             inside = bool(wanted and wanted.search(title))
             continue
         bullet = _BULLET.match(line)

@@ -43,6 +43,10 @@ def test_prose_with_dots_holds_no_files() -> None:
 
 def test_items_under_a_heading_end_at_the_next_one() -> None:
     assert section_items(SUMMARY, "next_steps") == ["run the suite again", "mend the mock"]
+    numbered = (
+        "6. Files:\n   - a.py\n7. Pending Tasks:\n   - run the suite\n   1. mend the mock\n8. Current Work:\n   - x\n"
+    )
+    assert section_items(numbered, "next_steps") == ["run the suite", "mend the mock"]
     assert section_items("## Next steps\n- (none)\n", "next_steps") == []
 
 
