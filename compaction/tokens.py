@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
@@ -22,6 +23,10 @@ from tiktoken_ext import openai_public
 from compaction.transcript import Message
 
 DEFAULT_ENCODING = "o200k_base"
+
+LONGEST_PIECE = 100_000
+"""Characters that are given to tiktoken at once."""
+_BETWEEN = re.compile(r"\n(?=[^\W_])|[^\W_](?= [^\W\d_])")
 
 SHORT = 4_000
 """Characters up to which a text's count is remembered."""
@@ -51,7 +56,24 @@ class TiktokenCounter:
         return self._count_short(text) if len(text) <= SHORT else self._count(text)
 
     def _count(self, text: str) -> int:
-        return len(self._encoding.encode_ordinary(text))
+        # tiktoken's time grows faster than a run of one character, and a million spaces overflow its stack.
+        return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces(text))
+
+
+def pieces(text: str, longest: int = LONGEST_PIECE) -> Iterator[str]:
+    """A text in pieces of at most ``longest`` characters, whose token counts add up to that of the whole.
+
+    It is cut where both encodings' patterns end a word anyway: before a letter or digit that starts a line, and
+    between two words. Only a run without such a place (an image as text, a page of spaces) is cut anywhere, which can
+    add a token a cut.
+    """
+    start = 0
+    while len(text) - start > longest:
+        cuts = [found.end() for found in _BETWEEN.finditer(text, start + longest // 2, start + longest)]
+        end = cuts[-1] if cuts else start + longest
+        yield text[start:end]
+        start = end
+    yield text[start:] if start else text
 
 
 def _vocabulary(url: str, expected_hash: str | None = None) -> dict[bytes, int]:

@@ -1,6 +1,10 @@
-import pytest
+import re
 
-from compaction.tokens import TiktokenCounter, countable, counted, total_tokens
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compaction.tokens import TiktokenCounter, countable, counted, pieces, total_tokens
 from compaction.transcript import Message, ToolCall
 
 
@@ -35,3 +39,25 @@ def test_a_counted_message_is_not_counted_again(counter: TiktokenCounter) -> Non
 def test_an_unknown_tokenizer_names_the_known_ones() -> None:
     with pytest.raises(ValueError, match="o200k_base"):
         TiktokenCounter("nonesuch")
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(st.sampled_from("abZé漢́ 1٣_-'/\n\r\t.{\"$🙂"), max_size=300), longest=st.integers(4, 60))
+def test_a_text_that_is_counted_in_pieces_has_the_tokens_of_the_whole(encoding: str, text: str, longest: int) -> None:
+    """Where a run has to be cut anywhere, each such cut adds at most a token or two."""
+    counter = TiktokenCounter(encoding)
+    found = list(pieces(text, longest))
+    assert "".join(found) == text
+    assert all(len(piece) <= longest for piece in found)
+    forced = 0
+    at = 0
+    for piece in found[:-1]:
+        at += len(piece)
+        forced += not re.match(r"\n[^\W_]|[^\W_] [^\W\d_]", text[at - 1 : at + 2])
+    whole, parts = counter.count(text), sum(counter.count(piece) for piece in found)
+    assert abs(parts - whole) <= 8 * forced
+
+
+def test_a_million_spaces_have_a_count() -> None:
+    assert TiktokenCounter().count(" " * 1_500_000) == 15 * TiktokenCounter().count(" " * 100_000)
