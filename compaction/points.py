@@ -95,7 +95,8 @@ def find_points(transcript: Transcript, spec: PointsSpec) -> list[CompactionPoin
             raise ValueError(f"session {transcript.session_id}: message {message.seq} has no token count")
         before.append(before[-1] + message.tokens)
     if spec.kind == "recorded":
-        wanted = [compaction.at_seq for compaction in transcript.compactions]
+        # One at the very beginning belongs to a session of which this log is the continuation.
+        wanted = [compaction.at_seq for compaction in transcript.compactions if compaction.at_seq > 0]
     else:
         size = before[:-1] if spec.kind == "tokens" else list(range(len(messages)))
         wanted = [i for i in range(1, len(messages)) if size[i] // spec.step > size[i - 1] // spec.step]

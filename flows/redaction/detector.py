@@ -21,9 +21,10 @@ VERSION = f"redact-secret {redact_secret.VERSION}, own rules 1"
 LONGEST_RUN = 8192
 """Characters without a break beyond which a run is data (an image, an archive), and no credential's value."""
 
-_ASSIGNED = frozenset({"contextual_secret", "vendor_prefixed_credential"})
 _URL = "connection_string_password"
-_BY_CONTEXT = _ASSIGNED | {_URL, "bearer_token", "authorization_credential"}
+_BY_CONTEXT = frozenset(
+    {_URL, "contextual_secret", "vendor_prefixed_credential", "bearer_token", "authorization_credential"}
+)
 _LIMITS = redact_secret.WholeInputLimits(max_input_bytes=1 << 32, max_findings=1 << 24)
 _RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
 _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
@@ -58,9 +59,12 @@ def find(text: str) -> list[Finding]:
 
 
 def _is_true(type: str, text: str, start: int, end: int) -> bool:
+    value = text[start:end]
     if type == _URL:
-        return is_url_password(text[start:end])
-    return type not in _ASSIGNED or is_secret_in_context(text, start, end)
+        return is_url_password(value)
+    if type not in _BY_CONTEXT and kind_of(value) is not None:
+        return True
+    return type == pem.KIND or is_secret_in_context(text, start, end)
 
 
 def merged(found: list[Finding]) -> list[Finding]:

@@ -24,6 +24,8 @@ SHORTEST_SPREAD = 8
 _SPREAD_WORDS = 20
 """The same for one without a digit: a passphrase, not a word that the session uses for other things."""
 _SHORTEST_PREFIX = 6
+_SHORTEST = 4
+"""Characters below which nothing is a secret: no rule takes a shorter value."""
 _ROUNDS = 4
 # A string without its end reaches to the end of the text, so that no character is looked at for two strings.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<end>")?', re.DOTALL)
@@ -134,6 +136,8 @@ class Redactor:
         return call if arguments is call.arguments else replace(call, arguments=arguments)
 
     def _text(self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[Finding]]) -> str:
+        if len(text) < _SHORTEST:
+            return text
         for _ in range(_ROUNDS):  # a mark changes what stands around the next value
             found = finder(text) + list(_occurrences(text, known))
             if not found:
@@ -182,7 +186,7 @@ class Redactor:
             known[escaped] = known[value]
         if kind == pem.KIND:
             for line in pem.body_lines(value):
-                known[line] = self._mark(line)[1]
+                known[line] = self._marker.mark(pem.KIND, line, is_guessable=False)
 
 
 class _Remembered:
@@ -221,6 +225,8 @@ def _values(text: str, is_json: bool, finder: Callable[[str], list[Finding]]) ->
         yield from (text[one.start : one.end] for one in finder(text) if text)
         return
     for _, _, key, value in _strings(text):
+        if len(value) < _SHORTEST:
+            continue
         found = finder(value) + (_in_view(key, value, finder) if key else [])
         yield from (value[one.start : one.end] for one in found)
     if not _is_json(text):
@@ -228,7 +234,7 @@ def _values(text: str, is_json: bool, finder: Callable[[str], list[Finding]]) ->
 
 
 def _strings(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """Start and end of every JSON string, the key that it is the value of (empty for a key and a list's item), and it."""
+    """Start, end, the key that it is the value of (empty for a key and in a list), and value of every JSON string."""
     key = ""
     for string in _STRING.finditer(text):
         if string["end"] is None:
@@ -241,7 +247,7 @@ def _strings(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 def _in_view(key: str, value: str, finder: Callable[[str], list[Finding]]) -> list[Finding]:
     """What a value gives away together with the key that it stands under, by positions in the value."""
-    if not _SENSITIVE_KEY.search(key):
+    if len(value) < _SHORTEST or not _SENSITIVE_KEY.search(key):
         return []
     before = f'{{"{key}": "'
     found = finder(f'{before}{value}"}}')

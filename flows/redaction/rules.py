@@ -12,24 +12,33 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 CREDENTIAL = "credential"
 """Kind of what only its surroundings give away: a password, a bearer value, a session cookie."""
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _PLACEHOLDER = re.compile(
-    r"""\$[{(A-Z_]|\{\{|\{[a-z_]+\}|<[^>]*>|%\(?[a-z_]*\)?s\b|\*{3}|x{4}|\.{3}|…
+    r"""\$[{(A-Z_]|\{\{|\{[\w.]*\}|<[^>]*>|%\(?[a-z_]*\)?s\b|\*{3}|x{4}|\.{3}|…
     |\byour[-_ ]|[-_ ]here\b|example|placeholder|change[-_ ]?me|redacted|removed|dummy|replace[-_ ]|insert[-_ ]
     |\btodo\b|masked|process\.env|os\.environ|getenv|secret:""",
     re.IGNORECASE | re.VERBOSE,
 )
 _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /][^\W\d_]+)*")
 _CODE = re.compile(r"[(!&*]*[A-Za-z_$][A-Za-z_$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$]+|\(|\[|\?)[^\s\d]*")
-_NAME = re.compile(r"[A-Za-z_$]+")
-_CODE_AFTER = re.compile(r"\s?[,;)}\]|&?.(]")
+_NAME = re.compile(r"[A-Za-z_$]+[.]?")
+_SNAKE = re.compile(r"[a-z$]*[a-z0-9]*(?:_[a-z]+[a-z0-9]?)+[)\]}]*|[A-Za-z_$]+[)\]}]+")
+_OPERATOR = re.compile(r"&&|\|\||===?|=>|^\(|[\w\]]\[|\w\((?!.*\d.*\d)|\)[.{;]")
+_TYPE_NAME = re.compile(r"[\w.]*[a-z0-9](?:Key|Token|Secret|Credential)s?(?:Types?)?")
+_CODE_AFTER = re.compile(r"\s?[,;)}\]|&?.(]|[ ]+[A-Za-z]")
+_SAYS_WHAT_IT_IS = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+_PATH = re.compile(r"\w+(?:[./-]\w+)*")
 _PASSWORD_NAME = re.compile(r"(?:pass|pwd)[a-z_-]*[\"'\]\\]*\s*[:=]", _FLAGS)
 _LETTERS_ONLY_SECRET = 24
 """Characters from which a word of letters alone can be a random value."""
+_LONGEST_PASSPHRASE = 4
+"""Words; what is longer describes the field."""
+_PASSWORD_WORDS = frozenset({"pass", "passwd", "password", "pwd", "secret", "token", "my-token"})
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", _FLAGS)
 
 
@@ -67,9 +76,10 @@ def is_opaque(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Whether a value can be a chosen password: letters, and a digit or a sign, and no code or placeholder."""
+    """Whether a value can be a chosen password: letters, and a digit, a sign or capitals anywhere; no code."""
     has_sign = any(c.isdigit() for c in value) or bool(re.search(r"[^\w.\-/]", value))
-    return has_sign and any(c.isalpha() for c in value) and is_value(value)
+    n_changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    return (has_sign or 3 * n_changes >= len(value)) and any(c.isalpha() for c in value) and is_value(value)
 
 
 def is_value(value: str) -> bool:
@@ -79,7 +89,7 @@ def is_value(value: str) -> bool:
 
 def is_url_password(value: str) -> bool:
     """Whether the password in a URL is one, and not the word for it (``user:pass@host``)."""
-    return not _PLACEHOLDER.search(value) and value.lower() not in {"pass", "passwd", "password", "pwd", "secret"}
+    return not _PLACEHOLDER.search(value) and value.lower() not in _PASSWORD_WORDS
 
 
 def is_secret_in_context(text: str, start: int, end: int) -> bool:
@@ -91,14 +101,25 @@ def is_secret_in_context(text: str, start: int, end: int) -> bool:
         end: Where it ends.
     """
     value = text[start:end]
-    if _PLACEHOLDER.search(value):
+    if _PLACEHOLDER.search(value) or len(value.split()) > _LONGEST_PASSPHRASE:
         return False
-    is_quoted = text[start - 1 : start] in {'"', "'", "`"}
-    if not is_quoted and (_CODE.fullmatch(value) or (_NAME.fullmatch(value) and _CODE_AFTER.match(text, end))):
+    if text[start - 1 : start] not in {'"', "'", "`"} and _is_code(text, start, end):
         return False
-    if _WORDS.fullmatch(value) and (not value.isalpha() or len(value) < _LETTERS_ONLY_SECRET):
-        return _PASSWORD_NAME.search(text, max(0, start - 40), start) is not None
-    return True
+    is_password_field = _PASSWORD_NAME.search(text, max(0, start - 40), start) is not None
+    n_digits = sum(c.isdigit() for c in value)
+    if _SAYS_WHAT_IT_IS.search(value) and _PATH.fullmatch(value) and n_digits <= (0 if is_password_field else 4):
+        return False
+    is_words = _WORDS.fullmatch(value.rstrip(".")) is not None
+    return is_password_field or not is_words or (value.isalpha() and len(value) >= _LETTERS_ONLY_SECRET)
+
+
+def _is_code(text: str, start: int, end: int) -> bool:
+    """Whether a value without quotes is an expression, a name, or the first word of a sentence."""
+    value = text[start:end]
+    if _CODE.fullmatch(value) or _OPERATOR.search(value) or _SNAKE.fullmatch(value) or _TYPE_NAME.fullmatch(value):
+        return True
+    is_name = _NAME.fullmatch(value) is not None
+    return is_name and (_CODE_AFTER.match(text, end) is not None or text[start - 2 : start] == "= ")
 
 
 def _is_mixed(value: str) -> bool:
@@ -131,7 +152,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "slack_webhook",
         "hooks.slack.com/",
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<v>T[\w/]{20,120})",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<v>T[A-Z0-9]{6,14}/[A-Z0-9]{6,20}/[A-Z0-9/]{18,90})",
     ),
     _rule("discord_webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/(?P<v>\d{15,22}/[\w-]{50,100})"),
     _rule(
@@ -216,7 +237,7 @@ RULES: tuple[Rule, ...] = (
         ("cookie",),
         re.compile(r"\b(?:set-)?cookie[\"']?[:=][ \"']{0,3}(?P<v>[^\r\n\"'\\]{16,8192})", _FLAGS),
         is_opaque,
-        re.compile(r"[\w.-]{1,64}=(?P<v>[^;\s,]{16,4096})", _FLAGS),
+        re.compile(r"[\w.-]{1,64}=(?P<v>[\w%+/=.~:-]{16,4096})", _FLAGS),
     ),
 )
 """The shapes beside the detector's own: each was given to the detector, which found nothing."""

@@ -11,12 +11,13 @@ to visible text), ``session`` (pieces to the normal form), a format, ``registry`
 
 from flows.sources.base import Head, Input, ReadResult, SetAside, Source, SourceError, SourceFormat
 from flows.sources.discovery import discover
-from flows.sources.registry import formats, read_input
+from flows.sources.registry import Reading, formats, read_input
 
 __all__ = [
     "Head",
     "Input",
     "ReadResult",
+    "Reading",
     "SetAside",
     "Source",
     "SourceError",

@@ -12,6 +12,7 @@ from compaction.transcript import Message
 Kind = Literal["system", "user", "assistant", "tool", "tool_call"]
 """What is accounted for: messages by role (a tool result is a message of role tool), and calls."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SHORTER_COPY = "shorter copy of this session"
 RECORD = "record"
 """What is set aside and was never a message: bookkeeping, screen events, summaries."""
 

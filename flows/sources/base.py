@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,17 +15,21 @@ import orjson
 from compaction.transcript import Transcript
 from flows.sources import decode
 from flows.sources.account import Account
+from flows.sources.archive import Archive
 
 Record = dict[str, Any]
 HEAD_RECORDS = 25
 """Records that a format may look at to recognise a file; agents open a log with at most a few lines of bookkeeping."""
 BAD_CONTENT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
 """What a reader can meet in a record that is JSON but has not the shape that its format promises."""
+EXCERPT = 200
+"""Characters that are shown of what could not be read."""
 HEAD_BYTES = 16_384
 """Bytes of a text file that a format may look at."""
-_EXCERPT = 200
+_EXCERPT = 4_000
 _TEXT_SUFFIXES = (".md", ".markdown", ".txt")
 _CHUNK = 1 << 20
+_HEAD_LINES = 16 << 20
 
 
 class SourceError(ValueError):
@@ -61,7 +65,7 @@ class SetAside:
     line: int | None
     reason: str
     excerpt: str
-    """At most 200 characters of it."""
+    """The beginning of it; the quarantine keeps ``EXCERPT`` characters, cut when secrets in it have been masked."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,8 @@ class Head:
     text: str = ""
     """The first characters of a file that is no JSON (Markdown logs)."""
     is_zip: bool = False
-    """Whether the file is a zip archive; a format that reads one opens it itself."""
+    """Whether the file is a zip archive; ``entries`` has the names in it."""
+    entries: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,18 @@ class Source:
         self.file.seek(0)
         return decode.without_mark(self.file.read()).decode("utf-8", "replace")
 
+    @cached_property
+    def archive(self) -> Archive:
+        """The members of a zip archive; what of it cannot be read is set aside at once."""
+        if self.file is None or not self.is_zip:
+            raise MalformedError("expected a zip archive")
+        opened = Archive(self.file)
+        for name, reason in opened.problems:
+            self.aside(None, f"{name}: {reason}" if name else reason)
+        self.account.leave("folder in an archive", count=opened.folders)
+        self.account.leave("member of an archive that a later one replaces", count=opened.replaced)
+        return opened
+
     def ref(self, where: int) -> str:
         """``file:line`` of a record."""
         return f"{self.members[where].name}:1" if self.members else f"{self.name}:{where}"
@@ -153,7 +170,7 @@ class Source:
         path = self.input.path
         if self.members and where is not None:
             path, where = self.members[where], 1
-        self.set_aside.append(SetAside(str(path), where, reason, what[:_EXCERPT].rstrip()))
+        self.set_aside.append(SetAside(str(path), where, reason, what.rstrip()[:_EXCERPT]))
 
     def head(self) -> Head:
         """The first records, decoded once and kept for the reader."""
@@ -171,17 +188,20 @@ class Source:
             text = decode.without_mark(self.file.read(HEAD_BYTES)).decode("utf-8", "replace")
         elif not self.is_zip:
             found = self._first_records()
-        return Head(plain_name(self.name), bool(self.members), tuple(found), self.document, text, self.is_zip)
+        entries = self.archive.members.keys() if self.is_zip else ()
+        return Head(plain_name(self.name), bool(self.members), tuple(found), self.document, text, self.is_zip, entries)
 
     def _first_records(self) -> list[Record]:
         found: list[Record] = []
+        size = 0
         for number, line in self.lines():
             if not line.strip():
                 continue
+            size += len(line)
             values, reason, _ = decode.loads_line(line)
             self._head[number] = [] if reason else values
             found += [value for value in values if isinstance(value, dict)]
-            if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS:
+            if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS or (found and size > _HEAD_LINES):
                 break
         return found
 

@@ -20,6 +20,7 @@ _FAILED_HEAD = re.compile(
 )
 _FAILED_TAIL = re.compile(r"[Cc]ommand (?:completed|exited|finished) with (?:exit )?code (?!0\b)-?\d+\.?\]?\s*\Z")
 _ONLY_TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
+_LONE_PATH = re.compile(r"(?:/[^/\s]+){2,}/?\Z")
 _HIDDEN = {"thinking", "redacted_thinking", "reasoning", "encrypted_content", "tool_use", "toolCall"}
 _HEAD_CHARS, _TAIL_CHARS, _TITLE_CHARS = 400, 160, 100
 
@@ -138,12 +139,17 @@ def shows_failure(text: str) -> bool:
 def first_line(text: str) -> str | None:
     """The first line that says something, at most 100 characters: a title.
 
-    A harness opens its prompt with tags and with a line that ends in a colon; what it introduces says more.
+    A harness opens its prompt with tags, the path of what it uploaded and a line that ends in a colon; what they
+    introduce says more.
     """
     lines = [line.strip() for line in text[:5000].split("\n")]
-    said = [line for line in lines if line and not _ONLY_TAGS.match(line) and not line.startswith("[image ")]
+    said = [line for line in lines if line and not _is_framing(line)]
     line = next((line for line in said if not line.endswith(":")), said[0] if said else None)
     return line if line is None or len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
+
+
+def _is_framing(line: str) -> bool:
+    return bool(_ONLY_TAGS.match(line) or _LONE_PATH.match(line)) or line.startswith("[image ")
 
 
 def iso_time(value: Any) -> str | None:

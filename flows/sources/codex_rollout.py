@@ -8,31 +8,32 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from compaction.transcript import Transcript
+from flows.sources._responses import ROLES, Items
 from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import text_of, text_or_none
-from flows.sources.decode import dumps, kind_of
-from flows.sources.session import BOOKKEEPING, DUPLICATE, Draft, SessionDraft
+from flows.sources.decode import kind_of
+from flows.sources.session import BOOKKEEPING, Draft, SessionDraft
+from flows.sources.usage import from_openai
 
 NAME = "codex_rollout"
 _ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
 _BARE_ITEMS = {"message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call"}
 _INJECTED = ("# AGENTS.md instructions", "<", "# Context from my IDE setup")
-_ROLES = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
 
 
 def detect(head: Head) -> bool:
     """Whether one of the first records is an envelope of a rollout, or the bare items of an old one."""
     for record in head.records:
-        if record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict):
+        if str(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict):
             return True
         if record.get("record_type") == "state":
             return True
-    return any(
-        record.get("type") in _BARE_ITEMS
-        and ("call_id" in record or record.get("role") in _ROLES)
+    # Bare items alone are a log of the API: the header of an old rollout tells it from one.
+    has_header = any("type" not in record and "id" in record and "timestamp" in record for record in head.records)
+    return has_header and any(
+        str(record.get("type")) in _BARE_ITEMS
+        and ("call_id" in record or str(record.get("role")) in ROLES)
         and "message" not in record
         for record in head.records
     )
@@ -52,10 +53,11 @@ class _Rollout:
         self.session = SessionDraft(source)
         self.native: str | None = None
         self.parent: str | None = None
-        self.response: Draft | None = None
-        self.items: set[str] = set()
+        self.items = Items(self.session, has_compactions=False, injected=_INJECTED)
         self.instructions: Draft | None = None
         self.tokens: int | None = None
+        self.used = 0
+        self.runs = 1
 
     def take(self, where: int, record: Record) -> None:
         kind, payload, time = record.get("type"), record.get("payload"), text_or_none(record.get("timestamp"))
@@ -67,7 +69,7 @@ class _Rollout:
         else:
             kind, payload = ("response_item" if kind in _BARE_ITEMS else str(kind)), record
         if kind == "response_item":
-            self._item(payload, self.source.ref(where), time)
+            self.items.take(payload, self.source.ref(where), time)
         elif kind == "session_meta":
             self._meta(payload, self.source.ref(where), time)
         elif kind == "compacted":
@@ -104,61 +106,26 @@ class _Rollout:
             usage = info.get("last_token_usage") if isinstance(info, dict) else None
             tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
             self.tokens = tokens if isinstance(tokens, int) else self.tokens
+            self._use(info.get("total_token_usage") if isinstance(info, dict) else None)
 
-    def _item(self, item: Record, ref: str, time: str | None) -> None:
-        kind = item.get("type")
-        if not isinstance(kind, str):
-            raise MalformedError("an item without a type")
-        own = item.get("id") or (f"{kind} {item.get('call_id')}" if kind.endswith("_call") else None)
-        if isinstance(own, str):
-            if own in self.items:
-                self.session.leave(DUPLICATE)
-                return
-            self.items.add(own)
-        if kind == "message":
-            self._message(item, ref, time)
-        elif kind.endswith("_output"):
-            self.response = None
-            text, failed = _output(item)
-            self.session.result(item.get("call_id"), text, ref, time, is_error=failed)
-        elif kind == "reasoning":
-            draft = self._respond(ref, time)
-            draft.add_reasoning(text_of(item.get("summary")))
-            draft.add_reasoning(_reasoning(item.get("content")))
-        elif kind.endswith("_call"):
-            draft = self._respond(ref, time)
-            call_id = item.get("call_id") or item.get("id")
-            self.session.call(draft, call_id, item.get("name") or kind.removesuffix("_call"), _arguments(item))
-        else:  # opaque items: an encrypted compaction, a ghost snapshot
-            self.session.leave(BOOKKEEPING)
-
-    def _message(self, item: Record, ref: str, time: str | None) -> None:
-        role = _ROLES.get(str(item.get("role")))
-        if role is None:
-            raise MalformedError(f"role is {item.get('role')!r}, expected one of {', '.join(_ROLES)}")
-        text = text_of(item.get("content"))
-        if role == "assistant":
-            self._respond(ref, time).add_text(text)
+    def _use(self, totals: Any) -> None:
+        """Totals so far, repeated with every report; a client that was started anew may count from nothing again."""
+        usage = from_openai(totals)
+        if usage is None:
             return
-        self.response = None
-        if role == "system":
-            self.session.say("system", text, ref, time)
-        else:
-            self.session.say("user", text, ref, time, typed=not text.startswith(_INJECTED))
-
-    def _respond(self, ref: str, time: str | None) -> Draft:
-        if self.response is None:
-            self.response = self.session.respond(None, ref, time)
-        return self.response
+        used = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        self.runs += used < self.used
+        self.used = used
+        self.session.use(f"run {self.runs}", usage)
 
     def _compacted(self, payload: Record) -> None:
         """The context was replaced by ``replacement_history``; without one the log does not say what stayed."""
-        self.response = None
+        self.items.end_response()
         history = payload.get("replacement_history")
         dropped: list[Draft] | None = None
         if isinstance(history, list):
             kept = {
-                (_ROLES.get(str(item.get("role"))), text_of(item.get("content")))
+                (ROLES.get(str(item.get("role"))), text_of(item.get("content")))
                 for item in history
                 if isinstance(item, dict)
             }
@@ -167,41 +134,12 @@ class _Rollout:
                 for draft in self.session.drafts
                 if draft is not self.instructions and (draft.role, "\n".join(draft.texts)) not in kept
             ]
-        self.session.compacted(summary=text_or_none(payload.get("message")), dropped=dropped, tokens_before=self.tokens)
-
-
-def _arguments(item: Record) -> Any:
-    for key in ("arguments", "action"):
-        if key in item:
-            return item[key]
-    return {"input": item["input"]} if "input" in item else None
-
-
-def _reasoning(content: Any) -> str:
-    if not isinstance(content, list):
-        return content if isinstance(content, str) else ""
-    return "\n".join(
-        block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )
-
-
-def _output(item: Record) -> tuple[str, bool]:
-    """The text of an output and whether it is marked as failed; older versions wrap both in JSON."""
-    output = item.get("output")
-    if isinstance(output, str) and output.startswith('{"output":'):
-        try:
-            output = orjson.loads(output)
-        except orjson.JSONDecodeError:
-            return text_of(output), False
-    failed = False
-    if isinstance(output, dict):
-        details = output.get("metadata")
-        code = details.get("exit_code") if isinstance(details, dict) else None
-        failed = output.get("success") is False or (isinstance(code, int) and code != 0)
-        output = output.get("output", output.get("content"))
-    if output is None and "tools" in item:
-        output = dumps(item["tools"])
-    return text_of(output), failed
+        summary = text_or_none(payload.get("message"))
+        event = self.session.compacted(
+            summary=summary, dropped=dropped, tokens_before=self.tokens, has_opaque_summary=summary is None
+        )
+        if dropped is not None:  # Codex puts the summary behind what it keeps
+            event["summary_at"] = self.session.number_kept()
 
 
 def _find(value: Any, key: str) -> str | None:

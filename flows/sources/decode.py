@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,11 @@ from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, Literal, cast
 
 import orjson
-import zstandard
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 _GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -25,7 +30,8 @@ MOST_UNPACKED = 4 << 30
 """Bytes that a packed file may unpack to."""
 _BOMB_FROM, _BOMB_RATIO = 256 << 20, 250
 _IN_MEMORY = 32 << 20
-_ZSTD_WINDOW = 128 << 20
+ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
+"""128 MB of memory for a Zstandard stream."""
 _LONE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*")
@@ -89,7 +95,7 @@ def _unpacked(packed: BinaryIO, name: Literal["gzip", "zstd"]) -> tuple[BinaryIO
 
 _MAKERS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: zlib.decompressobj(wbits=31),
-    "zstd": lambda: zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj(),
+    "zstd": lambda: zstd.ZstdDecompressor(options=ZSTD_OPTIONS),
 }
 
 
@@ -110,13 +116,18 @@ def _inflate(packed: BinaryIO, out: BinaryIO, name: Literal["gzip", "zstd"]) -> 
                     at = make()  # a file may hold several streams one after the other
                 else:
                     chunk = b""  # zero bytes behind the last one are padding
-            if made > MOST_UNPACKED or (made > _BOMB_FROM and made > _BOMB_RATIO * taken):
+            if made > MOST_UNPACKED or is_bomb(taken, made):
                 return (
                     f"the {name} stream unpacks to more than {made >> 20:,} MB from {taken:,} bytes: not read further"
                 )
-    except (zlib.error, zstandard.ZstdError) as problem:
+    except (zlib.error, zstd.ZstdError, EOFError) as problem:
         return f"the {name} stream is damaged ({problem}); what came before is read"
     return None if at.eof else f"the {name} stream is cut; what came before is read"
+
+
+def is_bomb(taken: int, made: int) -> bool:
+    """Whether so many packed bytes should not have become so many."""
+    return made > _BOMB_FROM and made > _BOMB_RATIO * taken
 
 
 def without_mark(data: bytes) -> bytes:

@@ -11,8 +11,12 @@ from pathlib import Path
 from flows.sources.base import Input, SourceError, event_files, plain_name
 from flows.sources.registry import formats, is_member, recognise
 
-# Beside sessions and never one: OpenHands' state can hold credentials, the others are lists of what is there.
-_NEVER_READ = {"base_state.json", "sessions-index.json", "package.json", "package-lock.json"}
+# Beside sessions and never one: OpenHands' state can hold credentials, Cline's repeat its history for the screen, the
+# others are lists of what is there.
+_NEVER_READ = {
+    "base_state.json", "sessions-index.json", "package.json", "package-lock.json",
+    "ui_messages.json", "task_metadata.json", "context_history.json", "history_item.json",
+}  # fmt: skip
 _GLOB = "*?["
 
 

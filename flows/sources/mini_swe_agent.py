@@ -7,14 +7,17 @@ text and the observation is the next user message. Version 2 uses tool calls and
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from compaction.transcript import Transcript
+from compaction.transcript import Transcript, Usage
 from flows.sources.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import iso_time, text_of, text_or_none
 from flows.sources.chat import add_message, add_reasoning, has_messages, is_message
 from flows.sources.decode import kind_of
 from flows.sources.session import SessionDraft
+from flows.sources.usage import from_openai, make_usage
 
 NAME = "mini_swe_agent"
 _BLOCK = re.compile(r"```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\n?```", re.DOTALL)
@@ -38,7 +41,7 @@ def detect(head: Head) -> bool:
     )
 
 
-def read(source: Source) -> list[Transcript]:
+def read(source: Source) -> Iterator[Transcript]:
     """The session of the file."""
     document = source.document
     about: Record = document if isinstance(document, dict) else {}
@@ -47,18 +50,31 @@ def read(source: Source) -> list[Transcript]:
     has_calls = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
     identity = [str(about.get("instance_id", ""))]
     open_call: str | None = None
+    usages: list[Usage] = []
+    answered_by: str | None = None
     for index, message in enumerate(messages):
         try:
             open_call = _take(session, message, f"{source.name}#{index}", open_call, not has_calls)
         except BAD_CONTENT as error:
             source.aside(None, f"message {index}: {error}", message)
-        if len(identity) == 1 and isinstance(message, dict) and message.get("role") == "assistant":
-            identity.append(str(_response(message).get("id", "")))
-    config = _dict(_dict(about.get("info")).get("config"))
-    session.model = text_or_none(_dict(config.get("model")).get("model_name"))
+        if isinstance(message, dict) and message.get("role") == "assistant":
+            response = _response(message)
+            if len(identity) == 1:
+                identity.append(str(response.get("id", "")))
+            answered_by = answered_by or text_or_none(response.get("model"))
+            usages += filter(None, [_usage(message, response)])
+    info = _dict(about.get("info"))
+    stats = _dict(info.get("model_stats"))
+    cost = make_usage(cost=stats.get("instance_cost"))
+    for usage in usages:  # what the session cost as a whole is known better than by response
+        session.use(None, replace(usage, cost_usd=None) if cost else usage)
+    session.use(None, cost)
+    config = _dict(info.get("config"))
+    session.model = text_or_none(_dict(config.get("model")).get("model_name")) or answered_by
     session.cwd = text_or_none(_dict(config.get("environment")).get("cwd"))
     built = session.build(NAME, None, identity=identity)
-    return [built] if built is not None else []
+    if built is not None:
+        yield built
 
 
 def _take(session: SessionDraft, message: Any, ref: str, open_call: str | None, text_actions: bool) -> str | None:
@@ -94,6 +110,14 @@ def _take(session: SessionDraft, message: Any, ref: str, open_call: str | None, 
     rest = text[: action.start()].rstrip() + "\n" + text[action.end() :].lstrip()
     draft.texts = [rest.strip()] if rest.strip() else []
     return session.call(draft, None, "bash", {"command": action.group(1)})
+
+
+def _usage(message: Record, response: Record) -> Usage | None:
+    usage = from_openai(response.get("usage"))
+    cost = make_usage(cost=_dict(message.get("extra")).get("cost"))
+    if usage is None or cost is None:
+        return usage or cost
+    return replace(usage, cost_usd=cost.cost_usd)
 
 
 def _response(message: Record) -> Record:

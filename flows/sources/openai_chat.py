@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
+from flows.sources._text_calls import convert
 from flows.sources.base import Head, Record, Source, SourceFormat
-from flows.sources.blocks import text_or_none
+from flows.sources.blocks import iso_time, text_or_none
 from flows.sources.chat import add_all, add_message, has_messages, is_message
 from flows.sources.session import BOOKKEEPING, SessionDraft
+from flows.sources.usage import from_openai
 
 NAME = "openai_chat"
 _ID_KEYS = ("session_id", "conversation_id", "thread_id", "id")
+_TIME_KEYS = ("started_at", "created_at", "created", "timestamp")
 
 
 def detect(head: Head) -> bool:
@@ -21,25 +25,26 @@ def detect(head: Head) -> bool:
     return any(is_message(record) or has_messages(record) for record in head.records)
 
 
-def read(source: Source) -> list[Transcript]:
+def read(source: Source) -> Iterator[Transcript]:
     """One session per list of messages; messages on lines of their own are one session together."""
     document = source.document
     if isinstance(document, list):
         if not any(has_messages(value) for value in document[:5]):
-            return _built(source, SessionDraft(source), document, source.name, None, {})
-        built: list[Transcript] = []
+            yield from _built(source, SessionDraft(source), document, source.name, None, {})
+            return
         for index, value in enumerate(document):
-            built += _object(source, value, f"{source.name}#{index}", None, f"item {index}: ")
-        return built
+            yield from _object(source, value, f"{source.name}#{index}", None, f"item {index}: ")
+        return
     together = SessionDraft(source)
-    built = []
     for where, record in source.records():
         if "messages" in record:
-            built += _object(source, record, source.ref(where) if document is None else source.name, where)
+            yield from _object(source, record, source.ref(where) if document is None else source.name, where)
         else:
             source.guard(lambda at, message: _take(source, together, at, message), where, record)
+    convert(together)
     one = together.build(NAME, None)
-    return [*built, one] if one is not None else built
+    if one is not None:
+        yield one
 
 
 def _take(source: Source, session: SessionDraft, where: int, record: Record) -> None:
@@ -49,11 +54,11 @@ def _take(source: Source, session: SessionDraft, where: int, record: Record) -> 
         add_message(session, record, source.ref(where))
 
 
-def _object(source: Source, value: Any, ref: str, line: int | None, place: str = "") -> list[Transcript]:
+def _object(source: Source, value: Any, ref: str, line: int | None, place: str = "") -> Iterator[Transcript]:
     messages = value.get("messages") if isinstance(value, dict) else None
     if not isinstance(messages, list):
         source.aside(line, f"{place}expected an object with a list under `messages`", value)
-        return []
+        return
     session = SessionDraft(source)
     prompt = value.get("system")
     if (
@@ -62,23 +67,27 @@ def _object(source: Source, value: Any, ref: str, line: int | None, place: str =
         and not any(isinstance(m, dict) and m.get("role") == "system" for m in messages)
     ):
         session.say("system", prompt, ref)
-    return _built(source, session, messages, ref, line, value)
+    yield from _built(source, session, messages, ref, line, value)
 
 
 def _built(
     source: Source, session: SessionDraft, messages: list[Any], ref: str, line: int | None, about: Record
-) -> list[Transcript]:
+) -> Iterator[Transcript]:
     add_all(source, session, messages, ref, line)
+    convert(session, about.get("tools"))
     session.model = text_or_none(about.get("model"))
     session.title = text_or_none(about.get("title"))
     session.cwd = text_or_none(about.get("cwd"))
+    session.started_at = next(filter(None, (iso_time(about.get(key)) for key in _TIME_KEYS)), None)
+    session.use(None, from_openai(about.get("usage")))
     native = next(
         (str(about[key]) for key in _ID_KEYS if isinstance(about.get(key), (str, int)) and about[key] != ""), None
     )
     built = session.build(NAME, native)
     if built is None and not messages:
         source.aside(line, "a list of no messages", about)
-    return [built] if built is not None else []
+    if built is not None:
+        yield built
 
 
 FORMAT = SourceFormat(

@@ -7,12 +7,15 @@ and holds the summary that took their place.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from compaction.transcript import Transcript
+from compaction.transcript import Transcript, Usage
+from flows.sources.account import Kind
 from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat, event_number
 from flows.sources.blocks import text_of, text_or_none
 from flows.sources.decode import dumps, kind_of
 from flows.sources.session import BOOKKEEPING, DUPLICATE, Draft, SessionDraft
+from flows.sources.usage import add_up, make_usage
 
 NAME = "openhands_v1_events"
 _MEMBER = re.compile(r"[^/]*/event-\d+-[\w.-]*\.json\Z")
@@ -21,6 +24,10 @@ _KINDS = {
     "AgentErrorEvent", "UserRejectObservation", "Condensation", "CondensationRequest", "CondensationSummaryEvent",
     "PauseEvent", "ConversationStateUpdateEvent", "ConversationErrorEvent",
 }  # fmt: skip
+_RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
+_PROMPTS = ("SystemPromptEvent", "SystemPromptUpdateEvent")
+_SEEN_BY_MODEL = {"MessageEvent", "ActionEvent", *_RESULTS, *_PROMPTS}
+"""Kinds of events that the model's view is made of; a summary's place is counted in them."""
 _TEXT_KEYS = ("content", "output", "message", "text", "result")
 
 
@@ -29,7 +36,7 @@ def detect(head: Head) -> bool:
     return any(record.get("kind") in _KINDS and ("source" in record or "id" in record) for record in head.records)
 
 
-def read(source: Source) -> list[Transcript]:
+def read(source: Source) -> Iterator[Transcript]:
     """The conversation of the folder or file."""
     events = list(source.records())
     native = None
@@ -38,43 +45,55 @@ def read(source: Source) -> list[Transcript]:
         events.sort(key=lambda event: (event_number(source.members[event[0]].name), str(event[1].get("timestamp"))))
         folder = source.input.path.absolute()
         native = folder.parent.name if folder.name == "events" else folder.name
-    conversation = _Conversation(source)
+    conversation = Conversation(source)
     for where, event in events:
         source.guard(conversation.take, where, event)
     built = conversation.session.build(NAME, native or None)
-    return [built] if built is not None else []
+    if built is not None:
+        yield built
 
 
-class _Conversation:
+class Conversation:
+    """A conversation while its events come in."""
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self.session = SessionDraft(source)
         self.drafts: dict[str, Draft | None] = {}
+        self.view: list[tuple[str, Draft | None]] = []
+        """Events that the model sees while none is forgotten: id and message."""
+        self.forgotten: set[str] = set()
 
     def take(self, where: int, event: Record) -> None:
+        """Adds one event."""
         own, kind = event.get("id"), event.get("kind")
         if isinstance(own, str) and own in self.drafts:
-            self.session.leave(DUPLICATE)
+            for what in _kinds(event):
+                self.session.leave(DUPLICATE, what)
             return
         ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
         draft = None
         if kind == "ActionEvent":
             draft = self._action(event, ref, time)
-        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
+        elif kind in _RESULTS:
             draft = self._observation(event, ref, time)
         elif kind == "MessageEvent":
             draft = self._message(event, ref, time)
-        elif kind in ("SystemPromptEvent", "SystemPromptUpdateEvent"):
+        elif kind in _PROMPTS:
             parts = [text_of(event.get(key)) for key in ("system_prompt", "dynamic_context")]
             draft = self.session.say("system", "\n".join(filter(None, parts)), ref, time)
         elif kind == "Condensation":
             self._condensation(event)
         elif isinstance(kind, str):
             self.session.leave(BOOKKEEPING)
+            if kind == "ConversationStateUpdateEvent":
+                self._state(event)
         else:
             raise MalformedError("an event without a kind")
         if isinstance(own, str):
             self.drafts[own] = draft
+            if kind in _SEEN_BY_MODEL:
+                self.view.append((own, draft))
 
     def _message(self, event: Record, ref: str, time: str | None) -> Draft:
         message = event.get("llm_message")
@@ -121,17 +140,88 @@ class _Conversation:
         )
 
     def _condensation(self, event: Record) -> None:
-        """What it forgot: messages none of whose events is left."""
+        """What it forgot: messages none of whose events is left, and what lost its call or its result with them."""
         forgotten = event.get("forgotten_event_ids")
         if not isinstance(forgotten, list):
             raise MalformedError(f"forgotten_event_ids is {kind_of(forgotten)}, expected a list")
-        gone = set(map(str, forgotten))
-        kept = {id(draft) for own, draft in self.drafts.items() if own not in gone}
-        left = [
-            draft for own, draft in self.drafts.items() if own in gone and draft is not None and id(draft) not in kept
+        self.forgotten.update(map(str, forgotten))
+        kept = {id(draft) for own, draft in self.drafts.items() if own not in self.forgotten}
+        gone = [
+            draft
+            for own, draft in self.drafts.items()
+            if own in self.forgotten and draft is not None and id(draft) not in kept
         ]
-        unique = {id(draft): draft for draft in left}
-        self.session.compacted(summary=text_or_none(event.get("summary")), dropped=unique.values())
+        dropped = {id(draft): draft for draft in [*gone, *self._unmatched({id(draft) for draft in gone})]}
+        self.session.compacted(
+            summary=text_or_none(event.get("summary")),
+            dropped=dropped.values(),
+            summary_at=self._place(event.get("summary_offset"), set(dropped)),
+        )
+
+    def _unmatched(self, gone: set[int]) -> list[Draft]:
+        """Messages that the SDK keeps from the model because the other half of a call was forgotten."""
+        calls, results = set[str](), set[str]()
+        for draft in self.session.drafts:
+            if id(draft) not in gone:
+                calls.update(call.id for call in draft.calls)
+                results.update(filter(None, [draft.tool_call_id]))
+        lost = {call.id for draft in self.session.drafts if id(draft) in gone for call in draft.calls} - calls
+        unread = {draft.tool_call_id for draft in self.session.drafts if id(draft) in gone} - results
+        return [
+            draft
+            for draft in self.session.drafts
+            if id(draft) not in gone
+            and (draft.tool_call_id in lost or (draft.calls and all(call.id in unread for call in draft.calls)))
+        ]
+
+    def _place(self, offset: object, dropped: set[int]) -> int | None:
+        """How many messages of the view stand before a summary, whose place is counted in events of the view."""
+        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+            return None
+        view = [draft for own, draft in self.view if own not in self.forgotten]
+        return len({id(draft) for draft in view[:offset] if draft is not None} - dropped)
+
+    def _state(self, event: Record) -> None:
+        """Totals so far: the last ones count."""
+        key, value = event.get("key"), event.get("value")
+        if not isinstance(value, dict):
+            return
+        stats = value if key == "stats" else value.get("stats")
+        stats = stats if isinstance(stats, dict) else {}
+        found = stats.get("usage_to_metrics") or stats.get("service_to_metrics")
+        metrics = [one for one in found.values() if isinstance(one, dict)] if isinstance(found, dict) else []
+        usages = [usage for one in metrics if (usage := _usage(one)) is not None]
+        self.session.use("totals", add_up(usages) if usages else None)
+        agent = value.get("agent")
+        llm = agent.get("llm") if isinstance(agent, dict) else None
+        named = [llm.get("model")] if isinstance(llm, dict) else [one.get("model_name") for one in metrics]
+        self.session.model = self.session.model or next(filter(None, map(text_or_none, named)), None)
+
+
+def _kinds(event: Record) -> list[Kind | None]:
+    """What an event that is left out would have been."""
+    kind, message = event.get("kind"), event.get("llm_message")
+    if kind == "ActionEvent":
+        return ["assistant", "tool_call"]
+    if kind in _RESULTS:
+        return ["tool"]
+    if kind in _PROMPTS:
+        return ["system"]
+    if kind == "Condensation":
+        return ["user" if event.get("summary") else None]
+    role = message.get("role") if kind == "MessageEvent" and isinstance(message, dict) else None
+    return [role if role in ("system", "user", "assistant") else None]
+
+
+def _usage(metrics: Record) -> Usage | None:
+    tokens = metrics.get("accumulated_token_usage")
+    tokens = tokens if isinstance(tokens, dict) else {}
+    return make_usage(
+        tokens.get("prompt_tokens"),
+        tokens.get("completion_tokens"),
+        tokens.get("cache_read_tokens"),
+        metrics.get("accumulated_cost"),
+    )
 
 
 def _add_reasoning(draft: Draft, holder: Record) -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from compaction.transcript import Transcript
+from collections.abc import Iterator
+
+from compaction.transcript import Transcript, Usage
+from flows.sources.account import Kind
 from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import block_text, iso_time, text_of, text_or_none
 from flows.sources.decode import kind_of
 from flows.sources.session import BOOKKEEPING, DUPLICATE, REWOUND, Draft, SessionDraft
+from flows.sources.usage import make_usage, total
 
 NAME = "pi"
 _ROLES = {"user", "assistant", "toolResult", "bashExecution"}
+_KINDS: dict[str, Kind] = {
+    "user": "user", "assistant": "assistant", "toolResult": "tool",
+    "bashExecution": "user", "custom": "user", "hookMessage": "user",
+}  # fmt: skip
+_BRANCH = "Summary of a branch that was left:\n\n"
 
 
 def detect(head: Head) -> bool:
@@ -23,9 +32,9 @@ def detect(head: Head) -> bool:
     return False
 
 
-def read(source: Source) -> list[Transcript]:
+def read(source: Source) -> Iterator[Transcript]:
     """The session of the file, along the branch that was live at its end."""
-    entries = list(source.records())
+    entries = list(_slimmed(source))
     reading = _Reading(source)
     reading.not_live = _not_live([entry for _, entry in entries])
     for where, entry in entries:
@@ -33,7 +42,9 @@ def read(source: Source) -> list[Transcript]:
     session, header = reading.session, reading.header
     session.cwd = text_or_none(header.get("cwd"))
     session.model = session.model or text_or_none(header.get("modelId"))
-    session.started_at = iso_time(header.get("timestamp"))
+    # The header of a branched session is younger than the messages that it took along.
+    times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
+    session.started_at = min(filter(None, times), default=None)
     parent = text_or_none(header.get("parentSession"))
     built = session.build(
         NAME,
@@ -41,7 +52,17 @@ def read(source: Source) -> list[Transcript]:
         # A fork names its origin by path; only an id can be a session here.
         parent_session_id=f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None,
     )
-    return [built] if built is not None else []
+    if built is not None:
+        yield built
+
+
+def _slimmed(source: Source) -> Iterator[tuple[int, Record]]:
+    """The entries without what tools keep for the screen (a diff, the whole output again)."""
+    for where, entry in source.records():
+        message = entry.get("message")
+        if isinstance(message, dict):
+            message.pop("details", None)
+        yield where, entry
 
 
 def _not_live(entries: list[Record]) -> set[str]:
@@ -84,12 +105,12 @@ class _Reading:
             return
         if isinstance(own, str):
             if own in self.seen:
-                session.leave(DUPLICATE)
+                self._leave(DUPLICATE, entry)
                 return
             self.seen.add(own)
             self.places[own] = len(session.drafts)
             if own in self.not_live:
-                session.leave(REWOUND)
+                self._leave(REWOUND, entry)
                 return
         ref, time = self.source.ref(where), iso_time(entry.get("timestamp"))
         if kind == "message":
@@ -101,9 +122,34 @@ class _Reading:
         elif not isinstance(kind, str):
             raise MalformedError("an entry without a type")
         elif kind == "branch_summary":
-            session.leave("summary of a left branch")
+            self._branch_summary(entry, ref, time)
         else:
             session.leave(BOOKKEEPING)
+
+    def _leave(self, reason: str, entry: Record) -> None:
+        """Counts an entry that is left out as what it would have been."""
+        kind, message = entry.get("type"), entry.get("message")
+        if kind == "message" and isinstance(message, dict):
+            role = _KINDS.get(str(message.get("role")))
+            self.session.leave(reason, role)
+            content = message.get("content")
+            calls = (
+                [b for b in content if isinstance(b, dict) and b.get("type") == "toolCall"]
+                if isinstance(content, list) and role == "assistant"
+                else []
+            )
+            self.session.leave(reason, "tool_call", len(calls))
+        else:
+            says = kind in ("custom_message", "compaction", "branch_summary")
+            self.session.leave(reason, "user" if says else None)
+
+    def _branch_summary(self, entry: Record, ref: str, time: str | None) -> None:
+        """What pi tells the model of a branch that the person came back from: the branch itself is left out."""
+        text = text_of(entry.get("summary"))
+        if text:
+            self.session.say("user", _BRANCH + text, ref, time)
+        else:
+            self.session.leave(BOOKKEEPING)
 
     def _message(self, message: object, ref: str, time: str | None) -> None:
         if not isinstance(message, dict):
@@ -118,7 +164,7 @@ class _Reading:
             session.result(message.get("toolCallId"), text, ref, time, is_error=failed, name=message.get("toolName"))
         elif role == "bashExecution":
             if message.get("excludeFromContext"):
-                session.leave("command of the person, kept from the model")
+                session.leave("command of the person, kept from the model", "user")
             else:
                 session.say("user", _bash(message), ref, time)
         elif role in ("custom", "hookMessage"):
@@ -128,6 +174,7 @@ class _Reading:
 
     def _assistant(self, message: Record, draft: Draft) -> None:
         self.session.model = self.session.model or text_or_none(message.get("model"))
+        self.session.use(None, _usage(message.get("usage")))
         content = message.get("content")
         blocks = [content] if isinstance(content, str) else content or []
         if not isinstance(blocks, list):
@@ -153,7 +200,25 @@ class _Reading:
             summary=text_or_none(entry.get("summary")),
             dropped=None if start is None else self.session.drafts[:start],
             tokens_before=entry.get("tokensBefore"),
+            summary_at=0,  # pi puts the summary before what it keeps
         )
+
+
+def _usage(usage: object) -> Usage | None:
+    """Pi counts what went through the cache apart from the rest of the input."""
+    if not isinstance(usage, dict):
+        return None
+    cost = usage.get("cost")
+    one = make_usage(usage.get("input"), usage.get("output"), usage.get("cacheRead"))
+    written = make_usage(usage.get("cacheWrite"))
+    if one is None:
+        return None
+    return make_usage(
+        total([one.input_tokens, one.cached_tokens, written.input_tokens if written else None]),
+        one.output_tokens,
+        one.cached_tokens,
+        cost.get("total") if isinstance(cost, dict) else cost,
+    )
 
 
 def _bash(message: Record) -> str:

@@ -8,17 +8,37 @@ from pathlib import Path
 
 from compaction.transcript import Message, Transcript
 from flows.sources import (
+    aider_md,
+    anthropic_messages,
+    atif,
     claude_code,
+    cline,
     codex_rollout,
+    copilot_cli,
+    deepseek_events,
+    entire_compact,
+    gemini_cli_chat,
+    gemini_contents,
+    inspect_log,
+    llm_request_log,
     mini_swe_agent,
     openai_chat,
+    openai_responses,
+    opencode_export,
+    openhands_llm_completion,
+    openhands_v0_output,
+    openhands_v0_trajectory,
     openhands_v1_events,
     pi,
+    specstory_md,
     swe_agent_traj,
+    tau2_bench,
+    tau_bench,
 )
-from flows.sources.account import Account
+from flows.sources.account import SHORTER_COPY, Account
 from flows.sources.base import (
     BAD_CONTENT,
+    EXCERPT,
     Head,
     Input,
     MalformedError,
@@ -33,11 +53,30 @@ from flows.sources.base import (
 # Tried in this order: plain chat messages come last, since several agents wrap them.
 _FORMATS: tuple[SourceFormat, ...] = (
     claude_code.FORMAT,
+    copilot_cli.FORMAT,
     codex_rollout.FORMAT,
+    deepseek_events.FORMAT,
     pi.FORMAT,
     openhands_v1_events.FORMAT,
+    openhands_v0_output.FORMAT,
+    openhands_v0_trajectory.FORMAT,
+    openhands_llm_completion.FORMAT,
     swe_agent_traj.FORMAT,
     mini_swe_agent.FORMAT,
+    atif.FORMAT,
+    opencode_export.FORMAT,
+    specstory_md.FORMAT,
+    aider_md.FORMAT,
+    gemini_cli_chat.FORMAT,
+    gemini_contents.FORMAT,
+    entire_compact.FORMAT,
+    openai_responses.FORMAT,
+    cline.FORMAT,
+    anthropic_messages.FORMAT,
+    llm_request_log.FORMAT,
+    inspect_log.FORMAT,
+    tau2_bench.FORMAT,
+    tau_bench.FORMAT,
     openai_chat.FORMAT,
 )
 
@@ -116,7 +155,6 @@ class Reading:
             yield _with_copies(held, shorter)
 
 
-SHORTER_COPY = "shorter copy of this session"
 
 
 def is_start_of(short: Transcript, long: Transcript) -> bool:
@@ -148,7 +186,8 @@ def read_input(input: Input) -> ReadResult:
     """
     reading = Reading(input)
     transcripts = tuple(reading)
-    return ReadResult(reading.format, transcripts, tuple(reading.set_aside), reading.account)
+    aside = tuple(replace(one, excerpt=one.excerpt[:EXCERPT]) for one in reading.set_aside)
+    return ReadResult(reading.format, transcripts, aside, reading.account)
 
 
 def recognise(path: Path) -> str | None:

@@ -141,6 +141,14 @@ class SessionDraft:
             draft = self._responses[key] = self.say("assistant", "", ref, timestamp)
         return draft
 
+    def number_kept(self) -> int:
+        """How many of the messages so far no compaction has dropped."""
+        return sum(id(draft) not in self._gone for draft in self.drafts)
+
+    def has_response(self, key: str) -> bool:
+        """Whether there is a message of the response with this key."""
+        return key in self._responses
+
     def call(self, draft: Draft, call_id: Any, name: Any, arguments: Any) -> str:
         """Adds a call to a response and returns its id; a call without an id gets one."""
         own = _id(call_id) or self.new_id()
@@ -251,7 +259,7 @@ class SessionDraft:
         typed = next((draft for draft in ordered if draft.typed and draft.texts), None)
         title = self.title or (first_line("\n".join(typed.texts)) if typed else None)
         return Transcript(
-            session_id=f"{format}-{_plain_id(native_id) or fingerprint(messages, identity)}",
+            session_id=f"{format}-{plain_id(native_id) or fingerprint(messages, identity)}",
             messages=messages,
             source_format=format,
             source_path=self.source.input.label,
@@ -303,7 +311,7 @@ class SessionDraft:
         )
 
 
-def _plain_id(native_id: str | None) -> str | None:
+def plain_id(native_id: str | None) -> str | None:
     """The id without what a file name cannot hold: ids become names of partitions."""
     return _NOT_PLAIN.sub("_", native_id)[:120] if native_id else None
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from flows.sources.blocks import text_of, text_or_none
 from flows.sources.chat import add_calls, add_message, add_reasoning
 from flows.sources.decode import kind_of
 from flows.sources.session import DEMONSTRATION, SessionDraft
+from flows.sources.usage import make_usage
 
 NAME = "swe_agent_traj"
 
@@ -25,7 +27,7 @@ def detect(head: Head) -> bool:
     return isinstance(value, dict) and isinstance(value.get("history"), list) and "trajectory" in value
 
 
-def read(source: Source) -> list[Transcript]:
+def read(source: Source) -> Iterator[Transcript]:
     """The session of the file, without the demonstration of another task that precedes it."""
     document: Record = source.document
     session = SessionDraft(source)
@@ -36,8 +38,16 @@ def read(source: Source) -> list[Transcript]:
         except BAD_CONTENT as error:
             source.aside(None, f"history entry {index}: {error}", entry)
     session.model = _model(document.get("replay_config"))
+    info = document.get("info")
+    stats = info.get("model_stats") if isinstance(info, dict) else None
+    if isinstance(stats, dict):
+        session.use(
+            None,
+            make_usage(stats.get("tokens_sent"), stats.get("tokens_received"), cost=stats.get("instance_cost")),
+        )
     built = session.build(NAME, None, identity=[str(document.get("environment", ""))])
-    return [built] if built is not None else []
+    if built is not None:
+        yield built
 
 
 def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) -> str | None:
@@ -45,7 +55,7 @@ def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) ->
     if not isinstance(entry, dict):
         raise MalformedError(f"an entry is {kind_of(entry)}, expected an object")
     if entry.get("is_demo") or entry.get("message_type") == "demonstration":
-        session.leave(DEMONSTRATION)
+        _leave_demonstration(session, entry)
         return open_call
     role = entry.get("role")
     if role == "user" and open_call is not None:
@@ -74,6 +84,16 @@ def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) ->
     # The content is the thought with the action in a block: the action is kept once, as the call.
     draft.add_text(thought.strip() if isinstance(thought, str) else text_of(content))
     return session.call(draft, None, action.split(maxsplit=1)[0], {"command": action})
+
+
+def _leave_demonstration(session: SessionDraft, entry: Record) -> None:
+    role, calls = entry.get("role"), entry.get("tool_calls")
+    if role == "assistant":
+        session.leave(DEMONSTRATION, "assistant")
+        has_action = isinstance(entry.get("action"), str) and bool(entry["action"].strip())
+        session.leave(DEMONSTRATION, "tool_call", len(calls) if isinstance(calls, list) and calls else has_action)
+    else:
+        session.leave(DEMONSTRATION, role if role in ("system", "user", "tool") else None)
 
 
 def _model(config: Any) -> str | None:

@@ -12,6 +12,7 @@ from flows.ids import content_id
 from flows.plan import absolute, fingerprint
 from flows.sources import Input, Reading, SetAside
 from flows.sources.account import Account
+from flows.sources.base import EXCERPT
 from flows.store import Store, write_atomically
 from flows.study import Study
 from flows.transcripts import Fingerprint, InputRecord, PartWriter
@@ -61,6 +62,8 @@ def _read(store: Store, study: Study, input: Input, print_of: Fingerprint, write
     if study.redact:
         hide = redactor()
         aside = [replace(a, excerpt=hide.redact_excerpt(a.excerpt), reason=hide.redact(a.reason)) for a in aside]
+    else:
+        aside = [replace(a, excerpt=a.excerpt[:EXCERPT]) for a in aside]
     quarantine(store, input, aside)
     account = reading.account if reading else Account()
     return InputRecord(

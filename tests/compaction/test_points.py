@@ -57,7 +57,7 @@ def test_points_by_messages() -> None:
 
 
 def test_recorded_points_are_where_the_session_compacted_itself() -> None:
-    recorded = (RecordedCompaction(3), RecordedCompaction(5), RecordedCompaction(99))
+    recorded = (RecordedCompaction(0), RecordedCompaction(3), RecordedCompaction(5), RecordedCompaction(99))
     assert [p.cut_seq for p in find_points(session("uactaaa", compactions=recorded), PointsSpec.parse("recorded"))] == [
         4,
         5,

@@ -55,6 +55,7 @@ def claude() -> Any:
         user = staticmethod(claude_code.claude_user)
         use = staticmethod(claude_code.claude_use)
         result = staticmethod(claude_code.claude_result)
+        progress = staticmethod(claude_code.claude_progress)
 
     return Makers
 

@@ -148,6 +148,47 @@ def test_an_action_becomes_a_call_and_a_demonstration_is_set_aside(read, documen
     assert transcript.set_aside == {"demonstration": 1}
 
 
+def test_a_demonstration_is_counted_by_role_and_call(read, document_samples):
+    document = copy.deepcopy(document_samples["swe_agent_traj"])
+    shown = {"role": "assistant", "content": "Look.", "action": "ls", "is_demo": True}
+    document["history"][2:2] = [shown, {"role": "user", "content": "x", "is_demo": True}]
+    result = read("a.traj", document)
+    assert dict(result.account.aside) == {
+        ("user", "demonstration"): 2,
+        ("assistant", "demonstration"): 1,
+        ("tool_call", "demonstration"): 1,
+    }
+
+
+def test_what_a_trajectory_says_it_used_is_kept(read, document_samples):
+    document = copy.deepcopy(document_samples["swe_agent_traj"])
+    document["info"] = {"model_stats": {"tokens_sent": 900, "tokens_received": 40, "instance_cost": 0.5}}
+    usage = one(read("a.traj", document), "swe_agent_traj").usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cost_usd) == (900, 40, 0.5)
+
+
+def test_tokens_add_up_over_responses_and_the_cost_is_that_of_the_whole_run(read, document_samples):
+    document = copy.deepcopy(document_samples["mini_swe_agent"])
+    used = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 60}, "cost": 0.25}
+    for message in (document["messages"][2], document["messages"][4]):
+        message.setdefault("extra", {}).setdefault("response", {})["usage"] = used
+    usage = one(read("a.traj.json", document), "mini_swe_agent").usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cost_usd) == (200, 20, 120, 0.5)
+    document["info"]["model_stats"] = {"instance_cost": 0.75}
+    assert one(read("a.traj.json", document), "mini_swe_agent").usage.cost_usd == 0.75
+
+
+def test_an_object_of_messages_tells_its_time_and_its_usage(read):
+    document = {
+        "messages": [{"role": "user", "content": "Go"}],
+        "created": 1767225600,
+        "usage": {"prompt_tokens": 7, "completion_tokens": 2},
+    }
+    transcript = one(read("a.json", document), "openai_chat")
+    assert transcript.started_at == "2026-01-01T00:00:00Z"
+    assert (transcript.usage.input_tokens, transcript.usage.output_tokens) == (7, 2)
+
+
 def test_a_quadratic_trajectory_of_version_1_is_read_from_its_history_alone(read):
     call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
     history = [

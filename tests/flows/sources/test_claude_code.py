@@ -143,7 +143,9 @@ def test_a_recorded_compaction_is_no_message_but_says_where_what_and_how_much(re
     assert (first.at_seq, first.dropped, first.tokens_before, first.trigger) == (2, (0, 1), 155_000, "auto")
     assert first.summary == "This session is being continued: half is done."
     assert (second.at_seq, second.dropped) == (3, ())  # what left before left once; the preserved message stays
-    assert transcript.set_aside == {"recorded compaction summary": 2}
+    assert [c.summary_at for c in transcript.compactions] == [0, 0]  # before what was kept
+    assert transcript.set_aside == {"bookkeeping": 2, "recorded compaction summary": 2}
+    assert result.account.aside["user", "recorded compaction summary"] == 2
 
 
 def test_a_sub_agent_is_a_session_of_its_own_with_its_parent(read, claude):
@@ -291,3 +293,161 @@ def test_a_log_of_bookkeeping_alone_says_so(read, claude):
     result = read("s.jsonl", lines=[{"type": "queue-operation", "operation": "enqueue", "sessionId": "s-1"}])
     assert result.transcripts == ()
     assert [s.reason for s in result.set_aside] == ["no message in it: 1 bookkeeping"]
+
+
+def compact(lines):
+    """As Claude Code writes them: no space in the JSON, so that lines can be passed over undecoded."""
+    return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
+
+
+def test_what_a_sub_agent_said_in_progress_notices_is_a_session_of_its_own(read, claude):
+    lines = [
+        claude.user("u1", None, "Go"),
+        claude.says("a1", "u1", "m1", claude.use("t1", "Task", prompt="Look")),
+        claude.line("progress", "p0", "a1", data={"type": "hook_progress"}),
+        claude.progress("p1", "a1", "c4", claude.user("x1", None, "Look")),
+        claude.progress("p2", "p1", "c4", claude.says("x2", None, "m2", claude.use("t9", command="ls"))),
+        claude.progress("p3", "p2", "c4", claude.user("x3", None, [claude.result("t9", "mill")])),
+        claude.progress("p4", "p3", "c4", claude.user("x3", None, [claude.result("t9", "mill")])),
+        claude.user("r1", "p4", [claude.result("t1", "Seen.")]),
+    ]
+    result = read("s.jsonl", compact(lines))
+    main, agent = result.transcripts
+    assert roles(main) == ["user", "assistant", "tool"]
+    assert roles(agent) == ["user", "assistant", "tool"]
+    assert (agent.session_id, agent.parent_session_id) == ("claude_code-s-1-agent-c4", "claude_code-s-1")
+    assert agent.cwd == "/home/ada/mill"
+    assert dict(result.account.aside) == {("record", "bookkeeping"): 1, ("tool", "duplicate"): 1}
+
+
+def test_a_sub_agent_whose_own_lines_are_in_the_file_is_not_read_from_progress_notices_too(read, claude):
+    own = {"isSidechain": True, "agentId": "c4"}
+    result = read(
+        "s.jsonl",
+        lines=[
+            claude.user("u1", None, "Go"),
+            claude.progress("p1", "u1", "c4", claude.user("x1", None, "Look")),
+            claude.user("x1", None, "Look", **own),
+            claude.says("x2", "x1", "m2", {"type": "text", "text": "Seen."}, **own),
+        ],
+    )
+    assert [len(transcript) for transcript in result.transcripts] == [1, 2]
+    assert dict(result.account.aside) == {("user", "duplicate"): 1}
+
+
+def test_removed_tool_results_stay_as_messages_and_the_recorded_compaction_says_which(read, claude):
+    data = {"trigger": "auto", "preTokens": 60_888, "compactedToolIds": ["t1", "gone"]}
+    marker = claude.line("system", "b1", "r2", subtype="microcompact_boundary", microcompactMetadata=data)
+    transcript = one(
+        read(
+            "s.jsonl",
+            lines=[
+                claude.user("u1", None, "Go"),
+                claude.says("a1", "u1", "m1", claude.use("t1"), claude.use("t2")),
+                claude.user("r1", "a1", [claude.result("t1", "long")]),
+                claude.user("r2", "r1", [claude.result("t2", "short")]),
+                marker,
+            ],
+        )
+    )
+    (event,) = transcript.compactions
+    assert (event.at_seq, event.dropped, event.cleared) == (4, (), (2,))
+    assert (event.summary, event.has_opaque_summary, event.tokens_before) == (None, False, 60_888)
+    assert event.cleared_text == "[Old tool result content cleared]"
+    assert [m.text for m in transcript.messages[2:]] == ["long", "short"]
+
+
+def test_a_preserved_segment_stays_and_leads_the_context_when_it_hangs_on_the_boundary(read, claude):
+    segment = {"headUuid": "a2", "tailUuid": "r2", "anchorUuid": "b1"}
+    lines = [
+        claude.user("u1", None, "Go"),
+        claude.says("a1", "u1", "m1", {"type": "text", "text": "Half."}),
+        claude.says("a2", "a1", "m2", claude.use("t2")),
+        claude.line("attachment", "x1", "a2", attachment={"type": "task_reminder"}),
+        claude.user("r2", "x1", [claude.result("t2", "done")]),
+        boundary(claude, "b1", "r2", preservedSegment=segment),
+        claude.user("c1", "b1", "So far.", isCompactSummary=True),
+    ]
+    (event,) = one(read("s.jsonl", lines=lines)).compactions
+    assert (event.dropped, event.summary_at) == ((0, 1), 2)
+    segment["anchorUuid"] = "c1"
+    (event,) = one(read("s.jsonl", lines=lines)).compactions
+    assert (event.dropped, event.summary_at) == ((0, 1), 0)
+
+
+def test_a_boundary_whose_summary_is_not_in_the_log_cannot_be_replayed(read, claude):
+    lines = [claude.user("u1", None, "Go"), boundary(claude, "b1", "u1"), claude.user("u2", "b1", "On")]
+    (event,) = one(read("s.jsonl", lines=lines)).compactions
+    assert (event.at_seq, event.summary, event.has_opaque_summary) == (1, None, True)
+
+
+def test_usage_is_repeated_on_every_piece_of_a_response_and_the_last_one_counts(read, claude):
+    def piece(uuid, parent, response, written, block):
+        line = claude.says(uuid, parent, response, block)
+        line["message"]["usage"] = {
+            "input_tokens": 3,
+            "cache_read_input_tokens": 100,
+            "cache_creation_input_tokens": 20,
+            "output_tokens": written,
+        }
+        return line
+
+    text = {"type": "text", "text": "Yes."}
+    transcript = one(
+        read(
+            "s.jsonl",
+            lines=[
+                claude.user("u1", None, "Go"),
+                piece("a1", "u1", "m1", 1, text),
+                piece("a2", "a1", "m1", 40, claude.use("t1")),
+                piece("a3", "a2", "m2", 5, text),
+            ],
+        )
+    )
+    usage = transcript.usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (246, 200, 45)
+
+
+def test_what_is_left_out_is_counted_as_what_it_would_have_been(read, claude):
+    synthetic = claude.says("a9", "u3", "m9", {"type": "text", "text": "API Error"})
+    synthetic["message"]["model"] = "<synthetic>"
+    prompt = claude.user("u1", None, "Go")
+    result = read(
+        "s.jsonl",
+        lines=[
+            prompt,
+            claude.says("a1", "u1", "m1", {"type": "text", "text": "Ready."}),
+            claude.user("u2", "a1", "Paint it red"),
+            claude.says("a2", "u2", "m2", {"type": "text", "text": "Red."}),
+            claude.says("a3", "a2", "m2", claude.use("t1"), claude.use("t2")),
+            claude.user("r1", "a3", [claude.result("t1", "x"), claude.result("t2", "y")]),
+            claude.user("u3", "a1", "Paint it blue"),
+            synthetic,
+            claude.user("u4", "u3", NOISE),
+            prompt,
+        ],
+    )
+    assert roles(one(result)) == ["user", "assistant", "user"]
+    assert dict(result.account.aside) == {
+        ("user", "rewound branch"): 1,
+        ("assistant", "rewound branch"): 1,
+        ("tool_call", "rewound branch"): 2,
+        ("tool", "rewound branch"): 2,
+        ("assistant", "synthetic assistant message"): 1,
+        ("user", "local command"): 1,
+        ("user", "duplicate"): 1,
+    }
+
+
+def test_a_line_of_an_unknown_type_that_holds_a_message_is_set_aside(read, claude):
+    odd = claude.line("telepathy", "x1", "u1", {"role": "user", "content": "Psst"})
+    result = read("s.jsonl", lines=[claude.user("u1", None, "Go"), odd, claude.line("glow", "x2", "u1")])
+    assert [aside.reason for aside in result.set_aside] == ["a line of the unknown type 'telepathy' holds a message"]
+    assert dict(result.account.aside) == {("record", "bookkeeping"): 1}
+
+
+def test_times_are_those_of_the_first_and_the_last_line_whatever_their_order(read, claude):
+    times = ["2026-03-01T10:05:00Z", "2026-03-01T10:01:00Z", "2026-03-01T10:09:00Z", "2026-03-01T10:03:00Z"]
+    lines = [claude.user(f"u{n}", None, f"Prompt {n}", timestamp=time) for n, time in enumerate(times)]
+    transcript = one(read("s.jsonl", lines=lines))
+    assert (transcript.started_at, transcript.ended_at) == (times[1], times[2])

@@ -91,6 +91,7 @@ def test_a_compaction_says_what_left_the_context_although_its_summary_is_secret(
     first, second = transcript.compactions
     assert (first.at_seq, first.summary, first.dropped, first.tokens_before) == (3, None, (2,), 90_000)
     assert (second.at_seq, second.summary, second.dropped) == (4, "All is done.", None)
+    assert (first.has_opaque_summary, second.has_opaque_summary) == (True, False)
     assert transcript.set_aside["recorded compaction summary"] == 2
 
 
@@ -130,3 +131,25 @@ def test_items_of_old_rollouts_come_without_an_envelope_and_wrap_outputs_in_json
     assert [m.role for m in transcript.messages] == ["system", "user", "assistant", "tool"]
     assert transcript.messages[2].tool_calls[0].parsed() == {"type": "exec", "command": ["ls"]}
     assert (transcript.messages[3].text, transcript.messages[3].is_error) == ("no such file", True)
+
+
+def test_a_readable_summary_stands_behind_what_is_kept(read, codex_line):
+    kept = text("user", "Mend the mill")
+    lines = [
+        codex_line("session_meta", id="c-1", base_instructions={"text": "Be brief."}),
+        codex_line("response_item", **kept),
+        codex_line("response_item", **text("assistant", "Half.")),
+        codex_line("compacted", message="Half is done.", replacement_history=[kept]),
+    ]
+    (event,) = one(read("rollout.jsonl", lines=lines)).compactions
+    assert (event.dropped, event.summary_at) == ((2,), 2)
+
+
+def test_totals_are_repeated_and_count_once_and_those_of_a_client_started_anew_are_added(read, codex_line):
+    def totals(sent, written):
+        total = {"input_tokens": sent, "cached_input_tokens": sent // 2, "output_tokens": written}
+        return codex_line("event_msg", type="token_count", info={"total_token_usage": total})
+
+    lines = [codex_line("response_item", **text("user", "Go")), totals(100, 1), totals(300, 2), totals(300, 2)]
+    usage = one(read("rollout.jsonl", lines=[*lines, totals(50, 4)])).usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (350, 175, 6)

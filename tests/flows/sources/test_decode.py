@@ -5,9 +5,8 @@ import json
 import math
 
 import pytest
-import zstandard
 
-from flows.sources.decode import dumps, loads_line
+from flows.sources.decode import dumps, loads_line, zstd
 
 CHAT = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
 LINES = b"".join(json.dumps(message).encode() + b"\n" for message in CHAT)
@@ -17,13 +16,13 @@ def texts(result):
     return [message.text for transcript in result.transcripts for message in transcript.messages]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
 @pytest.mark.parametrize("name", ["s.jsonl.gz", "s.jsonl.zst", "s.jsonl"])
 def test_compressed_files_are_known_by_their_bytes(pack, name, read):
     assert texts(read(name, pack(LINES[:45]) + pack(LINES[45:]))) == ["Go", "Done"]
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gzip", "zstd"])
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
 def test_a_compressed_file_that_is_cut_gives_what_came_before(pack, read):
     messages = [
         {"role": "user", "content": "".join(chr(33 + (n * n * 7 + i * 31) % 90) for i in range(400))}

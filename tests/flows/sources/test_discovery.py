@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from flows.sources import SourceError, discover, formats
+from flows.sources import SourceError, discover, formats, read_input
+from tests.flows.sources.logs import aider_md, specstory_md
 
 
 @pytest.fixture
@@ -76,3 +77,35 @@ def test_every_format_tells_its_name_what_it_is_and_how_it_is_recognised():
     known = formats()
     assert len({one.name for one in known}) == len(known) >= 7
     assert all(one.description and one.recognised for one in known)
+
+
+def test_markdown_in_a_folder_is_an_input_only_when_it_is_a_log(tmp_path):
+    texts = {
+        "README.md": "# The mill\n\nIt turns.\n",
+        "docs/chat.md": aider_md.TEXT,
+        ".aider.chat.history.md": aider_md.TEXT,
+        ".specstory/history/2026-03-01_mill.md": specstory_md.TEXT,
+        ".git/notes.md": aider_md.TEXT,
+        ".notes.md": aider_md.TEXT,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = discover([str(tmp_path)])
+    assert names(found, tmp_path) == [
+        ".aider.chat.history.md",
+        ".specstory/history/2026-03-01_mill.md",
+        "docs/chat.md",
+    ]
+    assert [read_input(one).format for one in found] == ["aider_md", "specstory_md", "aider_md"]
+
+
+def test_markdown_that_is_named_outright_and_is_no_log_is_set_aside_with_the_reason(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("# The mill\n\nIt turns.\n")
+    (found,) = discover([str(path)])
+    result = read_input(found)
+    (aside,) = result.set_aside
+    assert result.transcripts == ()
+    assert aside.reason.startswith("no known format: not one of ")
+    assert (aside.path, aside.excerpt) == (str(path), "# The mill")

@@ -68,7 +68,8 @@ def test_a_condensation_says_which_messages_left_and_is_none_itself(folder, line
     transcript = read_one(folder([*events, half, rest]))
     first, second = transcript.compactions
     assert (first.at_seq, first.summary, first.dropped) == (5, "So far.", (3,))  # one action of the response is left
-    assert second.dropped == (4,)
+    assert second.dropped == (2, 4)  # now the other one is forgotten too
+    assert (first.summary_at, second.summary_at) == (2, 2)
     assert transcript.set_aside == {"bookkeeping": 1, "recorded compaction summary": 2}
 
 
@@ -139,3 +140,68 @@ def test_the_same_event_in_two_files_counts_once(folder, line_samples):
     transcript = read_one(folder([*events, events[1]]))
     assert len(transcript) == 5
     assert transcript.set_aside["duplicate"] == 1
+
+
+def test_a_result_whose_call_was_forgotten_is_kept_from_the_model_too(folder, line_samples):
+    events = line_samples["openhands_v1_events"]
+    forgets = {
+        "kind": "Condensation",
+        "id": "k",
+        "source": "environment",
+        "summary": "So far.",
+        "summary_offset": 1,
+        "forgotten_event_ids": ["e2", "e3", "e4"],
+    }
+    (event,) = read_one(folder([*events, forgets])).compactions
+    assert (event.dropped, event.summary_at) == ((2, 3, 4), 1)
+
+
+def test_the_place_of_a_summary_is_counted_in_events_and_told_in_messages(folder, line_samples):
+    events = line_samples["openhands_v1_events"]
+    forgets = {
+        "kind": "Condensation",
+        "id": "k",
+        "source": "environment",
+        "summary": "So far.",
+        "summary_offset": 4,
+        "forgotten_event_ids": [],
+    }
+    (event,) = read_one(folder([*events, forgets])).compactions
+    assert event.summary_at == 3  # prompt, task, and both actions of one response
+
+
+def test_the_last_totals_are_the_usage_and_name_the_model(folder, line_samples):
+    def totals(own, *spent):
+        metrics = {
+            f"part-{n}": {
+                "model_name": "claude-test-1",
+                "accumulated_cost": 0.5 * tokens,
+                "accumulated_token_usage": {"prompt_tokens": tokens, "completion_tokens": 1, "cache_read_tokens": 2},
+            }
+            for n, tokens in enumerate(spent)
+        }
+        value = {"usage_to_metrics": metrics}
+        return {
+            "kind": "ConversationStateUpdateEvent",
+            "id": own,
+            "source": "environment",
+            "key": "stats",
+            "value": value,
+        }
+
+    events = line_samples["openhands_v1_events"]
+    transcript = read_one(folder([*events, totals("s1", 10), totals("s2", 30, 4)]))
+    usage = transcript.usage
+    assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cost_usd) == (34, 2, 4, 17.0)
+    assert transcript.model == "claude-test-1"
+
+
+def test_a_repeated_event_is_counted_as_what_it_is(tmp_path, line_samples):
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in line_samples["openhands_v1_events"] * 2))
+    result = read_input(discover([str(path)])[0])
+    twice = {
+        (kind, "duplicate"): n
+        for kind, n in (("system", 1), ("user", 1), ("assistant", 2), ("tool_call", 2), ("tool", 2))
+    }
+    assert dict(result.account.aside) == {("record", "bookkeeping"): 1, ("record", "duplicate"): 1, **twice}

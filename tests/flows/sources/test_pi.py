@@ -55,7 +55,49 @@ def test_only_the_branch_that_was_live_at_the_end_is_the_session(read):
     )
     assert [m.text for m in transcript.messages] == ["Go", "Blue", "Done"]
     assert transcript.compactions[0].dropped == (0,)
+    assert transcript.compactions[0].summary_at == 0
     assert transcript.set_aside == {"bookkeeping": 1, "recorded compaction summary": 1, "rewound branch": 1}
+
+
+def test_entries_of_a_left_branch_are_counted_as_what_they_were_and_its_summary_is_what_the_model_read(read):
+    call = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {}}
+    red = {"role": "assistant", "content": [call]}
+    result = read(
+        "s.jsonl",
+        lines=[
+            HEADER | {"version": 3},
+            say("Go", id="a", parentId=None),
+            {"type": "message", "id": "b", "parentId": "a", "message": red},
+            say("ok", "toolResult", id="c", parentId="b"),
+            {"type": "branch_summary", "id": "d", "parentId": "a", "fromId": "c", "summary": "It was red."},
+            say("Blue", id="e", parentId="d"),
+            say("Blue", id="e", parentId="d"),
+        ],
+    )
+    messages = one(result).messages
+    assert [m.role for m in messages] == ["user", "user", "user"]
+    assert messages[1].text.endswith("It was red.")
+    assert dict(result.account.aside) == {
+        ("record", "bookkeeping"): 1,
+        ("assistant", "rewound branch"): 1,
+        ("tool_call", "rewound branch"): 1,
+        ("tool", "rewound branch"): 1,
+        ("user", "duplicate"): 1,
+    }
+
+
+def test_usage_adds_up_with_what_went_through_the_cache_in_the_input(read):
+    usage = {"input": 3, "output": 191, "cacheRead": 100, "cacheWrite": 20, "cost": {"total": 0.25}}
+    answer = {"role": "assistant", "content": [], "usage": usage, "model": "claude-test-2"}
+    transcript = one(read("s.jsonl", lines=[HEADER, say("Go"), *[{"type": "message", "message": answer}] * 2]))
+    used = transcript.usage
+    assert (used.input_tokens, used.cached_tokens, used.output_tokens, used.cost_usd) == (246, 200, 382, 0.5)
+    assert transcript.model == "claude-test-2"
+
+
+def test_a_branched_session_starts_with_the_first_message_that_it_took_along(read):
+    early = say("Go", timestamp="2026-02-27T09:00:00Z")
+    assert one(read("s.jsonl", lines=[HEADER, early])).started_at == "2026-02-27T09:00:00Z"
 
 
 def test_a_broken_chain_loses_nothing(read):

@@ -37,6 +37,13 @@ def claude_result(call_id: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call_id, "content": content} | more
 
 
+def claude_progress(uuid: str, parent: str, agent: str, said: dict[str, Any]) -> dict[str, Any]:
+    """A notice of what a sub-agent said."""
+    wrapped = {key: value for key, value in said.items() if key in ("type", "uuid", "timestamp", "message")}
+    data = {"type": "agent_progress", "agentId": agent, "prompt": "Look", "message": wrapped}
+    return claude_line("progress", uuid, parent, data=data, parentToolUseID="t1")
+
+
 LINES = [
     {"type": "file-history-snapshot", "messageId": "m0", "snapshot": {"note": "token-0"}},
     claude_user("u1", None, "token-1 grind the wheat"),
@@ -48,4 +55,7 @@ LINES = [
     claude_user("r2", "a3", [claude_result("t2", [{"type": "text", "text": "token-7"}], is_error=True)]),
     claude_says("a4", "r2", "msg_2", {"type": "text", "text": "token-8"}),
     claude_user("u2", "a4", [{"type": "text", "text": "token-9"}]),
+    claude_progress("p2", "u2", "c4", claude_user("x1", None, "token-10")),
+    claude_progress("p3", "p2", "c4", claude_says("x2", None, "msg_9", claude_use("t9", command="token-11"))),
+    claude_progress("p4", "p3", "c4", claude_user("x3", None, [claude_result("t9", "token-12")])),
 ]

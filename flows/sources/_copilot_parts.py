@@ -1,0 +1,77 @@
+"""The payloads of Copilot CLI's events: a tool's outcome, attachments of a prompt, the totals of a run."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from compaction.transcript import Usage
+from flows.sources.base import Record
+from flows.sources.blocks import block_text, text_of
+from flows.sources.decode import dumps
+from flows.sources.usage import add_up, make_usage
+
+_FAILED = re.compile(r"<[^<>\n]{0,80}\bexit code (?!0>)-?\d+>\s*\Z")
+"""Its shell tools say in the last line how the command ended; the call itself was a success."""
+
+
+def outcome(data: Record) -> tuple[str, bool]:
+    """The text that the model got for a call, and whether it failed. ``detailedContent`` repeats it for the screen."""
+    result, error = data.get("result"), data.get("error")
+    texts: list[str] = []
+    if isinstance(result, dict):
+        content, blocks = result.get("content"), result.get("contents")
+        blocks = blocks if isinstance(blocks, list) else []
+        if content is None:
+            texts.append(text_of([_block(block) for block in blocks]) if blocks else dumps(result))
+        else:
+            texts.append(text_of(content))
+            texts += [text for block in blocks if _is_media(block) and (text := block_text(_block(block)))]
+    elif result is not None:
+        texts.append(result if isinstance(result, str) else dumps(result))
+    if isinstance(error, dict):
+        error = error.get("message") or dumps(error)
+    if error:
+        texts.append(error if isinstance(error, str) else dumps(error))
+    text = "\n".join(filter(None, texts))
+    return text, data.get("success") is False or bool(error) or _FAILED.search(text[-200:]) is not None
+
+
+def _is_media(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in ("image", "audio")
+
+
+def _block(block: Any) -> Any:
+    if isinstance(block, dict) and isinstance(block.get("resource"), dict):
+        return {"type": "text", "text": block["resource"].get("text") or f"[resource {block['resource'].get('uri')}]"}
+    return block
+
+
+def attachment_marks(attachments: Any, text: str) -> list[str]:
+    """A mark for what was attached to a prompt and is not named in its text."""
+    marks = []
+    for one in attachments if isinstance(attachments, list) else ():
+        if not isinstance(one, dict):
+            continue
+        data, mime = one.get("data"), str(one.get("mimeType") or "")
+        if isinstance(data, str) and data:
+            kind = "image" if mime.startswith("image/") else "file"
+            marks.append(block_text({"type": kind, "data": data, "mimeType": mime or None}) or "")
+            continue
+        name = next(
+            (one[k] for k in ("path", "filePath", "url", "displayName", "title") if isinstance(one.get(k), str)), None
+        )
+        if name and name not in text:
+            marks.append(f"[{one.get('type') or 'file'} {name[:200]}]")
+    return marks
+
+
+def shutdown_usage(metrics: Any) -> Usage | None:
+    """The usage of a run over its models; the input counts hold the cached part."""
+    found = []
+    for metric in metrics.values() if isinstance(metrics, dict) else ():
+        usage = metric.get("usage") if isinstance(metric, dict) else None
+        if isinstance(usage, dict):
+            one = make_usage(*(usage.get(key) for key in ("inputTokens", "outputTokens", "cacheReadTokens")))
+            found += [one] if one is not None else []
+    return add_up(found) if found else None

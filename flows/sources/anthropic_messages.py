@@ -1,0 +1,160 @@
+"""Logs of Anthropic's Messages API: a list of messages, an object with ``messages``, or JSON lines of either.
+
+An object may hold the prompt under ``system``, and the answer to its messages under ``response``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources._anthropic import Turns, is_message, prompt_text
+from flows.sources._requests import as_list, native_id, request_and_response, without_openings
+from flows.sources.base import BAD_CONTENT, Head, Record, Source, SourceFormat
+from flows.sources.blocks import iso_time, text_or_none
+from flows.sources.session import BOOKKEEPING, SessionDraft
+
+NAME = "anthropic_messages"
+_OTHER_ROLES = {"tool", "function", "developer", "model"}
+
+
+def detect(head: Head) -> bool:
+    """Whether the file holds messages with blocks that only this API has."""
+    if isinstance(head.document, list):
+        return _are_messages(head.document) or any(map(is_exchange, head.document))
+    return any(map(is_exchange, head.records)) or _are_messages(head.records)
+
+
+def _are_messages(values: Any) -> bool:
+    """Whether one message is of this API, and none of another one that has some of the same blocks."""
+    found = False
+    for value in values:
+        if isinstance(value, dict):
+            if _is_other(value) or "parts" in value:
+                return False
+            found = found or is_message(value)
+    return found
+
+
+def _is_other(message: Record) -> bool:
+    role = message.get("role")
+    return (isinstance(role, str) and role in _OTHER_ROLES) or "tool_calls" in message
+
+
+def is_exchange(value: Any) -> bool:
+    """Whether a value is a request, with or without its response."""
+    if not isinstance(value, dict):
+        return False
+    request, response = request_and_response(value, "messages", "content")
+    messages = as_list(request.get("messages"))
+    messages = [one for one in messages if isinstance(one, dict) and "role" in one]
+    if not messages:
+        return False
+    if _are_messages(messages):
+        return True
+    if any(map(_is_other, messages)):
+        return False
+    return _is_answer(response) or isinstance(request.get("system"), list) or "anthropic_version" in request
+
+
+def _is_answer(response: Record | None) -> bool:
+    return response is not None and response.get("role") == "assistant" and response.get("type") == "message"
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """One session per object; messages on lines of their own are one session together."""
+    yield from without_openings(source, _sessions(source))
+
+
+def _sessions(source: Source) -> Iterator[Transcript]:
+    document = source.document
+    together = _Session(source)
+    found = False
+    for where, ref, value in _values(source):
+        if isinstance(value, dict) and "role" not in value and _has_messages(value):
+            found = True
+            yield from _exchange(source, where, ref, value)
+        elif isinstance(value, dict) and "role" not in value and document is None:
+            together.session.leave(BOOKKEEPING)
+        else:
+            together.message(where, ref, value)
+    if together.session.drafts or not found:
+        yield from together.build(None)
+
+
+def _values(source: Source) -> Iterator[tuple[int | None, str, Any]]:
+    document = source.document
+    if isinstance(document, list):
+        yield from ((None, f"{source.name}#{index}", value) for index, value in enumerate(document))
+        return
+    for where, record in source.records():
+        yield where, source.name if document is not None else source.ref(where), record
+
+
+def _has_messages(value: Record) -> bool:
+    request, _ = request_and_response(value, "messages", "content")
+    return isinstance(request.get("messages"), list)
+
+
+def _exchange(source: Source, where: int | None, ref: str, record: Record) -> Iterator[Transcript]:
+    request, response = request_and_response(record, "messages", "content")
+    session = _Session(source)
+    prompt = request.get("system")
+    if prompt:
+        session.prompt(where, ref, prompt)
+    for index, message in enumerate(as_list(request.get("messages"))):
+        session.message(where, f"{ref}#{index}", message)
+    if response is not None and response is not record:
+        session.answer(where, f"{ref}/response", {"role": "assistant", **response})
+    draft = session.session
+    draft.model = text_or_none(request.get("model")) or text_or_none((response or {}).get("model"))
+    draft.title = text_or_none(record.get("title"))
+    draft.cwd = text_or_none(record.get("cwd"))
+    draft.started_at = iso_time(record.get("timestamp") or record.get("created_at"))
+    yield from session.build(native_id(record, request))
+
+
+class _Session:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.turns = Turns(self.session)
+
+    def prompt(self, where: int | None, ref: str, prompt: Any) -> None:
+        try:
+            self.session.say("system", prompt_text(prompt), ref)
+        except BAD_CONTENT as error:
+            self.source.aside(where, f"{ref}: system: {error}", prompt)
+
+    def message(self, where: int | None, ref: str, message: Any) -> None:
+        try:
+            self.turns.take(message, ref)
+        except BAD_CONTENT as error:
+            self.source.aside(where, f"{ref}: {error}", message)
+            return
+        if message.get("role") == "assistant":
+            self.session.model = self.session.model or text_or_none(message.get("model"))
+
+    def answer(self, where: int | None, ref: str, response: Record) -> None:
+        """The answer; an assistant message that the request ends with is how it begins."""
+        last = self.session.drafts[-1] if self.session.drafts else None
+        begun = last if last is not None and last.role == "assistant" and not last.calls else None
+        try:
+            self.turns.answer(response, ref, iso_time(response.get("created_at")), begun)
+        except BAD_CONTENT as error:
+            self.source.aside(where, f"{ref}: {error}", response)
+
+    def build(self, native: str | None) -> Iterator[Transcript]:
+        built = self.session.build(NAME, native)
+        if built is not None:
+            yield built
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "Anthropic Messages API: a list of messages, an object with `messages`, or JSON lines of either",
+    "messages with blocks such as tool_use, tool_result and thinking; a request with its response of type message",
+    detect,
+    read,
+)

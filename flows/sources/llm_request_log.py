@@ -1,0 +1,59 @@
+"""Logs of requests to a chat-completions API and of the responses, on lines of their own or together.
+
+Each request repeats the conversation so far: its longest form is the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources._exchanges import exchange_of, is_exchange
+from flows.sources._prompt_log import PromptLog
+from flows.sources.base import BAD_CONTENT, Head, MalformedError, Source, SourceFormat
+from flows.sources.session import BOOKKEEPING
+
+NAME = "llm_request_log"
+
+
+def detect(head: Head) -> bool:
+    """Whether records hold a request in an envelope, or a response."""
+    records = head.document if isinstance(head.document, list) else head.records
+    return any(map(is_exchange, records[:25]))
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The sessions, as they come to their end."""
+    log = PromptLog(source, NAME)
+    if isinstance(source.document, list):
+        for index, value in enumerate(source.document):
+            yield from _take(log, source, 1, f"{source.name}#{index}", value)
+    else:
+        for where, record in source.records():
+            ref = source.name if source.document is not None else source.ref(where)
+            yield from _take(log, source, where, ref, record)
+    yield from log.close()
+
+
+def _take(log: PromptLog, source: Source, where: int, ref: str, record: Any) -> Iterator[Transcript]:
+    try:
+        if not isinstance(record, dict):
+            raise MalformedError("expected a request or a response")
+        exchange = exchange_of(record)
+    except BAD_CONTENT as error:
+        source.aside(where, str(error), record)
+        return
+    if exchange is None:
+        source.account.leave(BOOKKEEPING)
+    else:
+        yield from log.take(exchange, ref, where)
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "log of requests to a chat-completions API and of the responses",
+    "requests and responses (`type` of request or response, `request_params`, `response`) with messages in them",
+    detect,
+    read,
+)
