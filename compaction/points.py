@@ -45,6 +45,11 @@ class PointsSpec:
     def __str__(self) -> str:
         return self.kind if self.kind == "recorded" else f"{self.kind}:{self.step}"
 
+    def may_fire(self, n_messages: int, n_tokens: int, n_recorded: int) -> bool:
+        """Whether a session of this size can have a point at all; most short ones need not be looked at."""
+        size = {"tokens": n_tokens, "messages": n_messages, "recorded": n_recorded}[self.kind]
+        return size >= max(1, self.step)
+
     @property
     def budget(self) -> int:
         """Tokens that the context may hold at a point: what strategies with shares of a budget take shares of."""

@@ -88,7 +88,7 @@ def _told_apart(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[P
     stay: list[SessionInfo] = []
     folds: dict[Place, SessionInfo] = {}
     alike: dict[str, list[SessionInfo]] = {}
-    for info in sorted(infos, key=lambda i: (-i.n_messages, i.input_path, i.ordinal)):
+    for info in sorted(infos, key=_worth):
         keys = (info.recorded_id, *info.evidence_list()[:COMPARED_FIRST])
         candidates = {_place(other): other for key in keys for other in alike.get(key, ())}
         winner = next((other for other in candidates.values() if is_copy(info, other)), None)
@@ -101,6 +101,11 @@ def _told_apart(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[P
             if len(group) < MOST_ALIKE:
                 group.append(info)
     return stay, folds
+
+
+def _worth(info: SessionInfo) -> tuple[int, int, int, str, int]:
+    """The longest first; of as long ones that which tells of compactions, then of more (reasoning), then by path."""
+    return -info.n_messages, -len(info.compactions), -info.n_tokens, info.input_path, info.ordinal
 
 
 def is_copy(short: SessionInfo, long: SessionInfo) -> bool:

@@ -107,7 +107,7 @@ class Thread:
         stays = {id(node) for node in matched if node is not None}
         gone = {id(node): node for node in view[same:] if id(node) not in stays}
         last = max((index for index, node in enumerate(matched) if node is not None), default=-1)
-        cleared, text = self._match_shortened(prompt[same:], matched, gone)
+        cleared, text = self._match_shortened(prompt[same:], matched, gone, note)
         here = len(self.order)
         added: list[Node] = []
         for index, number in enumerate(prompt[same:]):
@@ -156,7 +156,7 @@ class Thread:
         return Shrink(dropped, cleared, "", summary, None, note)
 
     def _match_shortened(
-        self, prompt: list[int], matched: list[Node | None], gone: dict[int, Node]
+        self, prompt: list[int], matched: list[Node | None], gone: dict[int, Node], note: Compaction | None
     ) -> tuple[list[Node], str]:
         """Results and responses that stayed in place without part of their text, as other messages."""
         cleared: list[Node] = []
@@ -171,9 +171,11 @@ class Thread:
             if found is not None and id(found) in gone:
                 del gone[id(found)]
                 matched[index] = found
-                if found.role == "tool" and len(self.table.text(number)) < len(self.table.text(found.number)):
+                now, then = self.table.text(number), self.table.text(found.number)
+                is_edit = note is not None and note.kind == "edit"
+                if found.role == "tool" and now != then and (is_edit or len(now) < len(then)):
                     cleared.append(found)
-                    text = text or self.table.text(number)
+                    text = text or now
         return cleared, text
 
     def _summary(

@@ -155,8 +155,6 @@ class Reading:
             yield _with_copies(held, shorter)
 
 
-
-
 def is_start_of(short: Transcript, long: Transcript) -> bool:
     """Whether a session is another one, under the same name, at an earlier time."""
     return (

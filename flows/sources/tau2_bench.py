@@ -40,7 +40,9 @@ def _is_simulation(value: Any) -> bool:
     if isinstance(value.get("ticks"), list):
         return True
     messages = value.get("messages")
-    return isinstance(messages, list) and all(isinstance(m, dict) and m.get("role") in _ROLES for m in messages[:5])
+    if not isinstance(messages, list):
+        return False
+    return not messages or any(isinstance(message, dict) and message.get("role") in _ROLES for message in messages[:5])
 
 
 def read(source: Source) -> Iterator[Transcript]:

@@ -26,23 +26,29 @@ def find_batch(root: str, study: Study, infos: Sequence[SessionInfo]) -> Tally:
     store, spec = open_store(root), study.points_spec
     rows = []
     for info in infos:
-        transcript = session(store, info)
-        points = find_points(transcript, spec)
-        cuts = [point.cut_seq for point in points]
-        ids = point_ids(info.session_id, transcript.messages, cuts, transcript.compactions)
+        found: list[dict[str, Any]] = []
+        if spec.may_fire(info.n_messages, info.n_tokens, len(info.compactions)):
+            found = _points(session(store, info), spec)
         rows.append(
             {
                 "session_id": info.session_id,
                 "content_sha256": info.content_sha256,
                 "points_spec": str(spec),
-                "points": [
-                    {"point_id": id, "cycle": p.cycle, "cut_seq": p.cut_seq, "tokens_before": p.tokens_before}
-                    for id, p in zip(ids, points, strict=True)
-                ],
+                "points": found,
             }
         )
     store.points.write(pa.Table.from_pylist(rows, schema=schemas.POINTS))
     return Tally(done=len(rows))
+
+
+def _points(transcript: Transcript, spec: PointsSpec) -> list[dict[str, Any]]:
+    points = find_points(transcript, spec)
+    cuts = [point.cut_seq for point in points]
+    ids = point_ids(transcript.session_id, transcript.messages, cuts, transcript.compactions)
+    return [
+        {"point_id": id, "cycle": p.cycle, "cut_seq": p.cut_seq, "tokens_before": p.tokens_before}
+        for id, p in zip(ids, points, strict=True)
+    ]
 
 
 def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: Sequence[str]) -> Tally:

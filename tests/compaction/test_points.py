@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compaction.points import PointsError, PointsSpec, find_points, legal_cuts
 from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcript
@@ -77,3 +79,15 @@ def test_a_spec_that_cannot_be_read_says_what_is_expected(text: str) -> None:
 @pytest.mark.parametrize("text", ["tokens:32000", "messages:50", "recorded"])
 def test_a_spec_reads_back_as_written(text: str) -> None:
     assert str(PointsSpec.parse(text)) == text
+
+
+@given(
+    st.lists(st.integers(0, 900), min_size=1, max_size=30), st.sampled_from(["tokens:500", "messages:4", "recorded"])
+)
+def test_a_session_that_may_not_have_a_point_has_none(sizes: list[int], text: str) -> None:
+    spec = PointsSpec.parse(text)
+    messages = tuple(Message("user", "x", seq=i, tokens=size) for i, size in enumerate(sizes))
+    recorded = tuple(RecordedCompaction(at) for at in sizes[:2] if at % 3 == 0)
+    transcript = Transcript("s", messages, compactions=recorded)
+    if not spec.may_fire(len(messages), sum(sizes), len(recorded)):
+        assert find_points(transcript, spec) == []

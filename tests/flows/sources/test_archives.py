@@ -300,7 +300,7 @@ def test_a_bomb_is_not_unpacked_beyond_the_limit(monkeypatch, method):
     else:
         data = zstd.compress(bytes(size))
     opened = Archive(io.BytesIO(by_hand((b"samples/1.json", method, data, size, 0))))
-    with pytest.raises(ArchiveError, match=r"unpacks to more than \d MB from"):
+    with pytest.raises(ArchiveError, match=r"unpacks to more than \d+ MB from"):
         opened.read(opened.members["samples/1.json"])
 
 
@@ -341,7 +341,7 @@ def test_a_list_of_members_that_is_too_long_is_not_read_into_memory(monkeypatch)
     data = by_hand(*((b"%d.json" % n, 0, b"{}", 2, zlib.crc32(b"{}")) for n in range(200)))
     opened = Archive(io.BytesIO(data))
     assert len(opened.members) == 50
-    assert [reason.partition(";")[0] for _, reason in opened.problems][0].startswith("its list of members has")
+    assert opened.problems[0][1].startswith("its list of members has")
     assert opened.problems[1] == ("", "more than 50 members: the rest is not read")
 
 
