@@ -8,7 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from compaction import CompactedContext, History, Message, Method, NotApplicable, Transcript, compact, find_points
+from compaction import (
+    CompactedContext,
+    History,
+    Message,
+    Method,
+    NotApplicable,
+    PointsSpec,
+    Transcript,
+    compact,
+    find_points,
+)
 from compaction.tokens import total_tokens
 from flows import schemas
 from flows.ids import point_ids
