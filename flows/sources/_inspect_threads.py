@@ -88,7 +88,6 @@ class Thread:
             answer.call = answer.call or call
             self._view.append(answer)
             self._view_numbers.append(call.answer)
-        self.calls.append(call)
 
     def _add(self, number: int, state: str | None = None) -> Node:
         message = self.table.messages[number]
@@ -292,32 +291,43 @@ def _call_ids(message: Record) -> list[str]:
     return [str(call["id"]) for call in calls if isinstance(call, dict) and call.get("id")]
 
 
-def threads_of(found: list[Call | Compaction], table: Table) -> list[Thread]:
-    """The conversations of a sample, in the order in which they began."""
-    threads: list[Thread] = []
-    owner: dict[int, Thread] = {}
-    last: dict[str | None, Thread] = {}
-    note: Compaction | None = None
-    for item in found:
+class Threads:
+    """The conversations of a sample, in the order in which they began. Calls are taken in the order of the log."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.all: list[Thread] = []
+        self._owner: dict[int, Thread] = {}
+        self._last: dict[str | None, Thread] = {}
+        self._note: Compaction | None = None
+
+    def take(self, item: Call | Compaction) -> None:
+        """The next call, or note of a compaction: that one belongs to the next call of the same role."""
         if isinstance(item, Compaction):
-            note = item
-            continue
-        mine = note if note is None or note.role == item.role else None
-        spoken = (number for number in item.prompt if table.role(number) != "system")
-        thread = owner.get(next(spoken, -1))
-        if thread is None and mine is not None:
-            thread = last.get(item.role)
-        if thread is None:
-            thread = next((owner[number] for number in spoken if number in owner), None)
-        if thread is None:
-            thread = Thread(table)
-            threads.append(thread)
+            self._note = item
+            return
+        note = self._note if self._note is not None and self._note.role == item.role else None
+        thread = self._thread(item, note)
         known = len(thread.order)
-        thread.take(item, mine if thread.calls else None)
-        if mine is not None:
-            note = None
-        last[item.role] = thread
+        thread.take(item, note if thread.calls else None)
+        thread.calls.append(item)
+        item.prompt = []  # each has all before: together they would need the square of the memory
+        if note is not None:
+            self._note = None
+        self._last[item.role] = thread
         for node in thread.order[known:]:
             if isinstance(node, Node) and node.role != "system":
-                owner.setdefault(node.number, thread)
-    return threads
+                self._owner.setdefault(node.number, thread)
+
+    def _thread(self, call: Call, note: Compaction | None) -> Thread:
+        """The conversation that a call goes on with: of its first prompt, that was compacted, or of any prompt."""
+        spoken = (number for number in call.prompt if self.table.role(number) != "system")
+        thread = self._owner.get(next(spoken, -1))
+        if thread is None and note is not None:
+            thread = self._last.get(call.role)
+        if thread is None:
+            thread = next((self._owner[number] for number in spoken if number in self._owner), None)
+        if thread is None:
+            thread = Thread(self.table)
+            self.all.append(thread)
+        return thread

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
-from compaction.transcript import Transcript
-from flows.sources._inspect_calls import Call, Compaction, Events, Table
+from compaction.transcript import Role, Transcript
+from flows.sources._inspect_calls import Call, Events, Table
 from flows.sources._inspect_messages import MISSING_ATTACHMENT, Attachments, add_message, calls_of, usage_of
-from flows.sources._inspect_threads import SIDE_CALL, SUMMARY, Node, Shrink, Thread, threads_of
-from flows.sources.account import KINDS
+from flows.sources._inspect_threads import SIDE_CALL, SUMMARY, Node, Shrink, Thread, Threads
 from flows.sources.archive import ArchiveError, Member
 from flows.sources.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import iso_time, text_or_none
@@ -85,7 +84,11 @@ def _archive(source: Source) -> Iterator[Transcript]:
         if shell or _SAMPLE.match(name):
             sample = _value(source, member)
             if shell and isinstance(sample, dict):
-                sample = _whole(source, sample, parts.get(shell[1], []))
+                try:
+                    sample = _whole(source, sample, parts.get(shell[1], []))
+                except BAD_CONTENT as error:
+                    source.aside(None, f"{name}: not the shape that this format has ({error})", sample)
+                    continue
             if sample is not None:
                 yield from _sample(source, sample, f"{source.name}/{name}", about)
             del sample
@@ -130,10 +133,14 @@ def _whole(source: Source, shell: Record, parts: list[Member]) -> Record:
             if isinstance(values, list):
                 lists[kind] += [None] * min(max(0, start - len(lists[kind])), 10_000) + values
     pool = lists["messages"]
-    messages = [message for first, end in shell.get("message_refs") or () for message in pool[max(0, first) : end]]
+    messages: list[Any] = []
+    for first, end in shell.get("message_refs") or ():
+        messages += pool[max(0, first) : end]
+        if len(messages) > 10 * len(pool):
+            raise MalformedError("its conversation has ten times as many messages as there are")
     return {
         **shell,
-        "messages": messages[: 10 * len(pool) + 10],
+        "messages": messages,
         "events": lists["events"],
         "events_data": {"messages": pool},
         "attachments": {str(index): text for index, text in enumerate(lists["attachments"])},
@@ -160,12 +167,17 @@ class _Sample:
         self.attachments = Attachments(sample.get("attachments") or old.get("content"))
         self.table = Table(self.attachments)
         self.events = Events(sample, self.table, where)
-        self.found = list(self.events.walk(sample.get("events") or old.get("events")))
+        self.threads = Threads(self.table)
+        self.scored: list[Call] = []
+        for item in self.events.walk(sample.get("events") or old.get("events")):
+            if isinstance(item, Call) and item.is_scorer:
+                self.scored.append(item)
+            else:
+                self.threads.take(item)
 
     def sessions(self) -> Iterator[Transcript]:
         conversation = self._conversation()
-        own = [item for item in self.found if isinstance(item, Compaction) or not item.is_scorer]
-        threads = threads_of(own, self.table)
+        threads = self.threads.all
         main = self._main(threads, {number for number, _, _ in conversation})
         if main is None:
             self.source.account.leave(EMPTY_SAMPLE)
@@ -190,7 +202,7 @@ class _Sample:
         messages = self.sample.get("messages")
         if messages is not None and not isinstance(messages, list):
             raise MalformedError(f"messages is {kind_of(messages)}, expected a list")
-        if not messages and not any(isinstance(item, Call) for item in self.found):
+        if not messages and not self.threads.all:
             messages = self._unlogged()
         return self.events.conversation(messages or [])
 
@@ -237,7 +249,7 @@ class _Sample:
                 self._message(session, item, drafts)
         for call in thread.calls:
             session.use(call.ref, usage_of(call.usage))
-            session.leave("other answer of a call", "assistant", call.other_answers)
+            session.leave("other choice of a response", "assistant", call.other_answers)
         if not thread.calls:
             for model, usage in _dict(self.sample.get("model_usage")).items():
                 session.use(model, usage_of(usage))
@@ -285,8 +297,7 @@ class _Sample:
             if thread is not main and not _is_session(thread):
                 for node in thread.nodes:
                     _leave(session, SIDE_CALL, node.message)
-        calls = [item for item in self.found if isinstance(item, Call) and item.is_scorer]
-        self._leave_calls(session, SCORER, calls, seen)
+        self._leave_calls(session, SCORER, self.scored, seen)
         retries = self.sample.get("error_retries")
         for attempt in retries if isinstance(retries, list) else ():
             repeated = self.events.walk(_dict(attempt).get("events"), "error_retries")
@@ -309,7 +320,7 @@ class _Sample:
 
 def _leave(session: SessionDraft, reason: str, message: Record) -> None:
     role = message["role"]
-    session.leave(reason, role if role in KINDS else None)
+    session.leave(reason, role if role in get_args(Role) else None)
     try:
         session.leave(reason, "tool_call", len(calls_of(message)))
     except MalformedError:

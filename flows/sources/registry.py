@@ -216,6 +216,8 @@ def _say_unknown(source: Source, head: Head) -> None:
     shown = head.records[0] if head.records else head.document
     if isinstance(shown, dict):
         shown = f"keys: {', '.join(map(str, list(shown)[:20]))}"
+    elif source.is_zip:
+        shown = f"members: {', '.join(list(head.entries)[:20])}"
     elif shown is None:
         shown = next((line[:400].decode("utf-8", "replace") for _, line in source.lines()), "")
     source.aside(None, f"no known format: not one of {names}", shown[:3] if isinstance(shown, list) else shown)

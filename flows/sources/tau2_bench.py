@@ -49,7 +49,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """One session a simulation."""
     document = source.document
     if isinstance(document, dict) and isinstance(document.get("simulations"), list):
-        about = _dict(document.get("info"))
+        about = {**document, **_dict(document.get("info"))}
         found: Iterator[tuple[int | None, str, Any]] = (
             (None, f"{source.name}#{index}", value) for index, value in enumerate(document["simulations"])
         )
@@ -113,10 +113,11 @@ class _Simulation:
         for draft, texts in self.pieces.values():
             draft.texts = ["".join(texts)]
         agent, environment = _dict(about.get("agent_info")), _dict(about.get("environment_info"))
-        session.task_type = text_or_none(environment.get("domain_name"))
-        session.model = text_or_none(agent.get("llm")) or text_or_none(
-            _dict(about.get("audio_native_config")).get("model")
-        )
+        spoken = _dict(about.get("audio_native_config"))
+        domains = (environment.get("domain_name"), about.get("domain"))
+        models = (agent.get("llm"), spoken.get("model"), about.get("model"), session.model)
+        session.task_type = next(filter(None, map(text_or_none, domains)), None)
+        session.model = next(filter(None, map(text_or_none, models)), None)
         session.started_at = iso_time(run.get("start_time"))
         session.ended_at = iso_time(run.get("end_time"))
         session.title = run_title(session.task_type or "", run, _dict(run.get("reward_info")).get("reward"))
@@ -194,6 +195,7 @@ class _Simulation:
             function = _dict(call.get("function")) or call
             session.call(draft, call.get("id"), function.get("name"), function.get("arguments"))
         answer = _answer(message.get("raw_data"))
+        session.model = session.model or text_or_none(_dict(message.get("raw_data")).get("model"))
         add_reasoning(draft, {**_dict(answer.get("provider_specific_fields")), **answer, "content": None})
         usage, cost = _dict(message.get("usage")), message.get("cost")
         session.use(None, from_openai({"cost": cost, **usage}) if usage else make_usage(cost=cost))

@@ -96,6 +96,12 @@ def test_a_store_of_a_newer_version_is_refused(store: Store) -> None:
         Store.create(str(store.root), "o200k_base")
 
 
+def test_a_store_of_an_earlier_format_is_refused_and_left_alone(store: Store) -> None:
+    (store.root / "store.json").write_text(json.dumps({"format": STORE_FORMAT - 1, "tokenizer": "o200k_base"}))
+    with pytest.raises(StoreProblem, match="made by an earlier version of compaction-eval"):
+        Store.create(str(store.root), "o200k_base")
+
+
 def test_a_store_keeps_its_tokenizer(store: Store) -> None:
     with pytest.raises(UsageProblem, match="counts tokens with o200k_base, the study with cl100k_base"):
         Store.create(str(store.root), "cl100k_base")

@@ -156,6 +156,18 @@ def test_samples_in_pieces_are_put_together(read, tmp_path):
     assert told(only(read(path))) == [("user", "Go"), ("user", "On"), ("assistant", "one")]
 
 
+@pytest.mark.parametrize("ranges", [[[0, 10**9]] * 1000, [3], {"a": 1}, [["x", "y"]], [[None, 1]], 7])
+def test_a_sample_in_pieces_with_bad_ranges_costs_itself(read, tmp_path, ranges):
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("samples/1/sample.json", json.dumps({"id": 1, "epoch": 1, "message_refs": ranges}))
+        made.writestr("samples/1/messages/0.json", json.dumps(CHAT))
+        made.writestr("samples/2.json", json.dumps({**inspect.SAMPLE, "events": [], "messages": CHAT}))
+    result = read(path)
+    assert len(result.transcripts) == 1
+    assert len(result.set_aside) == 1
+
+
 def grown(*turns):
     """A conversation whose model calls each have all before: (prompt before, answer)."""
     events, history = [], []

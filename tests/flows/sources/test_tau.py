@@ -105,6 +105,22 @@ def test_domain_model_usage_and_cost_are_the_agents_alone(read):
     assert (session.usage.input_tokens, session.usage.output_tokens, session.usage.cost_usd) == (100, 10, 0.25)
 
 
+def test_results_of_other_harnesses_have_domain_and_model_on_top_or_in_the_copy_of_the_response(read):
+    raw = {"model": "claude-test-9", "choices": [{"message": {"reasoning_content": "So."}}]}
+    answer = {"role": "assistant", "content": "Hello", "tool_calls": None, "raw_data": raw}
+    one = simulation(messages=[answer])
+    (session,) = read("a.json", {"domain": "retail", "model": "claude-test-8", "simulations": [one]}).transcripts
+    assert (session.task_type, session.model, session.messages[0].reasoning) == ("retail", "claude-test-8", "So.")
+    assert read("b.json", one).transcripts[0].model == "claude-test-9"
+
+
+def test_what_the_user_says_while_calling_a_tool_is_a_message(read):
+    calls = [{"id": "u1", "name": "toggle", "arguments": {}, "requestor": "user"}]
+    result = read("a.json", simulation(messages=[{"role": "user", "content": "Let me check.", "tool_calls": calls}]))
+    assert told(result.transcripts[0]) == [("user", "Let me check.")]
+    assert result.account.aside["tool_call", "the simulated user's own tool use"] == 1
+
+
 def test_reasoning_is_read_from_the_copy_of_the_response_and_its_text_is_not_repeated(read):
     message = read("results.json", tau2_bench.DOCUMENT).transcripts[0].messages[2]
     assert (message.text, message.reasoning) == ("Let me see.", "Two look-ups.")
