@@ -67,6 +67,8 @@ class History:
     """The agent's own compactions that had fired by then, in order."""
     calls: list[Completion] = field(default_factory=list)
     """Every model call that was made, in order."""
+    flags: list[str] = field(default_factory=list)
+    """What the strategy noted about this compaction, each once."""
 
     def __post_init__(self) -> None:
         self.session = self.session or self.messages
@@ -79,6 +81,11 @@ class History:
     def count(self, messages: Sequence[Message]) -> int:
         """Tokens of some messages."""
         return total_tokens(messages, self.counter)
+
+    def flag(self, name: str) -> None:
+        """Note something that an analyst should know of this compaction (``floor_reached``, ``blank_summary``…)."""
+        if name not in self.flags:
+            self.flags.append(name)
 
     def summarize(self, request: SummaryRequest) -> str:
         """Ask the summariser; the text, stripped.
@@ -110,9 +117,21 @@ class CompactedContext:
     dropped: frozenset[int]
     """… that are gone."""
     flags: tuple[str, ...]
-    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call: providers refuse it."""
+    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call: providers refuse it.
+    And what the strategy noted with ``History.flag``."""
     tokens: int
     calls: tuple[Completion, ...] = ()
+    tokens_by_kind: Mapping[str, int] = field(default_factory=dict)
+    """Role (or ``made`` for messages that a strategy made) → tokens that stay."""
+
+
+def tokens_by_kind(messages: Sequence[Message], counter: TokenCounter) -> dict[str, int]:
+    """Tokens by role, those of messages that a strategy made under ``made``."""
+    found: dict[str, int] = {}
+    for message in messages:
+        kind = message.role if message.seq is not None else "made"
+        found[kind] = found.get(kind, 0) + total_tokens((message,), counter)
+    return found
 
 
 @dataclass(frozen=True)
@@ -268,9 +287,10 @@ def compact(history: History, method: Method) -> CompactedContext:
     earlier = {seq for m in before for seq in m.covers}
     covered = frozenset(seq for m in after for seq in m.covers) - kept - edited
     dropped = (frozenset(originals) | earlier) - kept - edited - covered
-    flags = []
+    flags = list(history.flags)
     if tokens > total_tokens(before, history.counter):
         flags.append("grew")
     if unpaired(after)[1] - unpaired(before)[1]:
         flags.append("invalid_context")
-    return CompactedContext(after, kept, edited, covered, dropped, tuple(flags), tokens, tuple(history.calls))
+    by_kind = tokens_by_kind(after, history.counter)
+    return CompactedContext(after, kept, edited, covered, dropped, tuple(flags), tokens, tuple(history.calls), by_kind)

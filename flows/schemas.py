@@ -75,6 +75,14 @@ CONTEXT_MESSAGE = pa.struct(
 )
 """A message of a compacted context. One that stayed as it was has its ``seq`` and nothing else."""
 
+KINDS = pa.struct([(kind, pa.int64()) for kind in ("system", "user", "assistant", "tool", "made")])
+"""Tokens by role; ``made`` for messages that a strategy made."""
+
+MADE = pa.struct(
+    [("position", pa.int32()), ("role", pa.string()), ("tokens", pa.int64()), ("covers", pa.list_(pa.int32()))]
+)
+"""A message that a strategy made: where it stands in the context, and which messages it stands for."""
+
 COMPACTIONS = pa.schema(
     [
         ("compaction_id", pa.string()),
@@ -89,6 +97,14 @@ COMPACTIONS = pa.schema(
         ("tokens_after", pa.int64()),
         ("seconds", pa.float64()),
         ("cost_usd", pa.float64()),
+        ("kept", pa.list_(pa.int32())),
+        ("edited", pa.list_(pa.int32())),
+        ("covered", pa.list_(pa.int32())),
+        ("dropped", pa.list_(pa.int32())),
+        ("made", pa.list_(MADE)),
+        ("before_by_kind", KINDS),
+        ("after_by_kind", KINDS),
+        ("flags", pa.list_(pa.string())),
         ("n_kept", pa.int32()),
         ("n_edited", pa.int32()),
         ("n_covered", pa.int32()),

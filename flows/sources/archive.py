@@ -119,6 +119,8 @@ class Archive:
         record = tail[max(0, at - 76) : at]
         if record.startswith(b"PK\x06\x06"):  # of large archives: its figure counts, whatever the other one says
             length = int.from_bytes(record[40:48], "little")
+        elif record[56:].startswith(b"PK\x06\x07"):
+            return "its list of members is described elsewhere than before its end"
         if length > LARGEST_DIRECTORY:
             return f"its list of members has {length:,} bytes; at most {LARGEST_DIRECTORY:,} are read"
         return None

@@ -19,6 +19,7 @@ from compaction import (
     compact,
     find_points,
 )
+from compaction.strategy import tokens_by_kind
 from compaction.tokens import total_tokens
 from flows import schemas
 from flows.ids import point_ids
@@ -141,6 +142,7 @@ def _compact(
         row.update(status="failed", error=why(error), seconds=perf_counter() - start)
         return {**row, **_calls(history)}, ()
     row.update(seconds=perf_counter() - start, **_outcome(result), **_calls(history))
+    row["before_by_kind"] = tokens_by_kind(history.messages, parts.counter)
     return row, result.messages
 
 
@@ -148,6 +150,17 @@ def _outcome(result: CompactedContext) -> dict[str, Any]:
     return {
         "status": "done",
         "tokens_after": result.tokens,
+        "kept": sorted(result.kept),
+        "edited": sorted(result.edited),
+        "covered": sorted(result.covered),
+        "dropped": sorted(result.dropped),
+        "made": [
+            {"position": at, "role": message.role, "tokens": message.tokens, "covers": list(message.covers)}
+            for at, message in enumerate(result.messages)
+            if message.seq is None
+        ],
+        "after_by_kind": dict(result.tokens_by_kind),
+        "flags": list(result.flags),
         "n_kept": len(result.kept),
         "n_edited": len(result.edited),
         "n_covered": len(result.covered),

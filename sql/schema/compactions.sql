@@ -16,6 +16,14 @@ create table compactions (
     n_dropped bigint check (n_dropped >= 0),
     grew boolean,
     invalid_context boolean,
+    flags varchar[],
+    kept integer[],
+    edited integer[],
+    covered integer[],
+    dropped integer[],
+    made struct("position" integer, "role" varchar, tokens bigint, covers integer[])[],
+    before_by_kind struct("system" bigint, "user" bigint, assistant bigint, tool bigint, made bigint),
+    after_by_kind struct("system" bigint, "user" bigint, assistant bigint, tool bigint, made bigint),
     check (status <> 'done' or tokens_after is not null)
 );
 
@@ -39,3 +47,14 @@ comment on column compactions.n_dropped is 'Messages that are gone';
 comment on column compactions.grew is 'Whether the context has more tokens than before';
 comment on column compactions.invalid_context is
 'Whether the context has a tool result without its call, which providers refuse';
+comment on column compactions.flags is
+'What is to be known of the context: grew, invalid_context, and what the method itself noted';
+comment on column compactions.kept is 'Positions (seq) in the session of the messages that stay as they were';
+comment on column compactions.edited is 'Positions of the messages that stay with another content';
+comment on column compactions.covered is 'Positions of the messages that are gone and that a made message stands for';
+comment on column compactions.dropped is 'Positions of the messages that are gone';
+comment on column compactions.made is
+'Messages that the method made: position in the context, role, tokens, and the positions in the session that it covers';
+comment on column compactions.before_by_kind is
+'Tokens before, by role; made: messages that the method made at an earlier point of a chain';
+comment on column compactions.after_by_kind is 'Tokens after, by role; made: messages that the method made';

@@ -48,6 +48,8 @@ BROKEN_BY = {
         "2 AS cycle) FROM points WHERE point_id = 'p1'", 2),
     "prefix_tokens_before": ("UPDATE points SET tokens_before = 1 WHERE point_id = 'p1'", 3),
     "messages_accounted_for": ("UPDATE compactions SET n_kept = 9 WHERE method_id = 'A'", 2),
+    "one_fate_a_message": (
+        "UPDATE compactions SET kept = [1, 2], edited = [2], covered = [], dropped = [3] WHERE method_id = 'A'", 2),
     "failures_have_errors": (
         "UPDATE compactions SET error = NULL; UPDATE answers SET error = 'why?' WHERE answer_id = 'A/q1'", 2),
     "done_answers_have_text": ("UPDATE answers SET text = NULL", 6),

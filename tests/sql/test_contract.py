@@ -48,6 +48,7 @@ VIEWS = {
     "coverage": "method stage expected done failed unscored missing",
     "costs": "stage model",
     "checks": "invariant violations meaning",
+    "message_fates": "compaction_id seq fate covered_by",
     "accounting": "input_path source_format kind n_met n_stored n_set_aside n_folded n_unaccounted",
     "accounting_by_format": "source_format kind n_inputs n_met n_stored n_set_aside n_folded n_unaccounted",
     "intake_by_format": "source_format n_inputs n_sessions n_copies messages stored set_aside in_copies",
