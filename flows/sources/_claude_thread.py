@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.sources._claude_lines import is_local, is_result, kinds_of, queued_prompt, response_id
+from flows.sources._claude_lines import is_local, is_result, is_typed, kinds_of, queued_prompt, response_id
 from flows.sources.base import MalformedError, Record, Source
 from flows.sources.blocks import block_text, text_of, text_or_none
 from flows.sources.decode import kind_of
@@ -52,7 +52,7 @@ class Thread:
         elif kind == "user":
             draft = self._user(record, ref, time)
         elif kind == "attachment":
-            draft = session.say("user", text_of(queued_prompt(record)), ref, time, typed=True)
+            draft = session.say("user", text_of(queued_prompt(record)), ref, time, typed=is_typed(record))
         else:
             self._compaction(record)
             return
@@ -103,7 +103,7 @@ class Thread:
         session, content = self.session, record["message"].get("content")
         if content is None:
             raise MalformedError("message has no content")
-        if record.get("isCompactSummary"):
+        if record.get("isCompactSummary") or (self._boundary is not None and record.get("isSynthetic")):
             self._note_compaction(text_of(content))
             return None
         texts: list[str] = []

@@ -1,4 +1,4 @@
-"""The payloads of Copilot CLI's events: a tool's outcome, attachments of a prompt, the totals of a run."""
+"""The payloads of Copilot CLI's events, and the session of one agent while they are read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from compaction.transcript import Usage
-from flows.sources.base import Record
+from flows.sources.base import Record, Source
 from flows.sources.blocks import block_text, text_of
 from flows.sources.decode import dumps
+from flows.sources.session import Draft, SessionDraft
 from flows.sources.usage import add_up, make_usage
 
 _FAILED = re.compile(r"<[^<>\n]{0,80}\bexit code (?!0>)-?\d+>\s*\Z")
@@ -75,3 +76,35 @@ def shutdown_usage(metrics: Any) -> Usage | None:
             one = make_usage(*(usage.get(key) for key in ("inputTokens", "outputTokens", "cacheReadTokens")))
             found += [one] if one is not None else []
     return add_up(found) if found else None
+
+
+class Agent:
+    """The session of one agent while it is read: the main one, or a sub-agent."""
+
+    def __init__(self, source: Source, key: str | None) -> None:
+        self.key = key
+        self.session = SessionDraft(source)
+        self.calls: set[str] = set()
+        self.system: str | None = None
+        self.reasoning: list[str] = []
+        """Blocks of reasoning that were reported before their response."""
+        self.injected: list[tuple[str, Draft]] = []
+        """Text that a later message of the user may hold again, with the message that was made of it."""
+        self.compaction_from: int | None = None
+        """Messages that had been said when the compaction began that is under way."""
+        self.compaction: Record = {}
+        """What was told of it when it began."""
+        self.used: dict[str, dict[str, Usage | None]] = {"run": {}, "call": {}, "response": {}}
+        """What was used as runs, model calls and responses reported it: the first of these that there is counts."""
+
+    def note(self, kind: str, key: str | None, usage: Usage | None) -> None:
+        """Notes what something used; of several reports with one key the last counts."""
+        if usage is not None:
+            self.used[kind][key or str(len(self.used[kind]))] = usage
+
+    def add_usage(self) -> bool:
+        """Gives the session what it used; whether that were the totals of runs."""
+        found = next((used for used in self.used.values() if used), {})
+        for key, usage in found.items():
+            self.session.use(key, usage)
+        return bool(self.used["run"])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import orjson
+
 from compaction.transcript import Message, Transcript
 from flows.sources.account import SHORTER_COPY
 from flows.sources.base import Record, Source
 
-_REQUEST = ("request", "req", "request_body", "params")
+_REQUEST = ("request", "req", "request_body", "params", "proxy_server_request")
 _RESPONSE = ("response", "resp", "response_body", "result")
 _INNER = ("body", "json", "message", "data")
 _ID_KEYS = ("session_id", "sessionId", "conversation_id", "thread_id")
@@ -32,14 +34,24 @@ def request_and_response(record: Record, request_key: str, response_key: str) ->
 
 def _inner(record: Record, names: tuple[str, ...], key: str) -> Record | None:
     for name in names:
-        value = record.get(name)
+        value = _opened(record.get(name))
         for _ in range(3):
             if not isinstance(value, dict) or key in value:
                 break
-            value = next((value[inner] for inner in _INNER if isinstance(value.get(inner), dict)), None)
+            value = next((held for inner in _INNER if isinstance(held := _opened(value.get(inner)), dict)), None)
         if isinstance(value, dict) and key in value:
             return value
     return None
+
+
+def _opened(value: Any) -> Any:
+    """A body that a proxy wrote down as the text that was sent."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return None
+    return value
 
 
 def native_id(*holders: Record | None) -> str | None:

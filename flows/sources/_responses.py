@@ -105,6 +105,8 @@ class Items:
             draft.add_reasoning(_reasoning(item.get("content")))
         elif kind.endswith("_call"):
             self._call(kind, item, ref, time)
+        elif kind == "agent_message":
+            self._from_agent(item, ref, time)
         elif kind in COMPACTIONS:
             self._compaction()
         elif kind not in _NOTICES and ("content" in item or "role" in item):
@@ -142,6 +144,12 @@ class Items:
             self.session.say("system", text, ref, time)
         else:
             self.session.say("user", text, ref, time, typed=not text.startswith(self._injected))
+
+    def _from_agent(self, item: Record, ref: str, time: str | None) -> None:
+        """What another agent wrote to this one (Codex); some of it only the provider can read."""
+        self._response = None
+        text = content_text(item.get("content"))
+        self.session.say("user", text or f"[encrypted message of {item.get('author') or 'another agent'}]", ref, time)
 
     def _call(self, kind: str, item: Record, ref: str, time: str | None) -> None:
         draft = self._respond(ref, time)

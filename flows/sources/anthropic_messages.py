@@ -6,14 +6,17 @@ An object may hold the prompt under ``system``, and the answer to its messages u
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from compaction.transcript import Transcript
+from compaction.transcript import Message, ToolCall, Transcript, Usage
 from flows.sources._anthropic import Turns, is_message, prompt_text
+from flows.sources._anthropic_stream import streamed_answer
 from flows.sources._requests import as_list, native_id, request_and_response, without_openings
 from flows.sources.base import BAD_CONTENT, Head, Record, Source, SourceFormat
 from flows.sources.blocks import iso_time, text_or_none
-from flows.sources.session import BOOKKEEPING, SessionDraft
+from flows.sources.session import BOOKKEEPING, SessionDraft, fingerprint
+from flows.sources.usage import add_up
 
 NAME = "anthropic_messages"
 _OTHER_ROLES = {"tool", "function", "developer", "model"}
@@ -70,17 +73,42 @@ def read(source: Source) -> Iterator[Transcript]:
 def _sessions(source: Source) -> Iterator[Transcript]:
     document = source.document
     together = _Session(source)
+    told: dict[str, _Told] = {}
     found = False
     for where, ref, value in _values(source):
         if isinstance(value, dict) and "role" not in value and _has_messages(value):
             found = True
-            yield from _exchange(source, where, ref, value)
+            for transcript in _exchange(source, where, ref, value):
+                yield told.setdefault(transcript.session_id, _Told()).of_all(transcript)
         elif isinstance(value, dict) and "role" not in value and document is None:
             together.session.leave(BOOKKEEPING)
         else:
             together.message(where, ref, value)
     if together.session.drafts or not found:
         yield from together.build(None)
+
+
+class _Told:
+    """What a log that repeats the conversation with each request says of an answer but once."""
+
+    def __init__(self) -> None:
+        self.usages: list[Usage] = []
+        self.reasoning: dict[tuple[int | None, str, tuple[ToolCall, ...]], str] = {}
+
+    def of_all(self, transcript: Transcript) -> Transcript:
+        """The conversation with what all of its answers used, and with reasoning that a client did not send back."""
+        self.usages.append(transcript.usage)
+        messages = tuple(map(self._recalled, transcript.messages))
+        return replace(transcript, usage=add_up(self.usages), messages=messages)
+
+    def _recalled(self, message: Message) -> Message:
+        if message.role != "assistant":
+            return message
+        key = (message.seq, message.text, message.tool_calls)
+        if message.reasoning:
+            self.reasoning[key] = message.reasoning
+            return message
+        return replace(message, reasoning=self.reasoning.get(key, ""))
 
 
 def _values(source: Source) -> Iterator[tuple[int | None, str, Any]]:
@@ -99,6 +127,7 @@ def _has_messages(value: Record) -> bool:
 
 def _exchange(source: Source, where: int | None, ref: str, record: Record) -> Iterator[Transcript]:
     request, response = request_and_response(record, "messages", "content")
+    response = response or streamed_answer(record)
     session = _Session(source)
     prompt = request.get("system")
     if prompt:
@@ -112,7 +141,14 @@ def _exchange(source: Source, where: int | None, ref: str, record: Record) -> It
     draft.title = text_or_none(record.get("title"))
     draft.cwd = text_or_none(record.get("cwd"))
     draft.started_at = iso_time(record.get("timestamp") or record.get("created_at"))
-    yield from session.build(native_id(record, request))
+    native = native_id(record, request)
+    for built in session.build(native):
+        if native is None and response is not None:
+            # Not every client sends back the reasoning that the answer had.
+            plain = [replace(message, reasoning="") for message in built.messages]
+            yield replace(built, session_id=f"{NAME}-{fingerprint(plain)}")
+        else:
+            yield built
 
 
 class _Session:

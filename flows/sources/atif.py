@@ -280,11 +280,15 @@ class _Run:
         calls = step.get("tool_calls") or []
         if not isinstance(calls, list):
             raise MalformedError(f"tool_calls is {kind_of(calls)}, expected a list")
-        parsed = _terminus.parse(text) if not calls and not self._is_refused(step) else None
+        is_refused = not calls and self._is_refused(step)
+        parsed = _terminus.parse(text) if not calls and not is_refused else None
         draft.add_text(parsed[0] if parsed is not None else text)
         ids = [self._call(draft, call, ref) for call in calls]
         if parsed is not None:
             ids = [self.session.call(draft, None, parsed[1], parsed[2])]
+        if is_refused:  # nothing ran: what follows is the harness asking again
+            self.session.say("user", _text(step["observation"]["results"][0].get("content")), ref, time)
+            step = {**step, "observation": {"results": step["observation"]["results"][1:]}}
         self._results(step, [one for one in ids if one is not None], ref, time)
 
     def _is_refused(self, step: Record) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -30,6 +31,14 @@ _EXCERPT = 4_000
 _TEXT_SUFFIXES = (".md", ".markdown", ".txt")
 _CHUNK = 1 << 20
 _HEAD_LINES = 16 << 20
+MOST_ASIDE = 10_000
+"""Places of an input that are named one by one when they cannot be read; the rest is counted."""
+_PASSED_BLANK = 1_000
+_NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_MAY_PASS = {
+    getattr(errno, name, -1)
+    for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "ETIMEDOUT", "EAGAIN", "EINTR")
+}
 
 
 class SourceError(ValueError):
@@ -53,8 +62,8 @@ class Input:
 
     @property
     def label(self) -> str:
-        """The path as text, for messages."""
-        return str(self.path)
+        """The path as text, for messages and for the store."""
+        return path_text(self.path)
 
 
 @dataclass(frozen=True)
@@ -135,17 +144,25 @@ class Source:
     """Why text is not JSON."""
     is_broken: bool = False
     """A compressed stream ends early."""
+    may_pass: bool = False
+    """What kept it from being read is the machine's (a full disk, a lost connection): another try is worth it."""
     set_aside: list[SetAside] = field(default_factory=list)
     account: Account = field(default_factory=Account)
     _head: dict[int, list[Any]] = field(default_factory=dict)
+    _end: int = 0
+    _too_long: set[int] = field(default_factory=set)
+    _not_named: int = 0
 
     @cached_property
     def text(self) -> str:
         """The whole file as text, line ends as they are; bytes that are no UTF-8 become U+FFFD."""
         if self.file is None:
             return ""
+        if self._end > decode.LONGEST_VALUE:
+            most = f"{decode.LONGEST_VALUE:,}"
+            self.aside(None, f"a text of {self._end:,} bytes; the first {most} are read")
         self.file.seek(0)
-        return decode.without_mark(self.file.read()).decode("utf-8", "replace")
+        return decode.without_mark(self.file.read(decode.LONGEST_VALUE)).decode("utf-8", "replace")
 
     @cached_property
     def archive(self) -> Archive:
@@ -165,12 +182,20 @@ class Source:
 
     def aside(self, where: int | None, reason: str, what: Any = "") -> None:
         """Says that something could not be read. ``what`` is shown shortened."""
+        if len(self.set_aside) >= MOST_ASIDE:
+            self._not_named += 1
+            return
         if not isinstance(what, str):
             what = decode.dumps(what)
         path = self.input.path
         if self.members and where is not None:
             path, where = self.members[where], 1
-        self.set_aside.append(SetAside(str(path), where, reason, what.rstrip()[:_EXCERPT]))
+        self.set_aside.append(SetAside(path_text(path), where, reason, what[: 2 * _EXCERPT].rstrip()[:_EXCERPT]))
+
+    def failed(self, what: str, error: OSError) -> None:
+        """Says that the operating system does not give the bytes."""
+        self.may_pass = self.may_pass or error.errno in _MAY_PASS
+        self.aside(None, f"{what}: {error.strerror or error}")
 
     def head(self) -> Head:
         """The first records, decoded once and kept for the reader."""
@@ -206,23 +231,30 @@ class Source:
         return found
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Every line with its number and its line end, read as it is asked for.
+        """Every line with its number and its line end, read as it is asked for; of many blank ones not all.
 
-        A line of more than ``decode.LONGEST_VALUE`` bytes is passed over and set aside.
+        A line of more than ``decode.LONGEST_VALUE`` bytes is passed over and set aside. A file that is being written
+        to is read as far as it went when it was opened.
         """
-        if self.file is None:
+        file, longest = self.file, decode.LONGEST_VALUE
+        if file is None:
             return
-        self.file.seek(0)
-        number, longest = 0, decode.LONGEST_VALUE
-        while line := self.file.readline(longest + 1):
+        file.seek(0)
+        number = blank = position = 0
+        while position < self._end and (line := decode.read_line(file, longest)):
             number += 1
-            if len(line) > longest:
-                size = len(line)
-                while not line.endswith(b"\n") and (line := self.file.readline(_CHUNK)):
-                    size += len(line)
-                self.aside(number, f"a line of {size:,} bytes; at most {longest:,} can be read")
-            else:
-                yield number, decode.without_mark(line) if number == 1 else line
+            if isinstance(line, int):
+                position += line
+                if number not in self._too_long:
+                    self._too_long.add(number)
+                    self.aside(number, f"a line of {line:,} bytes; at most {longest:,} can be read")
+                continue
+            position += len(line)
+            yield number, decode.without_mark(line) if number == 1 else line
+            blank = blank + 1 if len(line) <= 2 and line.isspace() else 0
+            if blank == _PASSED_BLANK:
+                passed, size = decode.pass_blank_lines(file)
+                number, position, blank = number + passed, position + size, 0
 
     def records(self, skip: Callable[[bytes], bool] | None = None) -> Iterator[tuple[int, Record]]:
         """Every JSON object with the number of its line (or event file); the rest is set aside with its reason.
@@ -281,6 +313,7 @@ class Source:
                 data = decode.without_mark(file.read(decode.LONGEST_VALUE))
         except OSError as error:
             data, broken = b"", f"cannot be opened: {error.strerror or error}"
+            self.may_pass = self.may_pass or error.errno in _MAY_PASS
         values, reason, rest = decode.loads_line(data)
         if say and (broken or reason or not values):
             self.aside(where, broken or reason or "empty file", rest)
@@ -294,29 +327,43 @@ class Source:
                 self.aside(where, f"expected a JSON object, found {decode.kind_of(value)}", value)
 
     def close(self) -> None:
-        """Gives the file back."""
+        """Gives the file back, and says how much was set aside without being named."""
+        if self._not_named:
+            reason = f"{self._not_named:,} more places that cannot be read; the first {MOST_ASIDE:,} are named"
+            self.set_aside.append(SetAside(self.input.label, None, reason, ""))
+            self._not_named = 0
         if self.file is not None:
             self.file.close()
 
 
-def open_source(input: Input, is_member: Callable[[Path], bool]) -> Source:
+def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:
     """Opens an input and finds its shape: one JSON value, JSON lines, text, a zip archive, or a folder of event files.
 
     What cannot be opened at all is set aside; the source is then empty.
+
+    Args:
+        input: What to open.
+        is_member: Says of a folder's and a file's name whether the file is an event.
+        most: Bytes that a packed file may unpack to.
     """
-    source = Source(input, input.path.name)
-    if input.kind == "folder":
-        source.members = event_files(input.path, is_member)
-        return source
+    source = Source(input, path_text(input.path.name))
     try:
-        source.file, broken = decode.open_bytes(input.path)
+        if input.kind == "folder":
+            source.members = event_files(input.path, is_member)
+            return source
+        source.file, broken = decode.open_bytes(input.path, most)
+        source._end = source.file.seek(0, os.SEEK_END)
+        source.file.seek(0)
+        if broken:
+            source.aside(None, broken)
+            source.is_broken = True
+        _find_shape(source, source.file)
     except OSError as error:
-        source.aside(None, f"cannot be opened: {error.strerror or error}")
-        return source
-    if broken:
-        source.aside(None, broken)
-        source.is_broken = True
-    _find_shape(source, source.file)
+        if error.errno == errno.ENOENT and os.path.islink(input.path):
+            error.strerror = "a link to a file that is not there"
+        source.failed("cannot be opened", error)
+        source.close()
+        source.file = None
     return source
 
 
@@ -331,12 +378,15 @@ def _find_shape(source: Source, file: BinaryIO) -> None:
     shape = decode.find_shape(file)
     source.document, source.is_text, source.problem = shape.document, shape.is_text, shape.problem
     if shape.is_empty:
-        source.aside(None, "empty file")
+        if not source.is_broken:
+            source.aside(None, "empty file")
+        source._end = 0
 
 
-def event_files(folder: Path, is_member: Callable[[Path], bool]) -> list[Path]:
+def event_files(folder: Path, is_member: Callable[[str, str], bool]) -> list[Path]:
     """The event files of a folder by their number, then by name."""
-    names = [entry.name for entry in os.scandir(folder) if entry.is_file() and is_member(folder / entry.name)]
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if is_member(folder.name, entry.name) and entry.is_file()]
     return [folder / name for name in sorted(names, key=lambda name: (event_number(name), name))]
 
 
@@ -350,3 +400,8 @@ def plain_name(name: str) -> str:
     """A file name in lower case, without ``.gz`` or ``.zst``."""
     name = name.lower()
     return name.removesuffix(".gz").removesuffix(".zst")
+
+
+def path_text(path: Path | str) -> str:
+    """A path as text that can be stored and shown: control characters and bytes that are no UTF-8 as hex escapes."""
+    return _NOT_SHOWN.sub(lambda found: f"\\x{ord(found.group()) & 0xFF:02x}", str(path))

@@ -20,6 +20,7 @@ _FAILED_HEAD = re.compile(
 )
 _FAILED_TAIL = re.compile(r"[Cc]ommand (?:completed|exited|finished) with (?:exit )?code (?!0\b)-?\d+\.?\]?\s*\Z")
 _ONLY_TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*)+\Z")
+_ASIDE = re.compile(r"<(system-reminder|uploaded_files)>.*?</\1>", re.DOTALL)
 _LONE_PATH = re.compile(r"(?:/[^/\s]+){2,}/?\Z")
 _HIDDEN = {"thinking", "redacted_thinking", "reasoning", "encrypted_content", "tool_use", "toolCall"}
 _HEAD_CHARS, _TAIL_CHARS, _TITLE_CHARS = 400, 160, 100
@@ -140,9 +141,9 @@ def first_line(text: str) -> str | None:
     """The first line that says something, at most 100 characters: a title.
 
     A harness opens its prompt with tags, the path of what it uploaded and a line that ends in a colon; what they
-    introduce says more.
+    introduce says more. A reminder says nothing of it.
     """
-    lines = [line.strip() for line in text[:5000].split("\n")]
+    lines = [line.strip() for line in (_ASIDE.sub("", text[:20_000]) or text)[:5000].split("\n")]
     said = [line for line in lines if line and not _is_framing(line)]
     line = next((line for line in said if not line.endswith(":")), said[0] if said else None)
     return line if line is None or len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources._claude_lines import agent_line, is_prompt, kinds_of, queued_prompt, slim
+from flows.sources._claude_lines import agent_line, as_logged, is_prompt, kinds_of, queued_prompt, slim
 from flows.sources._claude_thread import Thread
 from flows.sources.account import Kind
 from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import text_or_none
 from flows.sources.decode import kind_of
 from flows.sources.session import BOOKKEEPING, DUPLICATE, REWOUND
+from flows.sources.usage import make_usage
 
 NAME = "claude_code"
 _KNOWN = {
@@ -32,7 +33,14 @@ _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
 
 def detect(head: Head) -> bool:
     """Whether one of the first records is a line of Claude Code."""
-    return any(_is_line(record) for record in _unwrapped(head.document) or head.records)
+    records = _unwrapped(head.document) or head.records
+    return any(map(_is_line, records)) and not any(map(_is_gemini, records))
+
+
+def _is_gemini(record: Record) -> bool:
+    """Whether it is a line of Qwen Code, which has the envelope of Claude Code round turns of Gemini."""
+    message = record.get("message")
+    return isinstance(message, dict) and "parts" in message
 
 
 def _unwrapped(document: Any) -> list[Record] | None:
@@ -75,6 +83,9 @@ class _Log:
         self.bookkeeping = 0
         self.duplicates: Counter[Kind | None] = Counter()
         self.session_id: str | None = None
+        self.cwd: str | None = None
+        self.cost: Any = None
+        self.agents: dict[str, str] = {}
         self.titles: dict[str, str] = {}
         self._seen: set[tuple[str, str]] = set()
         self._roots: dict[str, str] = {}
@@ -104,6 +115,7 @@ class _Log:
 
     def take(self, where: int, record: Record) -> None:
         """Notes one line."""
+        record = as_logged(record, self.agents)
         kind, uuid = record.get("type"), record.get("uuid")
         if kind in ("user", "assistant") and not isinstance(record.get("message"), dict):
             raise MalformedError(f"message is {kind_of(record.get('message'))}, expected an object")
@@ -128,6 +140,8 @@ class _Log:
             raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
         else:
             self.bookkeeping += 1
+            self.cwd = self.cwd or text_or_none(record.get("cwd"))
+            self.cost = record.get("total_cost_usd", self.cost)
             title = record.get("customTitle") or record.get("aiTitle") or record.get("summary")
             if isinstance(title, str) and (kind != "summary" or record.get("leafUuid") in self.parents):
                 self.titles[kind] = title
@@ -185,6 +199,9 @@ class _Log:
         sessions = [thread.session for thread in threads.values()]
         first = main if main.drafts else next((session for session in sessions if session.drafts), main)
         first.leave(BOOKKEEPING, None, self.bookkeeping)
+        main.use("total", make_usage(cost=self.cost))
+        for session in sessions:
+            session.cwd = session.cwd or self.cwd
         for kind, count in self.duplicates.items():
             first.leave(DUPLICATE, kind, count)
         parent = f"{NAME}-{native}" if native else None

@@ -6,20 +6,24 @@ carry no common id: assistant items in a row are one response until an output or
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources._responses import ROLES, Items
+from flows.sources._responses import ITEM_CALLS, ROLES, Items, is_item
 from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat
-from flows.sources.blocks import text_of, text_or_none
+from flows.sources.blocks import first_line, text_of, text_or_none
 from flows.sources.decode import kind_of
-from flows.sources.session import BOOKKEEPING, Draft, SessionDraft
+from flows.sources.session import BOOKKEEPING, REWOUND, Draft, SessionDraft
 from flows.sources.usage import from_openai
 
 NAME = "codex_rollout"
 _ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
-_BARE_ITEMS = {"message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call"}
-_INJECTED = ("# AGENTS.md instructions", "<", "# Context from my IDE setup")
+_BARE_ITEMS = {"message", "reasoning", *ITEM_CALLS, *(f"{call}_output" for call in ITEM_CALLS)}
+_BESIDE_TURNS = ("# AGENTS.md instructions", "<")
+_INJECTED = (*_BESIDE_TURNS, "# Context from my IDE setup")
+_REQUEST = "## My request for Codex:"
+_CWD = re.compile(r"<environment_context>.{0,2000}?<cwd>([^<\n]+)</cwd>", re.DOTALL)
 
 
 def detect(head: Head) -> bool:
@@ -43,6 +47,7 @@ def read(source: Source) -> list[Transcript]:
     """The session of the file."""
     rollout = _Rollout(source)
     source.each(rollout.take)
+    rollout.finish()
     built = rollout.session.build(NAME, rollout.native, parent_session_id=rollout.parent)
     return [built] if built is not None else []
 
@@ -74,9 +79,23 @@ class _Rollout:
             self._meta(payload, self.source.ref(where), time)
         elif kind == "compacted":
             self._compacted(payload)
+        elif kind == "inter_agent_communication" and isinstance(payload.get("payload"), dict):
+            self.items.take({**payload["payload"], "type": "agent_message"}, self.source.ref(where), time)
+        elif kind not in _ENVELOPES and _holds_message(payload):
+            raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
         else:
             self.session.leave(BOOKKEEPING)
             self._event(kind, payload)
+
+    def finish(self) -> None:
+        """What only the prompts say: the folder in the oldest versions, and what was asked for in an editor."""
+        session = self.session
+        prompts = ["\n".join(draft.texts) for draft in session.drafts if draft.role == "user"]
+        if session.cwd is None:
+            session.cwd = next((found[1] for text in prompts[:5] if (found := _CWD.search(text))), None)
+        asked = next((text for text in prompts if not text.startswith(_BESIDE_TURNS)), "")
+        if asked.startswith(_INJECTED) and _REQUEST in asked:
+            session.title = first_line(asked.partition(_REQUEST)[2])
 
     def _meta(self, meta: Record, ref: str, time: str | None) -> None:
         if self.native is not None:
@@ -86,7 +105,7 @@ class _Rollout:
         self.native = text_or_none(meta.get("id"))
         session.cwd = text_or_none(meta.get("cwd"))
         session.started_at = text_or_none(meta.get("timestamp")) or time
-        parent = _find(meta.get("source"), "parent_thread_id")
+        parent = _find(meta.get("source"), "parent_thread_id") or text_or_none(meta.get("parent_thread_id"))
         self.parent = f"{NAME}-{parent}" if parent else None
         base = meta.get("base_instructions")
         text = text_or_none(base.get("text") if isinstance(base, dict) else base) or text_or_none(
@@ -101,12 +120,26 @@ class _Rollout:
         if kind == "turn_context":
             self.session.model = self.session.model or text_or_none(payload.get("model"))
             self.session.cwd = self.session.cwd or text_or_none(payload.get("cwd"))
+        elif payload.get("type") == "thread_rolled_back":
+            self._rolled_back(payload.get("num_turns"))
         elif payload.get("type") == "token_count":
             info = payload.get("info")
             usage = info.get("last_token_usage") if isinstance(info, dict) else None
             tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
             self.tokens = tokens if isinstance(tokens, int) else self.tokens
             self._use(info.get("total_token_usage") if isinstance(info, dict) else None)
+
+    def _rolled_back(self, count: Any) -> None:
+        """The person took back the last turns: their prompts with all that followed."""
+        drafts = self.session.drafts
+        turns = [
+            at
+            for at, draft in enumerate(drafts)
+            if draft.role == "user" and not "\n".join(draft.texts).startswith(_BESIDE_TURNS)
+        ]
+        if isinstance(count, int) and count > 0 and turns:
+            self.items.end_response()
+            self.session.take_back(turns[max(len(turns) - count, 0)], REWOUND)
 
     def _use(self, totals: Any) -> None:
         """Totals so far, repeated with every report; a client that was started anew may count from nothing again."""
@@ -140,6 +173,15 @@ class _Rollout:
         )
         if dropped is not None:  # Codex puts the summary behind what it keeps
             event["summary_at"] = self.session.number_kept()
+
+
+def _holds_message(record: Record) -> bool:
+    """Whether a line of an unknown type could hold what was said."""
+    payload = record.get("payload")
+    if not isinstance(payload, dict):
+        return False
+    lists = [value for value in payload.values() if isinstance(value, list)]
+    return is_item(payload) or any(is_item(item) for value in lists for item in value[:20])
 
 
 def _find(value: Any, key: str) -> str | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from compaction.transcript import Transcript, Usage
+from compaction.transcript import Transcript
 from flows.sources._copilot_flat import FlatLines, is_flat
-from flows.sources._copilot_parts import attachment_marks, outcome, shutdown_usage
+from flows.sources._copilot_parts import Agent, attachment_marks, outcome, shutdown_usage
 from flows.sources.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import arguments_text, text_of, text_or_none
 from flows.sources.decode import kind_of
-from flows.sources.session import BOOKKEEPING, DUPLICATE, REWOUND, Draft, SessionDraft
+from flows.sources.session import BOOKKEEPING, DUPLICATE, REWOUND, Draft
 from flows.sources.usage import make_usage
 
 NAME = "copilot_cli"
@@ -68,50 +68,26 @@ def _rewound(records: list[Record]) -> set[int]:
     return gone
 
 
-class _Agent:
-    """The session of one agent while it is read: the main one, or a sub-agent."""
-
-    def __init__(self, source: Source, key: str | None) -> None:
-        self.key = key
-        self.session = SessionDraft(source)
-        self.calls: set[str] = set()
-        self.system: str | None = None
-        self.reasoning: list[str] = []
-        """Blocks of reasoning that were reported before their response."""
-        self.injected: list[tuple[str, Draft]] = []
-        """Text that a later message of the user may hold again, with the message that was made of it."""
-        self.compaction_from: int | None = None
-        """Messages that had been said when the compaction began that is under way."""
-        self.used: dict[str, dict[str, Usage | None]] = {"run": {}, "call": {}, "response": {}}
-        """What was used as runs, model calls and responses reported it: the first of these that there is counts."""
-
-    def note(self, kind: str, key: str | None, usage: Usage | None) -> None:
-        """Notes what something used; of several reports with one key the last counts."""
-        if usage is not None:
-            self.used[kind][key or str(len(self.used[kind]))] = usage
-
-    def add_usage(self) -> bool:
-        """Gives the session what it used; whether that were the totals of runs."""
-        found = next((used for used in self.used.values() if used), {})
-        for key, usage in found.items():
-            self.session.use(key, usage)
-        return bool(self.used["run"])
-
-
 class _Log:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.agents: dict[str | None, _Agent] = {None: _Agent(source, None)}
+        self.agents: dict[str | None, Agent] = {None: Agent(source, None)}
         self.native: str | None = None
         self.rewound: set[int] = set()
         self.at = 0
         self.seen: set[str] = set()
-        self.owners: dict[str, _Agent] = {}
+        self.owners: dict[str, Agent] = {}
         """Id of a call → the agent that asked for it."""
         self.started: dict[str, Record] = {}
         """Id of a call → the sub-agent that it started; also by the sub-agent's own id."""
+        self.keys: dict[str, str] = {}
+        """Id of a call → the own id of the sub-agent that it started."""
         self.asked: dict[str, Record] = {}
         """Tools that the person ran, by the id of the call."""
+        self.tasks: dict[str, str] = {}
+        """Prompt of a sub-agent that has started → its key: not all versions say whose the first prompt is."""
+        self.prompts: dict[str, str] = {}
+        """Id of a call → the prompt that it gives to a sub-agent."""
 
     def take(self, where: int, event: Record) -> None:
         """One event."""
@@ -142,24 +118,27 @@ class _Log:
         else:
             agent.session.leave(BOOKKEEPING)
 
-    def _agent(self, event: Record, data: Record) -> _Agent:
+    def _agent(self, event: Record, data: Record) -> Agent:
         key = text_or_none(event.get("agentId")) or text_or_none(data.get("parentToolCallId"))
+        if event.get("type") == "user.message":
+            key = key or self.tasks.pop(text_of(data.get("content")), None)
         if str(event.get("type")).startswith("subagent."):
             if key is not None:
                 self.started[key] = data
+                self.keys[str(data.get("toolCallId"))] = key
             key = None  # what the main agent tells of another
         agent = self.agents.get(key)
         if agent is None:
-            agent = self.agents[key] = _Agent(self.source, key)
+            agent = self.agents[key] = Agent(self.source, key)
         return agent
 
-    def _leave_rewound(self, agent: _Agent, kind: str, data: Record) -> None:
+    def _leave_rewound(self, agent: Agent, kind: str, data: Record) -> None:
         requests = data.get("toolRequests")
         agent.session.leave(REWOUND, _SPOKEN_KINDS.get(kind))  # type: ignore[arg-type]  # the values are kinds
         if kind == "assistant.message" and isinstance(requests, list):
             agent.session.leave(REWOUND, "tool_call", len(requests))
 
-    def start(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def start(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The header; a resumed session has another one."""
         self.native = self.native or text_or_none(data.get("sessionId"))
         session, context = agent.session, data.get("context")
@@ -168,18 +147,18 @@ class _Log:
             session.cwd = session.cwd or text_or_none(context.get("cwd"))
         self.model(agent, data, ref, time)
 
-    def model(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def model(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The model that is to answer."""
         named = text_or_none(data.get("newModel")) or text_or_none(data.get("selectedModel"))
         agent.session.model = agent.session.model or named
         agent.session.leave(BOOKKEEPING)
 
-    def title(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def title(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The session's name."""
         agent.session.title = text_or_none(data.get("title")) or agent.session.title
         agent.session.leave(BOOKKEEPING)
 
-    def system(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def system(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The system prompt, written again for every prompt of the user: said again when it is another."""
         text = text_of(data.get("content"))
         if text == agent.system:
@@ -188,7 +167,7 @@ class _Log:
         agent.system = text
         agent.session.say("system", text, ref, time)
 
-    def user(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def user(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """A prompt as the model got it; what was typed gives the title."""
         typed_text, session = text_of(data.get("content")), agent.session
         text = text_of(data.get("transformedContent")) or typed_text
@@ -204,11 +183,11 @@ class _Log:
         if typed and typed_text and session.title is None and not any(d.typed for d in session.drafts[:-1]):
             session.title = typed_text
 
-    def notice(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def notice(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """Something that the harness tells the model: a task in the background is done."""
         agent.session.say("user", text_of(data.get("content")), ref, time)
 
-    def skill(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def skill(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """A skill's text, which versions differ in telling again as a message of the user."""
         text = text_of(data.get("content"))
         if not text:
@@ -216,12 +195,12 @@ class _Log:
             return
         agent.injected.append((text, agent.session.say("user", text, ref, time)))
 
-    def reason(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def reason(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """Reasoning of the response that comes next."""
         agent.reasoning.append(text_of(data.get("content")))
         agent.session.leave(BOOKKEEPING)
 
-    def respond(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def respond(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
         session, own = agent.session, text_or_none(data.get("messageId"))
         text, requests = text_of(data.get("content")), data.get("toolRequests") or ()
@@ -243,23 +222,27 @@ class _Log:
                 continue
             self._call(agent, draft, request.get("toolCallId"), request.get("name"), request.get("arguments"))
 
-    def _call(self, agent: _Agent, draft: Draft, wanted: Any, name: Any, arguments: Any) -> None:
+    def _call(self, agent: Agent, draft: Draft, wanted: Any, name: Any, arguments: Any) -> None:
         if isinstance(wanted, str) and wanted in agent.calls:
             agent.session.leave(DUPLICATE, "tool_call")
             return
         own = agent.session.call(draft, wanted, name, arguments)
         agent.calls.add(own)
         self.owners[own] = agent
+        if isinstance(arguments, dict) and isinstance(arguments.get("prompt"), str):
+            self.prompts[own] = arguments["prompt"]
 
-    def tool_starts(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
-        """The call again; the only record of it when its response is not in the log."""
+    def tool_starts(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
+        """The call again; the only record of it when its response is not in the log or does not name it."""
         wanted = text_or_none(data.get("toolCallId"))
         agent.session.leave(BOOKKEEPING)
         if wanted is not None and wanted not in agent.calls and wanted not in self.asked:
-            draft = agent.session.respond(None, ref, time)
+            last = agent.session.drafts[-1] if agent.session.drafts else None
+            is_open = last is not None and last.role == "assistant"
+            draft = last if last is not None and is_open else agent.session.respond(None, ref, time)
             self._call(agent, draft, wanted, data.get("toolName"), data.get("arguments"))
 
-    def tool_ends(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def tool_ends(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """A result; of a tool that the person ran, a message of the user."""
         text, failed = outcome(data)
         wanted = data.get("toolCallId")
@@ -270,26 +253,30 @@ class _Log:
             return
         agent.session.result(wanted, text, ref, time, is_error=failed, name=data.get("toolName"))
 
-    def person_runs(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def person_runs(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The person asks for a tool; it becomes a message with its result."""
         if isinstance(data.get("toolCallId"), str):
             self.asked[data["toolCallId"]] = data
         agent.session.leave(BOOKKEEPING)
 
-    def subagent(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def subagent(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """A sub-agent starts."""
-        if isinstance(data.get("toolCallId"), str):
-            self.started[data["toolCallId"]] = data
+        own = data.get("toolCallId")
+        if isinstance(own, str):
+            self.started[own] = data
+            if own in self.prompts:
+                self.tasks[self.prompts.pop(own)] = self.keys.get(own, own)
         agent.session.leave(BOOKKEEPING)
 
-    def compaction_starts(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def compaction_starts(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """A compaction begins in the background: what is said from now on stays."""
-        agent.compaction_from = len(agent.session.drafts)
+        agent.compaction_from, agent.compaction = len(agent.session.drafts), data
         agent.session.leave(BOOKKEEPING)
 
-    def compaction_ends(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def compaction_ends(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The summary takes the place of what had been said when the compaction began."""
         start, agent.compaction_from = agent.compaction_from, None
+        begun, agent.compaction = agent.compaction, {}
         session, used = agent.session, data.get("compactionTokensUsed")
         if data.get("success") is False:
             session.leave(BOOKKEEPING)
@@ -302,12 +289,12 @@ class _Log:
         session.compacted(
             summary=summary,
             dropped=[draft for draft in session.drafts[:start] if draft.role != "system"],
-            tokens_before=data.get("preCompactionTokens"),
-            trigger=data.get("trigger"),
+            tokens_before=data.get("preCompactionTokens") or begun.get("currentTokens"),
+            trigger=data.get("trigger") or begun.get("trigger"),
             has_opaque_summary=summary is None,
         )
 
-    def truncated(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def truncated(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """Messages left without a summary; the log does not say which."""
         if not data.get("messagesRemovedDuringTruncation"):
             agent.session.leave(BOOKKEEPING)
@@ -315,21 +302,22 @@ class _Log:
         before, trigger = data.get("preTruncationTokensInMessages"), data.get("performedBy")
         agent.session.compacted(summary=None, dropped=None, tokens_before=before, trigger=trigger)
 
-    def cleared(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def cleared(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The person starts anew in the same session: everything leaves."""
         session = agent.session
         session.compacted(summary=None, dropped=[d for d in session.drafts if d.role != "system"], trigger="clear")
         self.skill(agent, {"content": data.get("initialMessage")}, ref, time)
 
-    def used(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def used(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """What one model call used; the totals at shutdown are used where there are some."""
         names = ("inputTokens", "outputTokens", "cacheReadTokens")
         agent.note("call", text_or_none(data.get("apiCallId")), make_usage(*(data.get(name) for name in names)))
         agent.session.leave(BOOKKEEPING)
 
-    def shutdown(self, agent: _Agent, data: Record, ref: str, time: str | None) -> None:
+    def shutdown(self, agent: Agent, data: Record, ref: str, time: str | None) -> None:
         """The totals of a run, which take the place of what its responses reported."""
         usage = shutdown_usage(data.get("modelMetrics"))
+        agent.session.model = agent.session.model or text_or_none(data.get("currentModel"))
         if usage is not None:
             agent.note("run", str(data.get("sessionStartTime")), usage)
         agent.session.leave(BOOKKEEPING)
@@ -349,6 +337,7 @@ class _Log:
                 started_by = self.owners.get(key) or self.owners.get(str(about.get("toolCallId")))
                 parent = self._name(started_by or self.agents[None])
                 native = self._name(agent)
+                agent.session.cwd = agent.session.cwd or self.agents[None].session.cwd
                 if not in_total:
                     agent.add_usage()
             if not agent.session.drafts and key is not None:
@@ -359,7 +348,7 @@ class _Log:
             if transcript is not None:
                 yield transcript
 
-    def _name(self, agent: _Agent) -> str | None:
+    def _name(self, agent: Agent) -> str | None:
         if self.native is None:
             return None
         return self.native if agent.key is None else f"{self.native}-{agent.key}"

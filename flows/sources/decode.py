@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
+import os
 import re
+import stat
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +28,10 @@ else:
 _GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 1 << 20
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_KINDS = {
+    stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+}  # fmt: skip
 LONGEST_VALUE = 512 << 20
 """Bytes of the longest JSON value (a line, or a file that is one value) that is read: five times that in memory."""
 MOST_UNPACKED = 4 << 30
@@ -35,6 +43,7 @@ ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
 _LONE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*")
+_STARTS = frozenset(bytes((byte,)) for byte in b'{["-0123456789tfnNI')
 _TRIED_LINES = 100
 _LONGEST_INT = 4000  # digits; Python itself refuses to convert more than 4300
 
@@ -59,25 +68,29 @@ class Shape:
     """Why a file that is taken for text is not JSON."""
 
 
-def open_bytes(path: Path) -> tuple[BinaryIO, str | None]:
+def open_bytes(path: Path, most: int = MOST_UNPACKED) -> tuple[BinaryIO, str | None]:
     """The bytes of a file, unpacked by its first bytes and not by its name, as UTF-8.
 
     What is packed is unpacked into a temporary file, in memory while it is small.
+
+    Args:
+        path: The file. One that is none (a device, a pipe, a socket) is refused unopened: it may have no end.
+        most: Bytes that a packed file may unpack to.
 
     Returns:
         A file to read and seek in, and a sentence when not all could be unpacked.
 
     Raises:
-        OSError: The file cannot be opened.
+        OSError: The file cannot be opened, or there is no room to unpack it.
     """
-    file: BinaryIO = path.open("rb", buffering=_CHUNK)
-    magic = file.read(4)
+    file = _opened(path)
+    magic = file.read(4) or b""
     file.seek(0)
     broken = None
     if magic.startswith(_GZIP):
-        file, broken = _unpacked(file, "gzip")
+        file, broken = _unpacked(file, "gzip", most)
     elif magic.startswith(_ZSTD):
-        file, broken = _unpacked(file, "zstd")
+        file, broken = _unpacked(file, "zstd", most)
     elif magic.startswith(_UTF16):
         with file:
             text = file.read(LONGEST_VALUE).decode("utf-16", "replace")
@@ -85,12 +98,54 @@ def open_bytes(path: Path) -> tuple[BinaryIO, str | None]:
     return file, broken
 
 
-def _unpacked(packed: BinaryIO, name: Literal["gzip", "zstd"]) -> tuple[BinaryIO, str | None]:
+def _opened(path: Path) -> BinaryIO:
+    found = os.stat(path)
+    _refuse_endless(found.st_mode)
+    buffer = min(_CHUNK, max(found.st_size, 1 << 13))  # of 100,000 small files each would otherwise cost a megabyte
+    # What stands there now may be another thing than a moment ago, and the opening of a pipe waits for its writer.
+    file = open(path, "rb", buffering=buffer, opener=lambda name, flags: os.open(name, flags | _AT_ONCE))  # noqa: SIM115
+    try:
+        _refuse_endless(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _refuse_endless(mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, f"{_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
+
+
+def _unpacked(packed: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> tuple[BinaryIO, str | None]:
     out = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 (closed with the source)
-    with packed:
-        broken = _inflate(packed, out, name)
-    out.seek(0)
+    try:
+        with packed:
+            broken = _inflate(packed, out, name, most)
+        with _room():
+            out.seek(0)
+        if out.read(4).startswith((_GZIP, _ZSTD)):
+            out.close()
+            return BytesIO(), f"packed twice: there is another packed file in the {name} stream; unpack it once"
+        out.seek(0)
+    except BaseException:
+        with suppress(OSError):  # closing writes what is still held back
+            out.close()
+        raise
     return out, broken
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Says of what cannot be written that it is the temporary file."""
+    try:
+        yield
+    except OSError as error:
+        why = f"no room to unpack it in the temporary folder ({error.strerror}); TMPDIR names another one"
+        raise OSError(errno.ENOSPC, why) from None
 
 
 _MAKERS: dict[str, Callable[[], Any]] = {
@@ -99,7 +154,7 @@ _MAKERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def _inflate(packed: BinaryIO, out: BinaryIO, name: Literal["gzip", "zstd"]) -> str | None:
+def _inflate(packed: BinaryIO, out: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> str | None:
     """Unpacks stream after stream; a sentence when it has to stop early."""
     # A zstd block of 128 kB can come from four bytes: small steps keep a bomb's steps small.
     step = 1 << 14 if name == "gzip" else 1 << 11
@@ -110,13 +165,15 @@ def _inflate(packed: BinaryIO, out: BinaryIO, name: Literal["gzip", "zstd"]) -> 
         while chunk := packed.read(step):
             taken += len(chunk)
             while chunk:
-                made += out.write(at.decompress(chunk))
+                data = at.decompress(chunk)
+                with _room():
+                    made += out.write(data)
                 chunk = at.unused_data if at.eof else b""
                 if at.eof and chunk.strip(b"\0"):
                     at = make()  # a file may hold several streams one after the other
                 else:
                     chunk = b""  # zero bytes behind the last one are padding
-            if made > MOST_UNPACKED or is_bomb(taken, made):
+            if made > most or is_bomb(taken, made):
                 return (
                     f"the {name} stream unpacks to more than {made >> 20:,} MB from {taken:,} bytes: not read further"
                 )
@@ -135,28 +192,100 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(_BOM)
 
 
+def read_line(file: BinaryIO, longest: int) -> bytes | int:
+    """The next line with its end, empty behind the last; of one that is longer, the number of its bytes.
+
+    A long line is measured first: one that is not wanted takes no memory, and one that is takes it once.
+    """
+    line = file.readline(_CHUNK)
+    if len(line) < _CHUNK or line.endswith(b"\n"):
+        return line
+    start, size = file.tell() - len(line), len(line)
+    while piece := file.readline(_CHUNK):
+        size += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    if size > longest:
+        return size
+    file.seek(start)
+    return file.read(size)
+
+
+def pass_blank_lines(file: BinaryIO) -> tuple[int, int]:
+    """Goes to the start of the next line with something in it: how many lines and bytes were passed over."""
+    start = position = last = file.tell()
+    lines = 0
+    while chunk := file.read(_CHUNK):
+        filled = chunk.lstrip()
+        blank = chunk[: len(chunk) - len(filled)]
+        if (end := blank.rfind(b"\n")) >= 0:
+            lines += blank.count(b"\n")
+            last = position + end + 1
+        if filled:
+            break
+        position += len(chunk)
+    file.seek(last)
+    return lines, last - start
+
+
 def find_shape(file: BinaryIO) -> Shape:
     """Whether a file is one JSON value, JSON lines, or text."""
     file.seek(0)
-    first = b""
-    while (line := file.readline(LONGEST_VALUE)) and not (first := without_mark(line)).strip():
-        pass
+    mark = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+    file.seek(mark)
+    pass_blank_lines(file)
+    first = read_line(file, LONGEST_VALUE)
+    if isinstance(first, int):
+        return Shape()
     if not first.strip():
         return Shape(is_empty=True)
     try:
         value = orjson.loads(first)
     except orjson.JSONDecodeError:
         del first
-        file.seek(0)
-        data = without_mark(file.read(LONGEST_VALUE + 1))
-        if len(data) > LONGEST_VALUE:
-            return Shape()
-        found, problem = _loads_spread(data, _blank_until(data, 0))
-        return Shape(found, is_text=problem is not None, problem=problem)
+        return _shape_of_spread(file, mark)
     while chunk := file.read(_CHUNK):
         if not chunk.isspace():
             return Shape()
     return Shape(value)
+
+
+def _shape_of_spread(file: BinaryIO, mark: int) -> Shape:
+    """The shape of a file whose first line is no JSON value."""
+    size = file.seek(0, os.SEEK_END) - mark
+    file.seek(mark)
+    if size <= LONGEST_VALUE:
+        data = file.read(size)
+        found, problem = _loads_spread(data, _blank_until(data, 0))
+        return Shape(found, is_text=problem is not None, problem=problem)
+    data = file.read(_CHUNK)
+    if _has_lines(data):
+        return Shape()
+    most = f"{LONGEST_VALUE:,}"
+    reason = f"{size:,} bytes that are not JSON lines; as one JSON value at most {most} can be read"
+    return Shape(problem=Problem(1, reason, data[:200].decode("utf-8", "replace")))
+
+
+def _has_lines(data: bytes) -> bool:
+    """Whether one of the first lines is a JSON object."""
+    tried = itertools.islice(_filled_lines(data), _TRIED_LINES)
+    return any(isinstance(value, dict) and value for line in tried for value in loads_line(line)[0])
+
+
+def _filled_lines(data: bytes) -> Iterator[bytes]:
+    position = 0
+    while (position := _blank_until(data, position)) < len(data):
+        end = data.find(b"\n", position)
+        end = len(data) if end < 0 else end
+        yield data[position:end]
+        position = end
+
+
+def _line_of(data: bytes, number: int) -> bytes:
+    """The start of a line by its number, from 1."""
+    before = re.compile(rb"(?:[^\n]*\n){%d}" % (number - 1)).match(data) if number > 1 else None
+    start = before.end() if before else 0
+    return data[start : start + 200].partition(b"\n")[0]
 
 
 def _blank_until(data: bytes, position: int) -> int:
@@ -173,14 +302,11 @@ def _loads_spread(data: bytes, start: int) -> tuple[Any, Problem | None]:
             values, reason, _ = loads_line(data, at_most=1)
             if len(values) == 1 and not reason:
                 return values[0], None
-    lines = data.split(b"\n")
-    filled = (line for line in lines if line.strip())
-    for line in itertools.islice(filled, _TRIED_LINES):
-        if any(isinstance(value, dict) and value for value in loads_line(line)[0]):
-            return None, None
+    if _has_lines(data):
+        return None, None
     named = re.search(r"line (\d+)", reason or "")
     where = int(named.group(1)) if named else data.count(b"\n", 0, start) + 1
-    excerpt = lines[min(where, len(lines)) - 1][:200].decode("utf-8", "replace")
+    excerpt = _line_of(data, where).decode("utf-8", "replace")
     return None, Problem(where, reason or "two values, not on lines of their own", excerpt)
 
 
@@ -197,6 +323,10 @@ def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | No
     try:
         return [orjson.loads(line)], None, ""
     except orjson.JSONDecodeError:
+        start = _blank_until(line, 0)
+        if len(line) > _CHUNK and line[start : start + 1] not in _STARTS:
+            shown = line[start : start + _CHUNK].decode("utf-8", "replace")
+            return [], f"not valid JSON: Expecting value at line 1 column {start + 1}", shown
         text = line.decode("utf-8", "replace")
     values: list[Any] = []
     position = _skip_space(text, 0)

@@ -1,7 +1,8 @@
 """mini-swe-agent trajectories (``.traj.json``): three generations of one list of messages.
 
 The oldest is the bare list. Version 1 wraps it in an object; its action is the one fenced block of the assistant's
-text and the observation is the next user message. Version 2 uses tool calls and ends with a message of role ``exit``.
+text and the observation is the next user message. Version 2 uses tool calls and ends with a message of role ``exit``;
+with a model of the Responses API its messages are responses and outputs as that API has them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from compaction.transcript import Transcript, Usage
+from flows.sources._responses import Items
 from flows.sources.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.blocks import iso_time, text_of, text_or_none
 from flows.sources.chat import add_message, add_reasoning, has_messages, is_message
@@ -49,15 +51,19 @@ def read(source: Source) -> Iterator[Transcript]:
     session = SessionDraft(source)
     has_calls = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
     identity = [str(about.get("instance_id", ""))]
+    items = Items(session, has_compactions=False)
     open_call: str | None = None
     usages: list[Usage] = []
     answered_by: str | None = None
     for index, message in enumerate(messages):
         try:
-            open_call = _take(session, message, f"{source.name}#{index}", open_call, not has_calls)
+            if _is_item(message):
+                _take_items(items, message, f"{source.name}#{index}")
+            else:
+                open_call = _take(session, message, f"{source.name}#{index}", open_call, not has_calls)
         except BAD_CONTENT as error:
             source.aside(None, f"message {index}: {error}", message)
-        if isinstance(message, dict) and message.get("role") == "assistant":
+        if isinstance(message, dict) and (message.get("role") == "assistant" or "output" in message):
             response = _response(message)
             if len(identity) == 1:
                 identity.append(str(response.get("id", "")))
@@ -112,6 +118,27 @@ def _take(session: SessionDraft, message: Any, ref: str, open_call: str | None, 
     return session.call(draft, None, "bash", {"command": action.group(1)})
 
 
+def _is_item(message: Any) -> bool:
+    """Whether a message is a response of the Responses API, or the output of a call."""
+    return isinstance(message, dict) and (
+        message.get("object") == "response" or str(message.get("type")).endswith("_call_output")
+    )
+
+
+def _take_items(items: Items, message: Record, ref: str) -> None:
+    time = iso_time(_dict(message.get("extra")).get("timestamp") or message.get("created_at"))
+    if message.get("object") != "response":
+        items.take(message, ref, time)
+        return
+    output = message.get("output")
+    if not isinstance(output, list):
+        raise MalformedError(f"output is {kind_of(output)}, expected a list of items")
+    items.end_response()
+    for item in output:
+        items.take(item, ref, time)
+    items.end_response()
+
+
 def _usage(message: Record, response: Record) -> Usage | None:
     usage = from_openai(response.get("usage"))
     cost = make_usage(cost=_dict(message.get("extra")).get("cost"))
@@ -121,6 +148,8 @@ def _usage(message: Record, response: Record) -> Usage | None:
 
 
 def _response(message: Record) -> Record:
+    if message.get("object") == "response":
+        return message
     return _dict(_dict(message.get("extra")).get("response"))
 
 

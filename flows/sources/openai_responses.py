@@ -120,7 +120,10 @@ class _Log:
             # Nothing can follow that does not repeat it.
             yield from conversation.close()
             return
+        again = self.open.pop(key, None)  # the same response once more
         self.open[key] = conversation
+        if again is not None:
+            yield from again.close()
         if len(self.open) > _MOST_OPEN:
             yield from self.open.popitem(last=False)[1].close()
 

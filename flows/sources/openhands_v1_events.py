@@ -22,10 +22,12 @@ _MEMBER = re.compile(r"[^/]*/event-\d+-[\w.-]*\.json\Z")
 _KINDS = {
     "SystemPromptEvent", "SystemPromptUpdateEvent", "MessageEvent", "ActionEvent", "ObservationEvent",
     "AgentErrorEvent", "UserRejectObservation", "Condensation", "CondensationRequest", "CondensationSummaryEvent",
-    "PauseEvent", "ConversationStateUpdateEvent", "ConversationErrorEvent",
+    "PauseEvent", "ConversationStateUpdateEvent", "ConversationErrorEvent", "ACPToolCallEvent",
 }  # fmt: skip
 _RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _PROMPTS = ("SystemPromptEvent", "SystemPromptUpdateEvent")
+_OF_ANOTHER_AGENT = "ACPToolCallEvent"
+"""What an agent that the SDK drives over the Agent Client Protocol did: a call, and again with its result."""
 _SEEN_BY_MODEL = {"MessageEvent", "ActionEvent", *_RESULTS, *_PROMPTS}
 """Kinds of events that the model's view is made of; a summary's place is counted in them."""
 _TEXT_KEYS = ("content", "output", "message", "text", "result")
@@ -63,6 +65,7 @@ class Conversation:
         self.view: list[tuple[str, Draft | None]] = []
         """Events that the model sees while none is forgotten: id and message."""
         self.forgotten: set[str] = set()
+        self.foreign: set[str] = set()
 
     def take(self, where: int, event: Record) -> None:
         """Adds one event."""
@@ -84,6 +87,10 @@ class Conversation:
             draft = self.session.say("system", "\n".join(filter(None, parts)), ref, time)
         elif kind == "Condensation":
             self._condensation(event)
+        elif kind == _OF_ANOTHER_AGENT:
+            self._foreign_call(event, ref, time)
+        elif kind not in _KINDS and ("llm_message" in event or "tool_call_id" in event):
+            raise MalformedError(f"an event of the unknown kind {kind!r} holds a message")
         elif isinstance(kind, str):
             self.session.leave(BOOKKEEPING)
             if kind == "ConversationStateUpdateEvent":
@@ -126,6 +133,28 @@ class Conversation:
         name = event.get("tool_name") or function.get("name")
         self.session.call(draft, event.get("tool_call_id") or call.get("id"), name, arguments)
         return draft
+
+    def _foreign_call(self, event: Record, ref: str, time: str | None) -> None:
+        """A call of the other agent's; several events tell how it goes on, the last one with the result."""
+        own, drafts = text_or_none(event.get("tool_call_id")), self.session.drafts
+        if own is None:
+            raise MalformedError("a call without an id")
+        if own not in self.foreign:
+            last = drafts[-1] if drafts and drafts[-1].role == "assistant" else None
+            draft = last or self.session.respond(None, ref, time)
+            asked = event.get("raw_input")
+            arguments = asked if isinstance(asked, dict) else {"title": event.get("title"), "input": asked}
+            self.session.call(draft, own, event.get("tool_kind") or "tool", arguments)
+            self.foreign.add(own)
+        else:
+            self.session.leave(BOOKKEEPING)
+        if event.get("status") not in ("completed", "failed"):
+            return
+        blocks = event.get("content")
+        texts = [text_of(one.get("content", one)) for one in blocks or () if isinstance(one, dict)]
+        told = event.get("raw_output")
+        text = "\n".join(filter(None, texts)) or (told if isinstance(told, str) else dumps(told) if told else "")
+        self.session.result(own, text, ref, time, is_error=event.get("is_error") is True or event["status"] == "failed")
 
     def _observation(self, event: Record, ref: str, time: str | None) -> Draft | None:
         kind, seen = event["kind"], event.get("observation")

@@ -41,6 +41,7 @@ def read(source: Source) -> Iterator[Transcript]:
         source.guard(reading.take, where, entry)
     session, header = reading.session, reading.header
     session.cwd = text_or_none(header.get("cwd"))
+    session.title = session.title or text_or_none(header.get("name"))
     session.model = session.model or text_or_none(header.get("modelId"))
     # The header of a branched session is younger than the messages that it took along.
     times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
@@ -121,6 +122,9 @@ class _Reading:
             self._compaction(entry)
         elif not isinstance(kind, str):
             raise MalformedError("an entry without a type")
+        elif kind == "session_info":
+            session.title = text_or_none(entry.get("name")) or session.title
+            session.leave(BOOKKEEPING)
         elif kind == "branch_summary":
             self._branch_summary(entry, ref, time)
         else:
@@ -146,6 +150,7 @@ class _Reading:
     def _branch_summary(self, entry: Record, ref: str, time: str | None) -> None:
         """What pi tells the model of a branch that the person came back from: the branch itself is left out."""
         text = text_of(entry.get("summary"))
+        self.session.use(None, _usage(entry.get("usage")))
         if text:
             self.session.say("user", _BRANCH + text, ref, time)
         else:
@@ -191,6 +196,7 @@ class _Reading:
     def _compaction(self, entry: Record) -> None:
         """The messages before the first kept entry left; its index counts the entries of the file from the header."""
         first, own = entry.get("firstKeptEntryIndex"), entry.get("firstKeptEntryId")
+        self.session.use(None, _usage(entry.get("usage")))
         start: int | None = None
         if isinstance(first, int) and 0 <= first < len(self.starts):
             start = self.starts[first]

@@ -39,6 +39,7 @@ from flows.sources.account import SHORTER_COPY, Account
 from flows.sources.base import (
     BAD_CONTENT,
     EXCERPT,
+    HEAD_BYTES,
     Head,
     Input,
     MalformedError,
@@ -80,16 +81,18 @@ _FORMATS: tuple[SourceFormat, ...] = (
     openai_chat.FORMAT,
 )
 
+_MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_member is not None)
+
 
 def formats() -> tuple[SourceFormat, ...]:
     """The known formats in the order in which they are tried."""
     return _FORMATS
 
 
-def is_member(path: Path) -> bool:
-    """Whether a file is by its name one event of a session that is a folder."""
-    name = f"{path.parent.name}/{plain_name(path.name)}"
-    return any(known.folder_member is not None and known.folder_member.match(name) for known in _FORMATS)
+def is_member(folder: str, file: str) -> bool:
+    """Whether a file is by its folder's name and its own one event of a session that is a folder."""
+    name = f"{folder}/{plain_name(file)}"
+    return any(pattern.match(name) for pattern in _MEMBERS)
 
 
 class Reading:
@@ -100,7 +103,12 @@ class Reading:
 
     def __init__(self, input: Input) -> None:
         self._source = open_source(input, is_member)
-        head = self._source.head()
+        self._format: SourceFormat | None = None
+        try:
+            head = self._source.head()
+        except OSError as error:
+            self._source.failed("cannot be read", error)
+            return
         self._format = next((known for known in _FORMATS if _detects(known, head)), None)
         if self._format is None:
             _say_unknown(self._source, head)
@@ -116,6 +124,11 @@ class Reading:
         return self._source.set_aside
 
     @property
+    def may_pass(self) -> bool:
+        """Whether the machine, and not the input, kept something from being read: another try is worth it."""
+        return self._source.may_pass
+
+    @property
     def account(self) -> Account:
         """What was met so far and what of it was left out."""
         return self._source.account
@@ -128,6 +141,8 @@ class Reading:
                 for transcript in self._longest(self._format.read(self._source)):
                     found += 1
                     yield transcript
+        except OSError as error:
+            self._source.failed("cannot be read further", error)
         except MalformedError as error:
             self._source.aside(None, f"{self.format}: {error}")
         except BAD_CONTENT as error:
@@ -189,11 +204,13 @@ def read_input(input: Input) -> ReadResult:
 
 
 def recognise(path: Path) -> str | None:
-    """The name of the format of a file, None when no format knows it."""
-    source = open_source(Input(path, "file", 0, 0), is_member)
+    """The name of the format of a text file, None when no format knows it. Only the start of the file is looked at."""
+    source = open_source(Input(path, "file", 0, 0), is_member, most=HEAD_BYTES)
     try:
         head = source.head()
         return next((known.name for known in _FORMATS if _detects(known, head)), None)
+    except OSError:
+        return None
     finally:
         source.close()
 

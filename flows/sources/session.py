@@ -163,8 +163,10 @@ class SessionDraft:
         return own
 
     def new_id(self) -> str:
-        """An id for a call that the log gives none."""
+        """An id for a call that the log gives none; no id that the log has used so far."""
         self._synthetic += 1
+        while f"call-{self._synthetic}" in self._calls:
+            self._synthetic += 1
         return f"call-{self._synthetic}"
 
     def result(
@@ -230,6 +232,21 @@ class SessionDraft:
             # A summary stands in the context as a message of the user.
             self.leave(RECORDED_SUMMARY, "user" if summary else None)
         return event
+
+    def take_back(self, start: int, reason: str) -> None:
+        """Takes back the messages from position ``start`` on, and the compactions since; they count as left out."""
+        gone = self.drafts[start:]
+        del self.drafts[start:]
+        for event in [event for event in self._compactions if event["at"] > start]:
+            self._compactions.remove(event)
+            self._gone.difference_update(id(draft) for draft in event["dropped"] or ())
+        self._gone.difference_update(map(id, gone))
+        account = self.source.account
+        for draft in gone:
+            self.aside[reason] += 1 + len(draft.calls)
+            account.aside[draft.role, reason] += 1
+            if draft.calls:
+                account.aside["tool_call", reason] += len(draft.calls)
 
     def build(
         self,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compaction.transcript import Transcript
+from flows.sources._claude_lines import is_local
 from flows.sources.base import Head, Source, SourceFormat
 from flows.sources.session import BOOKKEEPING, Draft, SessionDraft
 
@@ -22,7 +23,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-_ABOUT = re.compile(rf"(?P<model>.*?)\s*(?P<time>{_TIME})?\Z")
+_ABOUT = re.compile(rf"(?:model )?(?P<model>.*?)(?:, mode [^,]*?)?\s*(?P<time>{_TIME})?\Z")
 _TITLE = re.compile(r"^# ([^\n]{1,300})", re.MULTILINE)
 _DATED = re.compile(rf"\(?({_TIME})\)?\Z")
 _SESSION = re.compile(r"^<!-- .{1,60}? Session ([\w-]{4,100}) \(.*?\) -->", re.MULTILINE)
@@ -36,6 +37,7 @@ _RESULT = re.compile(
     r"^(?:\*\*(?P<label>Error|Result|Output):?\*\*:?\s*```(?:text)?|```text)[ \t]*\n(?P<text>.*)\n```\Z",
     re.DOTALL | re.MULTILINE,
 )
+_MCP_RESULT = re.compile(r"^\*Result\*:[ \t]*\n(?P<text>.*)\Z", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"```(?:bash|sh|shell|zsh|console)[ \t]*\n(.*?)\n```|`([^`\n]+)`", re.DOTALL)
 _PATH = re.compile(r"`([^`\n]*[\w/][^`\n]*)`|(?:file|File): (\S+)|The file (\S+) has been ")
 _DIFF = re.compile(r"```diff[ \t]*\n(.*?)\n```", re.DOTALL)
@@ -62,11 +64,12 @@ def read(source: Source) -> Iterator[Transcript]:
         main.title = (line[: dated.start()].strip() if dated else line) or None
         main.started_at = _iso(dated[1]) if dated else None
     main.leave(BOOKKEEPING, None, int(bool(opening.strip())))
+    names_agents = any(heading["side"] and _model_of(heading)[0] for heading in headings)
     row, at = 1, 0
     for number, heading in enumerate(headings):
         row, at = row + text.count("\n", at, heading.start()), heading.start()
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
-        _section(side if heading["side"] else main, heading, text[heading.end() : end], source.ref(row))
+        _section(side if heading["side"] else main, heading, text[heading.end() : end], source.ref(row), names_agents)
     identity = [title[0]] if title is not None else []
     built = main.build(NAME, native, identity=identity)
     if built is not None:
@@ -79,14 +82,21 @@ def read(source: Source) -> Iterator[Transcript]:
             yield agents
 
 
-def _section(session: SessionDraft, heading: re.Match[str], body: str, ref: str) -> None:
-    """What stands under one heading."""
+def _model_of(heading: re.Match[str]) -> tuple[str | None, str | None]:
+    """Model and time that a heading names."""
     about = _ABOUT.match(heading["about"] or "")
-    model, time = (about["model"] or None, _iso(about["time"])) if about is not None else (None, None)
+    return (about["model"] or None, _iso(about["time"])) if about is not None else (None, None)
+
+
+def _section(session: SessionDraft, heading: re.Match[str], body: str, ref: str, names_agents: bool) -> None:
+    """What stands under one heading. Of a sub-agent's turns only its prompt names no model."""
+    model, time = _model_of(heading)
     text = _without_rules(body)
-    is_prompt = heading["who"] == "User" or (heading["side"] is not None and model is None and not session.drafts)
-    if is_prompt:
-        session.say("user", text, ref, time, typed=True)
+    if heading["who"] == "User" or (heading["side"] and model is None and (names_agents or not session.drafts)):
+        if is_local(text):
+            session.leave("local command", "user")
+        else:
+            session.say("user", text, ref, time, typed=not text.startswith("<"))
         return
     session.model = session.model or model
     _Answer(session, ref, time).take(text)
@@ -128,8 +138,8 @@ class _Answer:
         end = text.rfind("</think>") + len("</think>")  # one that is not closed is text
         thoughts, rest = (text[:end], text[end:]) if end >= len("</think>") else ("", text)
         reasoning = [_TAGS.sub("", found).strip() for found in _THINKING.findall(thoughts)]
-        said = (_THINKING.sub("", thoughts) + rest).strip() if reasoning else text.strip("\r\n")
-        said = said if said.strip() else ""
+        parts = [*_THINKING.sub("\0", thoughts).split("\0"), rest] if reasoning else [text]
+        said = "\n".join(filter(None, (_without_rules(part) for part in parts)))
         if not said and not reasoning:
             return draft
         if draft is None or (said and draft.texts):
@@ -144,15 +154,18 @@ class _Answer:
         heading = _SUMMARY.match(body)
         summary = heading[1].strip() if heading else ""
         shown = body[heading.end() if heading else 0 :].strip("\r\n").removesuffix("</details>").strip("\r\n")
-        result = _RESULT.search(shown.rstrip()) if shown.rstrip().endswith("\n```") else None
+        result = _MCP_RESULT.search(shown) if attributes.get("type") == "mcp" else None
+        if result is None and shown.rstrip().endswith("\n```"):
+            result = _RESULT.search(shown.rstrip())
         asked = shown[: result.start()] if result else shown
         name = attributes.get("name", "")
         call_id = self.session.call(
             draft, None, name, _arguments(attributes.get("type", ""), name, summary, asked, shown)
         )
         if result is not None:
-            failed = result["label"] == "Error" or result["text"].startswith("Error: ")
-            self.session.result(call_id, result["text"], self.ref, self.time, is_error=failed, name=name)
+            text = result["text"].rstrip("\r\n")
+            failed = result.groupdict().get("label") == "Error" or text.startswith("Error: ")
+            self.session.result(call_id, text, self.ref, self.time, is_error=failed, name=name)
 
 
 def _arguments(kind: str, name: str, summary: str, asked: str, shown: str) -> dict[str, Any]:

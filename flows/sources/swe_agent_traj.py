@@ -15,7 +15,7 @@ from flows.sources.base import BAD_CONTENT, Head, MalformedError, Record, Source
 from flows.sources.blocks import text_of, text_or_none
 from flows.sources.chat import add_calls, add_message, add_reasoning
 from flows.sources.decode import kind_of
-from flows.sources.session import DEMONSTRATION, SessionDraft
+from flows.sources.session import DEMONSTRATION, DUPLICATE, SessionDraft
 from flows.sources.usage import make_usage
 
 NAME = "swe_agent_traj"
@@ -28,24 +28,45 @@ def detect(head: Head) -> bool:
 
 
 def read(source: Source) -> Iterator[Transcript]:
-    """The session of the file, without the demonstration of another task that precedes it."""
+    """The session of the file, or one for each attempt of an agent that tries again."""
     document: Record = source.document
+    attempts = document.get("attempts")
+    tried = [one for one in attempts if _has_history(one)] if isinstance(attempts, list) else []
+    if not tried:
+        yield from _session(source, document, document, source.name, ())
+        return
+    if not any(one["history"] == document["history"] for one in tried):
+        yield from _session(source, document, document, source.name, ())
+    else:
+        source.account.leave(DUPLICATE)  # what stands outside is the best attempt again
+    for number, attempt in enumerate(tried, 1):
+        yield from _session(source, document, attempt, f"{source.name}/attempt {number}", (f"attempt {number}",))
+
+
+def _has_history(attempt: Any) -> bool:
+    return isinstance(attempt, dict) and isinstance(attempt.get("history"), list)
+
+
+def _session(
+    source: Source, document: Record, attempt: Record, ref: str, identity: tuple[str, ...]
+) -> Iterator[Transcript]:
+    """The session without the demonstration of another task that precedes it."""
     session = SessionDraft(source)
     open_call: str | None = None
-    for index, entry in enumerate(document["history"]):
+    for index, entry in enumerate(attempt["history"]):
         try:
-            open_call = _take(session, entry, f"{source.name}#{index}", open_call)
+            open_call = _take(session, entry, f"{ref}#{index}", open_call)
         except BAD_CONTENT as error:
             source.aside(None, f"history entry {index}: {error}", entry)
-    session.model = _model(document.get("replay_config"))
-    info = document.get("info")
+    session.model = _model(attempt.get("replay_config")) or _model(document.get("replay_config"))
+    info = attempt.get("info")
     stats = info.get("model_stats") if isinstance(info, dict) else None
     if isinstance(stats, dict):
         session.use(
             None,
             make_usage(stats.get("tokens_sent"), stats.get("tokens_received"), cost=stats.get("instance_cost")),
         )
-    built = session.build(NAME, None, identity=[str(document.get("environment", ""))])
+    built = session.build(NAME, None, identity=[str(document.get("environment", "")), *identity])
     if built is not None:
         yield built
 

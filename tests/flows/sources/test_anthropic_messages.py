@@ -1,5 +1,7 @@
 """Anthropic's Messages API: blocks to messages, the provider's own tools, and its compactions."""
 
+import json
+
 import pytest
 
 from tests.flows.sources.logs.anthropic_messages import DOCUMENT, LINES
@@ -181,3 +183,68 @@ def test_a_message_that_cannot_be_used_is_set_aside_and_the_rest_goes_in(read):
     result = read("log.json", [*LINES, {"role": "ghost"}, 7, user(text("End"))])
     assert len(result.set_aside) == 2
     assert result.transcripts[0].messages[-1].text == "End"
+
+
+def stream(*events):
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+
+
+def traced(messages, *events, **response):
+    request = {"url": "https://api.test/v1/messages", "body": {"model": "claude-test-1", "messages": messages}}
+    return {"request": request, "response": {"status_code": 200, "body_raw": stream(*events), **response}}
+
+
+def begun(own):
+    return {"type": "message_start", "message": {"id": own, "type": "message", "role": "assistant", "content": [],
+            "usage": {"input_tokens": 5, "output_tokens": 1}}}  # fmt: skip
+
+
+def block(at, start, *deltas):
+    yield {"type": "content_block_start", "index": at, "content_block": start}
+    yield from ({"type": "content_block_delta", "index": at, "delta": delta} for delta in deltas)
+    yield {"type": "content_block_stop", "index": at}
+
+
+USED = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}
+
+
+def asks_for(own):
+    parts = [{"type": "input_json_delta", "partial_json": piece} for piece in ('{"cmd":', ' "ls"}')]
+    return [begun(own), *block(0, use("t1") | {"input": {}}, *parts), USED]
+
+
+def test_an_answer_that_a_proxy_wrote_down_as_it_was_streamed_is_read(read):
+    thinks = block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"})
+    says = block(1, text(""), {"type": "text_delta", "text": "One "}, {"type": "text_delta", "text": "wheel."})
+    first = [user(text("Count"))]
+    then = [*first, assistant(use("t1", cmd="ls")), user(result_of("t1"))]
+    lines = [traced(first, *asks_for("m-1")), traced(then, begun("m-2"), *thinks, *says, USED)]
+    transcript = one(read("log.jsonl", lines=lines))
+    assert [m.role for m in transcript.messages] == ["user", "assistant", "tool", "assistant"]
+    assert (transcript.messages[-1].text, transcript.messages[-1].reasoning) == ("One wheel.", "hm")
+    assert (transcript.usage.input_tokens, transcript.usage.output_tokens) == (10, 6)
+
+
+def test_a_stream_that_was_cut_gives_what_had_come(read):
+    cut = stream(*asks_for("m-1"))[:-60]
+    record = traced([user(text("Count"), {"type": "image", "source": {"type": "url", "url": "x"}})])
+    record["response"]["body_raw"] = cut
+    assert one(read("log.jsonl", lines=[record])).messages[-1].tool_calls[0].name == "bash"
+
+
+def test_bodies_that_a_proxy_wrote_down_as_text_are_opened(read):
+    request = {"system": [text("Be brief.")], "messages": [{"role": "user", "content": "Hi"}]}
+    answer = {"type": "message", "role": "assistant", "content": [text("Ho")]}
+    record = {"request": {"body": json.dumps(request)}, "response": {"body": json.dumps(answer)}}
+    assert [m.text for m in one(read("log.jsonl", lines=[record])).messages] == ["Be brief.", "Hi", "Ho"]
+
+
+def test_a_session_is_the_same_one_when_a_client_does_not_send_the_reasoning_back(read):
+    first = [user(text("Count"))]
+    thinks = assistant({"type": "thinking", "thinking": "hm"}, use("t1"), type="message", id="m-1")
+    then = [*first, assistant(use("t1")), user(result_of("t1"))]
+    ends = assistant(text("One."), type="message", id="m-2")
+    lines = [{"request": {"messages": first}, "response": thinks}, {"request": {"messages": then}, "response": ends}]
+    messages = one(read("log.jsonl", lines=lines)).messages
+    assert [m.role for m in messages] == ["user", "assistant", "tool", "assistant"]
+    assert messages[1].reasoning == "hm"

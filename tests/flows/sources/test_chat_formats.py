@@ -219,3 +219,46 @@ def test_a_session_without_tool_calls_is_a_session(read):
         read("a.json", [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]), "openai_chat"
     )
     assert [m.tool_calls for m in transcript.messages] == [(), ()]
+
+
+def test_mini_swe_agent_has_responses_and_outputs_of_the_responses_api_among_its_messages(read):
+    call = {"type": "function_call", "call_id": "f1", "name": "bash", "arguments": '{"command": "ls"}'}
+    answer = {"object": "response", "id": "r1", "model": "gpt-test", "output": [{"type": "reasoning", "summary": []}]}
+    answer |= {"usage": {"input_tokens": 5, "output_tokens": 2}, "extra": {"timestamp": 1_760_000_000}}
+    answer["output"].append(call)
+    output = {"type": "function_call_output", "call_id": "f1", "output": "<returncode>1</returncode>\nno"}
+    messages = [{"role": "user", "content": "Mend it"}, answer, output, {"role": "exit", "content": ""}]
+    value = {"trajectory_format": "mini-swe-agent-1.1", "info": {}, "messages": messages}
+    transcript = one(read("t.traj.json", value), "mini_swe_agent")
+    assert [m.role for m in transcript.messages] == ["user", "assistant", "tool"]
+    assert (transcript.messages[2].tool_call_id, transcript.messages[2].is_error) == ("f1", True)
+    assert (transcript.usage.input_tokens, transcript.model) == (5, "gpt-test")
+
+
+def test_each_attempt_of_swe_agent_is_a_session_and_the_best_one_counts_once(read):
+    def attempt(answer):
+        history = [{"role": "user", "content": "Mend it"}, {"role": "assistant", "content": "Hm."}]
+        return {"history": [*history, {"role": "user", "content": answer}], "trajectory": []}
+
+    best = attempt("b")
+    result = read("t.traj", {**best, "attempts": [attempt("a"), best]})
+    assert [t.messages[-1].text for t in result.transcripts] == ["a", "b"]
+    assert len({t.session_id for t in result.transcripts}) == 2
+    assert result.account.aside["record", "duplicate"] == 1
+
+
+def test_an_id_that_is_made_for_a_call_is_none_that_the_log_has(read):
+    mine = {"function": {"name": "run", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "tool_calls": [{"id": "call-1", **mine}]},
+        {"role": "assistant", "tool_calls": [mine]},
+    ]
+    transcript = one(read("a.json", messages), "openai_chat")
+    assert transcript.messages[1].tool_calls[0].id != transcript.messages[2].tool_calls[0].id
+
+
+def test_what_a_harness_puts_before_the_request_is_not_the_title(read):
+    for opening in ("<system-reminder>\nBe kind.\n</system-reminder>", "<uploaded_files>\n/repo\n</uploaded_files>"):
+        messages = [{"role": "user", "content": f"{opening}\nMend the mill"}, {"role": "assistant", "content": "Yes."}]
+        assert one(read("a.json", messages), "openai_chat").title == "Mend the mill"

@@ -153,3 +153,80 @@ def test_totals_are_repeated_and_count_once_and_those_of_a_client_started_anew_a
     lines = [codex_line("response_item", **text("user", "Go")), totals(100, 1), totals(300, 2), totals(300, 2)]
     usage = one(read("rollout.jsonl", lines=[*lines, totals(50, 4)])).usage
     assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (350, 175, 6)
+
+
+def item(codex_line, **payload):
+    return codex_line("response_item", **payload)
+
+
+def test_turns_that_were_rolled_back_are_left_out_with_the_compaction_in_them(read, codex_line):
+    kept = [codex_line("session_meta", id="c-1", cwd="/x"), item(codex_line, **text("user", "First"))]
+    kept.append(item(codex_line, **text("assistant", "One.")))
+    taken_back = [
+        item(codex_line, **text("user", "Second")),
+        item(codex_line, type="function_call", call_id="f1", name="shell", arguments="{}"),
+        item(codex_line, type="function_call_output", call_id="f1", output="gone"),
+        codex_line("compacted", message="Short.", replacement_history=[]),
+        item(codex_line, **text("user", "<environment_context>later</environment_context>")),
+        item(codex_line, **text("user", "Third")),
+    ]
+    back = codex_line("event_msg", type="thread_rolled_back", num_turns=2)
+    result = read("r.jsonl", lines=[*kept, *taken_back, back, item(codex_line, **text("user", "Instead"))])
+    transcript = one(result)
+    assert [m.text for m in transcript.messages] == ["First", "One.", "Instead"]
+    assert transcript.compactions == ()
+    assert transcript.set_aside["rewound branch"] == 6
+    left = {kind: count for (kind, reason), count in result.account.aside.items() if reason == "rewound branch"}
+    assert left == {"user": 3, "assistant": 1, "tool_call": 1, "tool": 1}
+
+
+def test_a_rollback_of_more_turns_than_there_are_takes_back_all_of_them(read, codex_line):
+    lines = [codex_line("session_meta", id="c-1", base_instructions={"text": "Be brief."})]
+    lines += [item(codex_line, **text("user", "Go")), codex_line("event_msg", type="thread_rolled_back", num_turns=9)]
+    assert [m.role for m in one(read("r.jsonl", lines=lines)).messages] == ["system"]
+
+
+def test_what_another_agent_wrote_is_a_prompt_and_what_is_encrypted_a_mark(read, codex_line):
+    wrote = {"type": "agent_message", "author": "/root", "recipient": "/root/review"}
+    secret = [{"type": "encrypted_content", "encrypted_content": "b3Bh"}]
+    delivered = {"author": "/root", "recipient": "/root/review", "content": "Hurry.", "trigger_turn": False}
+    lines = [
+        codex_line("session_meta", id="c-2", parent_thread_id="c-1", thread_source="subagent"),
+        item(codex_line, **wrote, content=[{"type": "input_text", "text": "Review it."}, *secret]),
+        codex_line("inter_agent_communication_metadata", trigger_turn=True),
+        codex_line("inter_agent_communication", **delivered),
+        item(codex_line, **wrote, content=secret),
+    ]
+    result = read("r.jsonl", lines=lines)
+    transcript = one(result)
+    assert result.set_aside == ()
+    assert [m.text for m in transcript.messages] == ["Review it.", "Hurry.", "[encrypted message of /root]"]
+    assert transcript.parent_session_id == "codex_rollout-c-1"
+
+
+def test_the_oldest_rollouts_have_every_kind_of_item_bare_and_the_folder_in_a_prompt(read):
+    lines = [
+        {"id": "c-0", "timestamp": "2025-08-20T10:00:00Z", "instructions": None},
+        {"record_type": "state"},
+        text("user", "<environment_context>\n  <cwd>/home/ada</cwd>\n</environment_context>"),
+        text("user", "Mend it"),
+        {"type": "custom_tool_call", "call_id": "f1", "name": "apply_patch", "input": "*** Begin Patch"},
+        {"type": "custom_tool_call_output", "call_id": "f1", "output": '{"output":"no","metadata":{"exit_code":1}}'},
+        {"type": "web_search_call", "id": "w1", "action": {"type": "search", "query": "mills"}},
+    ]
+    transcript = one(read("r.jsonl", lines=lines))
+    assert [m.role for m in transcript.messages] == ["user", "user", "assistant", "tool", "assistant"]
+    assert (transcript.messages[3].text, transcript.messages[3].is_error) == ("no", True)
+    assert transcript.cwd == "/home/ada"
+
+
+def test_a_line_of_an_unknown_type_with_messages_in_it_is_set_aside(read, codex_line):
+    change = codex_line("history_mutation", operation="append", items=[text("user", "Mend it")])
+    result = read("r.jsonl", lines=[codex_line("session_meta", id="c-1"), change, codex_line("world_state", full=True)])
+    assert "history_mutation" in result.set_aside[0].reason
+
+
+def test_of_a_prompt_with_an_editors_context_the_request_is_the_title(read, codex_line):
+    prompt = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nMend the mill\n"
+    lines = [codex_line("session_meta", id="c-1"), item(codex_line, **text("user", prompt))]
+    assert one(read("r.jsonl", lines=lines)).title == "Mend the mill"

@@ -181,3 +181,36 @@ def test_flat_lines_make_a_response_of_its_text_and_all_its_calls(read):
     assert [call.id for call in transcript.messages[1].tool_calls] == ["a", "b"]
     assert [(m.tool_call_id, m.is_error) for m in transcript.messages[2:]] == [("b", True), ("a", False)]
     assert (transcript.model, transcript.usage.output_tokens) == ("claude-test-1", 3)
+
+
+def test_the_first_prompt_of_a_sub_agent_is_its_own_although_it_names_no_agent(read):
+    task = {"toolCallId": "t1", "name": "task", "arguments": {"prompt": "Count wheels."}}
+    lines = [
+        START,
+        asks(1, "Delegate."),
+        answers(2, "", task),
+        event(3, "subagent.started", toolCallId="t1", agentName="task"),
+        asks(4, "Count wheels."),
+        event(5, "assistant.message", messageId="m-5", content="One.", parentToolCallId="t1"),
+        ends(6, "t1", "One."),
+        asks(7, "Count wheels."),
+    ]
+    main, agent = read("e.jsonl", lines=lines).transcripts
+    assert [m.text for m in main.messages] == ["Delegate.", "", "One.", "Count wheels."]
+    assert [(m.role, m.text) for m in agent.messages] == [("user", "Count wheels."), ("assistant", "One.")]
+    assert agent.cwd == "/home/ada"
+
+
+def test_calls_that_a_response_does_not_name_go_to_the_response_before_them(read):
+    begins = [event(n, "tool.execution_start", toolCallId=f"t{n}", toolName="bash", arguments={}) for n in (3, 4)]
+    lines = [START, asks(1, "Go"), answers(2, "Going."), *begins, ends(5, "t3", "a"), ends(6, "t4", "b")]
+    messages = one(read("e.jsonl", lines=lines)).messages
+    assert [m.role for m in messages] == ["user", "assistant", "tool", "tool"]
+    assert [call.id for call in messages[1].tool_calls] == ["t3", "t4"]
+
+
+def test_size_and_trigger_of_a_compaction_are_those_told_when_it_began(read):
+    begins = event(3, "session.compaction_start", currentTokens=9000, trigger="threshold")
+    ended = event(4, "session.compaction_complete", success=True, summaryContent="Short.")
+    (done,) = one(read("e.jsonl", lines=[START, asks(1, "Go"), answers(2, "Gone."), begins, ended])).compactions
+    assert (done.tokens_before, done.trigger, done.dropped) == (9000, "threshold", (0, 1))

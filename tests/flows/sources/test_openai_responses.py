@@ -183,3 +183,12 @@ def test_the_events_of_a_stream_give_the_finished_response(read):
         {"type": "response.completed", "response": response("a", answer("Done."))},
     ]
     assert said(one(read("log.jsonl", lines=lines))) == [("assistant", "Done.")]
+
+
+def test_a_response_that_the_log_has_twice_is_counted_twice_and_stored_once(read):
+    answer = {"id": "r-1", "object": "response", "output": [{"type": "message", "role": "assistant", "content": []}]}
+    done = {"type": "response.completed", "response": answer}
+    result = read("stream.jsonl", lines=[done, done])
+    assert len(result.transcripts) == 1
+    assert result.account.met["assistant"] == 2
+    assert result.account.aside["assistant", "shorter copy of this session"] == 1

@@ -205,3 +205,25 @@ def test_a_repeated_event_is_counted_as_what_it_is(tmp_path, line_samples):
         for kind, n in (("system", 1), ("user", 1), ("assistant", 2), ("tool_call", 2), ("tool", 2))
     }
     assert dict(result.account.aside) == {("record", "bookkeeping"): 1, ("record", "duplicate"): 1, **twice}
+
+
+def test_the_calls_of_an_agent_that_the_sdk_drives_have_their_result_in_a_later_event(read):
+    call = {"kind": "ACPToolCallEvent", "source": "agent", "tool_call_id": "t1", "title": "Read", "tool_kind": "read"}
+    told = [{"type": "content", "content": {"type": "text", "text": "wheel"}}]
+    prompt = {"role": "user", "content": [{"type": "text", "text": "Count"}]}
+    events = [
+        {"kind": "MessageEvent", "id": "e0", "source": "user", "llm_message": prompt},
+        call | {"id": "e1", "status": "in_progress", "raw_input": {"path": "mill"}},
+        call | {"id": "e2", "status": "failed", "content": told},
+    ]
+    (transcript,) = read("e.jsonl", lines=events).transcripts
+    assert [m.role for m in transcript.messages] == ["user", "assistant", "tool"]
+    assert transcript.messages[1].tool_calls[0].arguments == '{"path":"mill"}'
+    assert (transcript.messages[2].text, transcript.messages[2].is_error) == ("wheel", True)
+
+
+def test_an_event_of_an_unknown_kind_with_a_message_in_it_is_set_aside(read):
+    known = {"kind": "PauseEvent", "id": "e0", "source": "user"}
+    other = {"kind": "WhisperEvent", "id": "e1", "source": "user", "llm_message": {"role": "user", "content": []}}
+    result = read("e.jsonl", lines=[known, other, {"kind": "HookExecutionEvent", "id": "e2", "source": "hook"}])
+    assert "WhisperEvent" in result.set_aside[0].reason

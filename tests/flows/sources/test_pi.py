@@ -110,3 +110,15 @@ def test_a_command_that_was_kept_from_the_model_is_set_aside(read):
     transcript = one(read("s.jsonl", lines=[HEADER, say("Go"), {"type": "message", "message": secret}]))
     assert len(transcript) == 1
     assert transcript.set_aside["command of the person, kept from the model"] == 1
+
+
+def test_the_name_that_a_person_gave_the_session_is_its_title(read):
+    names = [{"type": "session_info", "id": f"n{n}", "parentId": None, "name": name} for n, name in enumerate("ab")]
+    assert one(read("s.jsonl", lines=[HEADER, say("Go"), *names])).title == "b"
+
+
+def test_what_a_summary_cost_is_part_of_what_the_session_used(read):
+    usage = {"input": 40, "output": 2, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0.5}}
+    summary = {"type": "compaction", "summary": "Short.", "firstKeptEntryIndex": 1, "usage": usage}
+    used = one(read("s.jsonl", lines=[HEADER, say("Go"), summary])).usage
+    assert (used.input_tokens, used.output_tokens, used.cost_usd) == (40, 2, 0.5)

@@ -196,3 +196,11 @@ def test_content_may_be_a_list_of_blocks_for_tools_too(read, document_samples):
         ("tool", "all right"),
         ("tool", "a.py"),
     ]
+
+
+def test_litellm_keeps_the_prompt_under_the_proxys_request(read):
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Ho"}}]}
+    request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    record = {"request_id": "r", "messages": {}, "proxy_server_request": json.dumps(request), "response": answer}
+    (transcript,) = read("spend.jsonl", lines=[record]).transcripts
+    assert [m.text for m in transcript.messages] == ["Hi", "Ho"]

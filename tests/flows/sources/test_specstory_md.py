@@ -60,3 +60,77 @@ def test_a_call_whose_end_was_cut_off_stays_in_the_text(read):
     main = read("s.md", cut.encode()).transcripts[0]
     assert main.messages[-1].text.endswith("wheel = None\n```")
     assert not any(m.tool_calls for m in main.messages)
+
+
+CURSOR = """_**User (2026-01-06 14:34Z)**_
+
+Mend the mill
+
+---
+
+_**Agent (model claude-test-1, mode Plan)**_
+
+<think><details><summary>Thought Process</summary>
+First the wheel.</details></think>
+
+---
+
+Let me look:
+
+---
+
+<tool-use data-tool-type="mcp" data-tool-name="mcp_mill_ask">
+<details>
+<summary>Tool use: **mcp_mill_ask**</summary>
+
+*Parameters*:
+  * query: wheel
+
+*Result*:
+### One wheel
+
+```python
+wheel = None
+```
+
+It is broken.
+</details>
+</tool-use>
+
+---
+
+Done.
+"""
+
+
+def test_rules_between_the_pieces_of_an_answer_are_no_text(read):
+    (transcript,) = read("s.md", CURSOR.encode()).transcripts
+    assert [m.text for m in transcript.messages if m.role == "assistant"] == ["Let me look:", "Done."]
+    assert transcript.messages[1].reasoning == "First the wheel."
+    assert transcript.model == "claude-test-1"
+
+
+def test_what_a_tool_server_gave_back_is_a_result_although_no_fence_holds_it(read):
+    (transcript,) = read("s.md", CURSOR.encode()).transcripts
+    (result,) = [m for m in transcript.messages if m.role == "tool"]
+    assert (result.text.split("\n")[0], result.text.split("\n")[-1]) == ("### One wheel", "It is broken.")
+
+
+def test_a_turn_of_a_sub_agent_without_a_model_is_the_prompt_that_it_got(read):
+    turns = [
+        ("Agent - sidechain (2026-01-28 13:36:16Z)", "Count wheels."),
+        ("Agent - sidechain (claude-test-1 2026-01-28 13:36:20Z)", "One."),
+        ("Agent - sidechain (2026-01-28 13:36:22Z)", "Count mills."),
+        ("Agent - sidechain (claude-test-1 2026-01-28 13:36:24Z)", "Two."),
+    ]
+    text = "".join(f"_**{who}**_\n\n{said}\n\n" for who, said in [("User", "Go"), ("Agent", "Going."), *turns])
+    _, agents = read("s.md", text.encode()).transcripts
+    assert [m.role for m in agents.messages] == ["user", "assistant", "user", "assistant"]
+
+
+def test_a_command_for_the_screen_alone_is_no_message_and_never_the_title(read):
+    command = "<command-name>/model</command-name>\n<command-args></command-args>"
+    text = f"_**User**_\n\n{command}\n\n---\n\n_**User**_\n\nMend the mill\n\n---\n\n_**Agent**_\n\nDone.\n"
+    (transcript,) = read("s.md", text.encode()).transcripts
+    assert (transcript.title, transcript.set_aside["local command"]) == ("Mend the mill", 1)
+    assert len(transcript) == 2

@@ -19,4 +19,8 @@ LINES = [
     codex("response_item", type="function_call_output", call_id="f1", output="token-6"),
     codex("response_item", type="custom_tool_call", call_id="f2", name="apply_patch", input="token-7"),
     codex("response_item", type="custom_tool_call_output", call_id="f2", output="Exit code: 1\nOutput:\ntoken-8"),
+    codex("response_item", type="agent_message", author="/root", content=[{"type": "input_text", "text": "token-9"}]),
+    codex("inter_agent_communication", author="/root", recipient="/root/a", content="token-10"),
+    codex("response_item", type="message", role="user", content=[{"type": "input_text", "text": "token-11"}]),
+    codex("event_msg", type="thread_rolled_back", num_turns=1, note="token-12"),
 ]
