@@ -38,6 +38,7 @@ MAX_COSTS = 100_000
 """Lines whose tokens are remembered."""
 
 _BULLET = re.compile(r"^\s*[-*]\s+(.*\S)\s*$")
+_ELEMENT = re.compile(r"\s*<(/?)([\w-]+)>\s*")
 _ERROR_LINE = re.compile(r"^`[^`]+`: ")
 _FILE_LINE = re.compile(r"^`?([^`\s]+?)`? \((created|modified|examined|deleted)\)(?:: (.*))?$")
 
@@ -81,7 +82,7 @@ class EmbeddedSummarizer:
         old: dict[str, list[str]] = {s.title: [] for s in request.sections}
         for text in earlier:
             for title, items in parse_summary(text, request.sections).items():
-                old[title] += items
+                old[title] = list(dict.fromkeys([*old[title], *items]))
         fresh = _Extract([m for m in request.span if m.seq is not None])
         headings = sum(self._counter.count(f"## {s.title}\n{EMPTY}\n\n") for s in request.sections)
         room = max(request.max_tokens - headings, 0)
@@ -121,13 +122,18 @@ class EmbeddedSummarizer:
 
 
 def parse_summary(text: str, sections: Sequence[Section]) -> dict[str, list[str]]:
-    """The items of a summary by section title; headings that no section has end the section before them."""
+    """The items of a summary by section title, under a heading or in an element of that name.
+
+    Headings that no section has end the section before them, and so does the element's end.
+    """
     found: dict[str, list[str]] = {}
     titles = {section.title.lower(): section.title for section in sections}
     current: str | None = None
     for line in text.splitlines():
-        if line.startswith("#"):
+        if line.lstrip().startswith("#"):
             current = titles.get(line.strip("# :").lower())
+        elif (element := _ELEMENT.fullmatch(line)) and element[2].lower() in titles:
+            current = None if element[1] else titles[element[2].lower()]
         elif current is not None and (bullet := _BULLET.match(line)) and line.strip() != EMPTY:
             found.setdefault(current, []).append(bullet[1])
     return found

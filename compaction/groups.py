@@ -1,7 +1,9 @@
 """Atomic groups: messages that stay or go together.
 
-Semantics of agent-framework-core 1.23.0 (Python), ``_compaction.py``: system and user messages stand alone; an
-assistant message with tool calls takes the results that follow it, and later results that are linked to it by id.
+``group`` has the semantics of agent-framework-core 1.23.0 (Python), ``_compaction.py``: system and user messages stand
+alone; an assistant message with tool calls takes the results that follow it, and later results that are linked to it
+by id. ``index`` has those of Agent Framework .NET (commit 5eb3eb7, ``CompactionMessageIndex.cs``), which knows
+summaries and user turns besides, pairs by adjacency only, and calls a result without a call a text.
 """
 
 from __future__ import annotations
@@ -13,6 +15,10 @@ from typing import Literal
 from compaction.transcript import Message
 
 GroupKind = Literal["system", "user", "assistant_text", "tool_call"]
+IndexKind = Literal["system", "user", "assistant_text", "tool_call", "summary"]
+
+COLLAPSED_MARK, NAMES_MARK = "[Tool Calls]", "[Tool calls:"
+"""What the text of a collapsed group of tool calls begins with (.NET); unlike a summary it belongs to a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,34 @@ def group(messages: Sequence[Message]) -> tuple[Group, ...]:
         Group(spans[first][0], tuple(messages[i] for i in positions), tuple(positions))
         for first, positions in members.items()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedGroup:
+    """A group of the .NET index: messages that follow each other."""
+
+    kind: IndexKind
+    messages: tuple[Message, ...]
+    turn: int | None
+    """Which user turn it belongs to, from 1; 0 before the first; None for system messages and summaries."""
+
+
+def index(messages: Sequence[Message], session: Sequence[Message] = ()) -> tuple[IndexedGroup, ...]:
+    """The .NET index of a history.
+
+    A group of tool calls is an assistant message with calls, the assistant messages without text right before it, and
+    all results and assistant messages without text right after it. An assistant message that a strategy made to stand
+    for others is a summary. A turn begins at a user message. ``session`` is all that was said: what is left of a turn
+    whose user message is gone is a turn of its own still, as in the original, which keeps its index from call to call.
+    """
+    turns = _turns(messages, session or messages)
+    groups: list[IndexedGroup] = []
+    start = 0
+    while start < len(messages):
+        kind, end = _indexed_span(messages, start)
+        groups.append(IndexedGroup(kind, tuple(messages[start:end]), turns[start]))
+        start = end
+    return tuple(groups)
 
 
 def flatten(groups: Sequence[Group]) -> list[Message]:
@@ -86,6 +120,53 @@ def _spans(messages: Sequence[Message]) -> list[tuple[GroupKind, int, int]]:
         spans.append((kind, start, end))
         start = end
     return spans
+
+
+def _indexed_span(messages: Sequence[Message], start: int) -> tuple[IndexKind, int]:
+    """Kind of the .NET group that begins at a position, and the position after it."""
+    message = messages[start]
+    if message.role in ("system", "user"):
+        return ("system" if message.role == "system" else "user"), start + 1
+    caller = start
+    while caller < len(messages) and _says_nothing(messages[caller]):
+        caller += 1
+    if caller == len(messages) or not _calls_tools(messages[caller]):
+        made = message.role == "assistant" and message.seq is None and bool(message.covers)
+        return "summary" if made else "assistant_text", start + 1
+    end = caller + 1
+    while end < len(messages) and (messages[end].role == "tool" or _says_nothing(messages[end])):
+        end += 1
+    return "tool_call", end
+
+
+def _turns(messages: Sequence[Message], session: Sequence[Message]) -> list[int | None]:
+    """For each message its turn: one a user message, and one for what is left of a turn without it."""
+    original: dict[int, int] = {}
+    count = 0
+    for message in session:
+        if message.seq is not None:
+            count += message.role == "user"
+            original[message.seq] = count
+    turns: list[int | None] = []
+    turn, last = 0, 0
+    for message in messages:
+        made = message.seq is None and bool(message.covers)
+        collapsed = message.text.startswith((COLLAPSED_MARK, NAMES_MARK))
+        if message.role == "system" or (message.role == "assistant" and made and not collapsed):
+            turns.append(None)
+            continue
+        known = original.get(message.covers[-1] if made else message.seq if message.seq is not None else -1)
+        if message.role == "user" or (known is not None and -1 < last < known):
+            turn += 1
+        # After a summary in the user's role of which the session knows nothing, what comes next belongs to its turn.
+        last = max(last, known) if known is not None else -1 if made and message.role == "user" else last
+        turns.append(turn)
+    return turns
+
+
+def _says_nothing(message: Message) -> bool:
+    """Nothing, or nothing but reasoning: an empty message counts as such in .NET and does not in Python."""
+    return message.role == "assistant" and not message.text and not message.tool_calls
 
 
 def _calls_tools(message: Message) -> bool:

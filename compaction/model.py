@@ -6,8 +6,9 @@ that is no language model (``compaction.embedded``) works from what the prompt s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from compaction.transcript import Message
 
@@ -16,6 +17,14 @@ SectionKind = Literal["intent", "files", "decisions", "next_steps", "errors", "s
 
 class SummaryError(Exception):
     """The summariser failed or gave nothing; the history stays as it was."""
+
+
+class ContextOverflowError(SummaryError):
+    """The request is longer than the summariser's model takes; a strategy may ask again with less."""
+
+
+class BlankSummaryError(SummaryError):
+    """The summariser answered with nothing; some originals put that in the place of the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +73,28 @@ class Summarizer(Protocol):
 
     def summarize(self, request: SummaryRequest) -> Completion:
         """Raises SummaryError when there is no usable text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NativeRequest:
+    """A request for a compaction on the provider's side, as it goes over the wire."""
+
+    provider: Literal["openai", "anthropic"]
+    path: str
+    """Below the provider's base address, for example ``/v1/responses/compact``."""
+    body: Mapping[str, Any]
+    """The request's JSON without ``model``, which the client adds."""
+    betas: tuple[str, ...] = ()
+    """Values of the header ``anthropic-beta``."""
+
+
+class NativeCompactor(Protocol):
+    """A provider's client, with its key."""
+
+    name: str
+    """Provider and model: an item that it made can be read by the same provider only."""
+
+    def compact(self, request: NativeRequest) -> tuple[Mapping[str, Any], Completion]:
+        """The response's JSON, and what the call cost (a text is not needed). Raises SummaryError when it fails."""
         ...

@@ -15,22 +15,40 @@ from __future__ import annotations
 
 import inspect
 import re
-from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from compaction.groups import Group, group
-from compaction.model import Completion, Summarizer, SummaryError, SummaryRequest
+from compaction.model import (
+    BlankSummaryError,
+    Completion,
+    NativeCompactor,
+    NativeRequest,
+    Summarizer,
+    SummaryError,
+    SummaryRequest,
+)
+from compaction.specs import read_items, split_outside, write_value
 from compaction.tokens import TokenCounter, counted, total_tokens
 from compaction.transcript import Message, RecordedCompaction, unpaired
 from compaction.version import function_version
 
 ENTRY_POINT_GROUP = "compaction_eval.strategies"
+NAME = r"\w[\w .+-]*?"
+"""What a user may call a method."""
+PIPELINE = "pipeline"
+"""Not registered: a pipeline is made of strategies (``compaction.pipeline``)."""
 
 StrategyFunction = Callable[..., Sequence[Message]]
+
+RecallFunction = Callable[..., Sequence[Message]]
+"""``(context, question, session, **params)`` → the context in which the question is answered."""
+
+Needs = Literal["nothing", "model", "key"]
+"""What a strategy cannot do without: a summariser, or a provider's own compaction, which takes a key."""
 
 
 class StrategyError(ValueError):
@@ -65,6 +83,8 @@ class History:
     """All that was said before the point, whatever the method left of it; outside of a chain the messages."""
     recorded: tuple[RecordedCompaction, ...] = ()
     """The agent's own compactions that had fired by then, in order."""
+    natives: Mapping[str, NativeCompactor] = field(default_factory=dict)
+    """Providers that compact on their side, by name."""
     calls: list[Completion] = field(default_factory=list)
     """Every model call that was made, in order."""
     flags: list[str] = field(default_factory=list)
@@ -90,8 +110,9 @@ class History:
     def summarize(self, request: SummaryRequest) -> str:
         """Ask the summariser; the text, stripped.
 
-        Raises SummaryError when there is no summariser, when it fails, and when its text is blank: a strategy lets
-        that pass through, and the compaction is recorded as failed with the history unchanged.
+        Raises SummaryError when there is no summariser and when it fails, BlankSummaryError when its text is blank: a
+        strategy lets that pass through, and the compaction is recorded as failed with the history unchanged. Only one
+        that follows an original which goes on without a summary catches it, in its mode ``faithful``, and flags it.
         """
         if self.summarizer is None:
             raise SummaryError("this strategy needs a summariser and none is configured")
@@ -99,8 +120,17 @@ class History:
         self.calls.append(completion)
         text = completion.text.strip()
         if not text:
-            raise SummaryError(f"{completion.model} returned a blank summary")
+            raise BlankSummaryError(f"{completion.model} returned a blank summary")
         return text
+
+    def ask_provider(self, request: NativeRequest) -> Mapping[str, Any]:
+        """Have a provider compact; its response. Raises SummaryError when there is no client or it fails."""
+        client = self.natives.get(request.provider)
+        if client is None:
+            raise SummaryError(f"this strategy needs a key for {request.provider} and none is configured")
+        response, completion = client.compact(request)
+        self.calls.append(completion)
+        return response
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +178,18 @@ class Strategy:
     """Parameters with their defaults."""
     types: Mapping[str, Any]
     doc: str
+    variants: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
+    """Parameters other than the defaults with which it is run as well where no strategies are named."""
+    wraps: str = field(default="", kw_only=True)
+    """Name of the parameter that holds another method, which this strategy adds something to."""
+    recall: RecallFunction | None = field(default=None, kw_only=True)
+    """Fetches what a question needs of the dropped messages, just before it is answered."""
+    needs_key: bool = field(default=False, kw_only=True)
+
+    @property
+    def needs(self) -> Needs:
+        """What it cannot do without."""
+        return "key" if self.needs_key else "model" if self.needs_model else "nothing"
 
     @cached_property
     def code(self) -> str:
@@ -167,25 +209,78 @@ class Method:
     strategy: Strategy
     params: Mapping[str, Any]
     """All parameters, defaults filled in."""
+    label: str = ""
+    """What the user calls it; empty for the name that follows from the parameters."""
 
     @property
     def name(self) -> str:
-        """``head_tail`` with defaults, ``head_tail(tail=20)`` otherwise."""
+        """Its label; without one ``head_tail`` with defaults, ``head_tail(tail=20)`` otherwise."""
+        return self.label or self.spec
+
+    @property
+    def spec(self) -> str:
+        """The text that ``parse_method`` makes it of, without its label."""
         changed = {k: v for k, v in self.params.items() if v != self.strategy.params[k]}
-        inside = ",".join(f"{k}={v}" for k, v in changed.items())
+        inside = ",".join(f"{k}={write_value(v)}" for k, v in changed.items())
         return f"{self.strategy.id}({inside})" if inside else self.strategy.id
 
     @property
     def mode(self) -> str:
         """``faithful`` (as the original, even where a provider would refuse the result) or ``valid``."""
-        return str(self.params.get("mode", "valid"))
+        inner = self.inner
+        return inner.mode if inner is not None else str(self.params.get("mode", "valid"))
+
+    @property
+    def inner(self) -> Method | None:
+        """The method that this one adds something to, if it does."""
+        return parse_method(self.params[self.strategy.wraps]) if self.strategy.wraps else None
+
+    @property
+    def needs(self) -> Needs:
+        """What it cannot do without, the inner method included."""
+        inner, own = self.inner, self.strategy.needs
+        return inner.needs if inner is not None and own == "nothing" else own
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it calls a summariser."""
+        return self.needs == "model"
+
+    @property
+    def code(self) -> str:
+        """Version of the code that makes its contexts."""
+        own, inner = self.strategy.code, self.inner
+        return own if inner is None or inner.code == own else f"{own}+{inner.code}"
+
+    @property
+    def recalls(self) -> bool:
+        """Whether it fetches anything for a question."""
+        inner = self.inner
+        return self.strategy.recall is not None or (inner is not None and inner.recalls)
+
+    def recall(self, context: Sequence[Message], question: str, session: Sequence[Message]) -> tuple[Message, ...]:
+        """The context in which a question is answered; ``session`` is all that was said before the point."""
+        inner = self.inner
+        if inner is not None:
+            context = inner.recall(context, question, session)
+        if self.strategy.recall is not None:
+            context = self.strategy.recall(context, question, session, **self.params)
+        return tuple(context)
 
 
 _registry: dict[str, Strategy] = {}
 
 
 def strategy(
-    id: str, *, needs_model: bool = False, peer: str = "own", peer_version: str = ""
+    id: str,
+    *,
+    needs_model: bool = False,
+    needs_key: bool = False,
+    peer: str = "own",
+    peer_version: str = "",
+    variants: Sequence[Mapping[str, Any]] = (),
+    wraps: str = "",
+    recall: RecallFunction | None = None,
 ) -> Callable[[StrategyFunction], StrategyFunction]:
     """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations."""
 
@@ -200,6 +295,7 @@ def strategy(
         _registry[id] = Strategy(
             id, function, needs_model, peer, peer_version,
             {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
+            variants=tuple(variants), wraps=wraps, recall=recall, needs_key=needs_key,
         )  # fmt: skip
         return function
 
@@ -220,25 +316,35 @@ def _load_entry_points() -> None:
         entry.load()
 
 
+def default_methods() -> list[Method]:
+    """Every strategy that works without a key, by id: with its defaults, then its variants."""
+    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key"]
+    return [make_method(s.id, params) for s in found for params in ({}, *s.variants)]
+
+
 def parse_method(spec: str) -> Method:
-    """Read ``id`` or ``id(name=value,…)``."""
-    match = re.fullmatch(r"\s*([\w:.\-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
+    """Read ``id`` or ``id(name=value,…)``, with a name of the user's own before it: ``ours = head_tail(tail=20)``."""
+    match = re.fullmatch(rf"\s*(?:({NAME})\s*=\s*)?([\w:.-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
         raise StrategyError(f"strategy {spec!r}: expected an id, or an id with parameters such as head_tail(tail=20)")
-    params: dict[str, Any] = {}
-    for item in filter(None, (part.strip() for part in (match[2] or "").split(","))):
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise StrategyError(f"strategy {spec!r}: expected name=value, found {item!r}")
-        try:
-            params[name.strip()] = literal_eval(value.strip())
-        except (ValueError, SyntaxError):
-            params[name.strip()] = value.strip()
-    return make_method(match[1], params)
+    try:
+        params = read_items(match[3] or "")
+    except ValueError as error:
+        raise StrategyError(f"strategy {spec!r}: {error}") from None
+    method = make_method(match[2], params)
+    if not match[1]:
+        return method
+    if match[1] == PIPELINE or match[1] in load_registry():
+        raise StrategyError(f"strategy {spec!r}: {match[1]!r} is the name of a strategy; give it another one")
+    return replace(method, label=match[1])
 
 
 def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
     """A method from a strategy's id and parameters that differ from the defaults."""
+    if id == PIPELINE:
+        from compaction.pipeline import make_pipeline  # noqa: PLC0415 (a pipeline is made of methods)
+
+        return make_pipeline(params or {})
     registry = load_registry()
     if id not in registry:
         raise StrategyError(f"unknown strategy {id!r}; known: {', '.join(sorted(registry))}")
@@ -248,11 +354,27 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         if name not in found.params:
             known = ", ".join(found.params) or "none"
             raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}")
-        given[name] = _checked(id, name, value, found.types[name])
-    return Method(found, {**found.params, **given})
+        given[name] = checked(id, name, value, found.types[name])
+    method = Method(found, {**found.params, **given})
+    if found.wraps:
+        _check_inner(method)
+    return method
 
 
-def _checked(id: str, name: str, value: Any, expected: Any) -> Any:
+def _check_inner(method: Method) -> None:
+    """Refuse an inner method that does not exist, and a strategy around itself."""
+    inner = method.inner
+    while inner is not None:
+        if inner.strategy is method.strategy:
+            raise StrategyError(f"strategy {method.strategy.id!r}: {method.strategy.wraps} cannot be itself")
+        inner = inner.inner
+
+
+def checked(id: str, name: str, value: Any, expected: Any) -> Any:
+    """A parameter's value in its type: a whole number for a float, the text of a type that is made of text.
+
+    Raises StrategyError for a value that the parameter does not take.
+    """
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if getattr(expected, "__origin__", None) is Literal:
@@ -261,14 +383,23 @@ def _checked(id: str, name: str, value: Any, expected: Any) -> Any:
             raise StrategyError(f"strategy {id!r}: {name} must be one of {choices}, not {value!r}")
         return value
     allowed = expected if isinstance(expected, type) else getattr(expected, "__args__", object)
+    for kind in allowed if isinstance(allowed, tuple) else (allowed,):
+        if isinstance(value, str) and kind is not str and issubclass(kind, str):
+            try:
+                return kind(value)
+            except ValueError as error:
+                raise StrategyError(f"strategy {id!r}: {name}: {error}") from None
     if not isinstance(value, allowed) or (isinstance(value, bool) and expected is int):
         raise StrategyError(f"strategy {id!r}: {name} must be {getattr(expected, '__name__', expected)}, not {value!r}")
     return value
 
 
 def split_specs(text: str) -> list[str]:
-    """Split ``a,b(x=1,y=2),c`` at the commas outside of parentheses."""
-    return [part.strip() for part in re.split(r",(?![^()]*\))", text) if part.strip()]
+    """Split ``a,b(x=1,y=2),c`` at the commas outside of parentheses and quotes; one that is not closed ends nothing."""
+    try:
+        return [part for part in split_outside(text, ",") if part]
+    except ValueError:
+        return [text]
 
 
 def compact(history: History, method: Method) -> CompactedContext:

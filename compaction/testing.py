@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from compaction.model import Completion, SummaryError, SummaryRequest
+from compaction.model import Completion, NativeRequest, SummaryError, SummaryRequest
 from compaction.strategy import History
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message, RecordedCompaction, ToolCall
@@ -43,6 +44,46 @@ class ScriptedSummarizer:
         self.requests.append(request)
         text = self._handler(request) if self._handler else f"SUMMARY {len(self.requests)}"
         return Completion(text, self.name)
+
+
+class ScriptedProvider:
+    """A provider that compacts as its documentation says it does, and remembers what it was asked.
+
+    A handler makes the response's JSON, or raises SummaryError. Without one OpenAI returns the user messages and one
+    encrypted item, and Anthropic one compaction block, or clears what ``keep`` lets it.
+    """
+
+    name = "scripted provider"
+
+    def __init__(self, handler: Callable[[NativeRequest], Mapping[str, Any]] | None = None) -> None:
+        self.requests: list[NativeRequest] = []
+        self._handler = handler
+
+    def compact(self, request: NativeRequest) -> tuple[Mapping[str, Any], Completion]:
+        """The handler's response."""
+        self.requests.append(request)
+        return self._handler(request) if self._handler else _native(request), Completion("", self.name)
+
+
+def _native(request: NativeRequest) -> Mapping[str, Any]:
+    if request.provider == "openai":
+        asked = [item for item in request.body["input"] if item.get("role") == "user"]
+        said = [
+            item
+            if isinstance(item["content"], list)
+            else {**item, "type": "message", "content": [{"type": "input_text", "text": item["content"]}]}
+            for item in asked
+        ]
+        item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}
+        return {"output": [*said, item], "usage": {"output_tokens": 40}}
+    edits = request.body.get("context_management", {}).get("edits", [])
+    if edits and edits[0]["type"].startswith("clear"):
+        blocks = [block for message in request.body["messages"] for block in message["content"]]
+        left_alone = edits[0].get("exclude_tools", ())
+        uses = [block for block in blocks if block["type"] == "tool_use" and block["name"] not in left_alone]
+        cleared = max(0, len(uses) - edits[0]["keep"]["value"])
+        return {"context_management": {"applied_edits": [{"type": edits[0]["type"], "cleared_tool_uses": cleared}]}}
+    return {"content": [{"type": "compaction", "content": "SUMMARY", "signature": "sig"}], "stop_reason": "compaction"}
 
 
 def failing(request: SummaryRequest) -> str:
@@ -79,11 +120,13 @@ def history(
     counter: TokenCounter | None = None,
     session: Sequence[Message] = (),
     recorded: Sequence[RecordedCompaction] = (),
+    provider: ScriptedProvider | None = None,
 ) -> History:
     """A history of these messages for a strategy to work on."""
     return History(
         tuple(messages), counter or CharacterCounter(), budget, tuple(earlier_cuts), summarizer,
         session=tuple(session), recorded=tuple(recorded),
+        natives={"openai": provider, "anthropic": provider} if provider else {},
     )  # fmt: skip
 
 

@@ -57,6 +57,9 @@ class Message:
     """ISO 8601, as recorded."""
     source_ref: str = ""
     """Where it was read: ``file:line`` or ``file#index``."""
+    opaque: str = ""
+    """JSON of a provider's own item (an encrypted summary), sent back to that provider unchanged; no one else can
+    read it. ``text`` then holds what of it is readable."""
 
     def with_text(self, text: str) -> Message:
         """The same message with another text, to be counted anew."""

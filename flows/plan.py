@@ -21,6 +21,7 @@ from flows.models import Engine, engine_for
 from flows.problems import UsageProblem
 from flows.redaction import Redactor
 from flows.sources import Input, SourceError, discover
+from flows.sources.base import path_text
 from flows.store import Shards, Store
 from flows.study import Study
 from flows.transcripts import Fingerprint, Part, SessionInfo, read_parts
@@ -65,6 +66,9 @@ class AnswerJob:
     compaction_id: str
     probe_id: str
     replicate: int
+    method: int
+    """Index into the study's methods."""
+    cut_seq: int
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def inputs_of(study: Study) -> list[Input]:
 
 def absolute(input: Input) -> str:
     """By what an input is named in the store."""
-    return str(input.path.absolute())
+    return path_text(input.path.absolute())
 
 
 @cache
@@ -212,11 +216,11 @@ def method_rows(study: Study) -> list[dict[str, Any]]:
 
 def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]:
     strategy = method.strategy
-    uses = summarizer if strategy.needs_model else None
+    uses = summarizer if method.needs_model else None
     params = dict(method.params)
     return {
         "method_id": content_id(
-            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, strategy.code
+            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, method.code
         ),
         "method": method.name,
         "strategy": strategy.id,
@@ -224,10 +228,10 @@ def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]
         "peer": strategy.peer,
         "peer_version": strategy.peer_version or None,
         "mode": method.mode,
-        "needs_model": strategy.needs_model,
+        "needs_model": method.needs_model,
         "history": history,
         "summarizer": uses,
-        "code": strategy.code,
+        "code": method.code,
     }
 
 
@@ -309,7 +313,7 @@ def answers_expected(
         expected[session] = [
             AnswerJob(
                 content_id("answer", job.compaction_id, probe, engine.responder.name, replicate),
-                job.compaction_id, probe, replicate,
+                job.compaction_id, probe, replicate, job.method, job.point.point.cut_seq,
             )
             for job in jobs
             if compacted.get(job.compaction_id) == "done"

@@ -100,6 +100,7 @@ def _content(message: Message) -> dict[str, Any]:
         "is_error": message.is_error,
         "covers": list(message.covers),
         "tokens": message.tokens,
+        "opaque": message.opaque or None,
     }
 
 
@@ -135,6 +136,7 @@ def _rebuilt(item: dict[str, Any], transcript: Transcript) -> Message:
         covers=tuple(item["covers"] or ()),
         tokens=item["tokens"],
         seq=item["seq"],
+        opaque=item["opaque"] or "",
     )
 
 

@@ -71,6 +71,7 @@ CONTEXT_MESSAGE = pa.struct(
         ("is_error", pa.bool_()),
         ("covers", pa.list_(pa.int32())),
         ("tokens", pa.int32()),
+        ("opaque", pa.string()),
     ]
 )
 """A message of a compacted context. One that stayed as it was has its ``seq`` and nothing else."""
@@ -148,6 +149,7 @@ ANSWERS = pa.schema(
         ("error", pa.string()),
         ("text", pa.string()),
         ("n_tokens", pa.int32()),
+        ("fetched_tokens", pa.int64()),
         ("model", pa.string()),
         ("input_tokens", pa.int64()),
         ("output_tokens", pa.int64()),

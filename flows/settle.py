@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from flows import schemas
 from flows.ids import content_id
 from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
-from flows.transcripts import FLUSH_BYTES, FOOTER, InputRecord, Part, SessionInfo, read_parts
+from flows.transcripts import FLUSH_BYTES, FOOTER, InputRecord, Part, SessionInfo, open_part, read_parts, split
 
 SAME_SESSION = 0.5
 """Share of the shorter session that the longer one must hold for the two to be one session."""
@@ -26,6 +27,8 @@ LEAST_EVIDENCE = 3
 """Assistant messages that sessions under different ids must share at least."""
 COMPARED_FIRST = 8
 """Pieces of evidence by which a session is looked up: copies share their beginning."""
+COMPARED_AT_ONCE = 1_024
+"""Sessions whose digests are held ready: those of one piece of boilerplate are compared with all that have it."""
 MOST_ALIKE = 64
 """Sessions that are compared at most because they share one piece: more share boilerplate."""
 _MADE_UP_ID = re.compile(r"-[0-9a-f]{16}\Z")
@@ -64,7 +67,8 @@ def settle(store: Store) -> None:
         for info in (*part.sessions, *part.folded):
             place = _place(info)
             if place in names and not info.folded_into:
-                sessions.append(replace(info, session_id=names[place]))
+                named = info.session_id == names[place]
+                sessions.append(info if named else replace(info, session_id=names[place]))
             elif place in folds:
                 winner = folds[place]
                 apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())
@@ -120,15 +124,25 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
             return True
         if short.input_path == long.input_path or _MADE_UP_ID.search(short.recorded_id):
             return False
-        shorter, longer = Counter(short.digest_list()), Counter(long.digest_list())
-        return (shorter & longer).total() >= SAME_SESSION * shorter.total() > 0
+        shared = _shared(short.digests, long.digests)
+        return shared >= SAME_SESSION * short.n_messages > 0
     if short.input_path == long.input_path:
         return False
     if short.parent_session_id == long.recorded_id or long.parent_session_id == short.recorded_id:
         return False
-    found = Counter(short.evidence_list())
-    shared = (found & Counter(long.evidence_list())).total()
-    return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * found.total()
+    shared = _shared(short.evidence, long.evidence)
+    return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * _tally(short.evidence).total()
+
+
+def _shared(one: str, other: str) -> int:
+    """How many digests two sessions have in common."""
+    here, there = _tally(one), _tally(other)
+    return sum(min(here[digest], there[digest]) for digest in here.keys() & there.keys())
+
+
+@lru_cache(maxsize=COMPARED_AT_ONCE)
+def _tally(digests: str) -> Counter[str]:
+    return Counter(split(digests))
 
 
 def _names(stay: Sequence[SessionInfo]) -> dict[Place, str]:
@@ -161,7 +175,7 @@ def _rewrite(store: Store, part: Part) -> None:
         sessions.append(replace(info, first_row=row))
         row += info.n_messages
     with (
-        pq.ParquetFile(path) as old,
+        open_part(path) as old,
         pq.ParquetWriter(tmp, schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL) as new,
     ):
         waiting: list[pa.Table] = []

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from compaction import Method, PointsError, PointsSpec, StrategyError, load_registry, parse_method
+from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method
+from compaction.pipeline import read_table
 from compaction.strategy import split_specs
 from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
@@ -36,7 +37,9 @@ class Study:
     """Files, folders and globs of sessions; empty for the sample sessions of the package."""
     store: str = DEFAULT_STORE
     strategies: tuple[str, ...] = ()
-    """``id`` or ``id(name=value,…)``; empty for all that are registered."""
+    """``id`` or ``id(name=value,…)``; empty for all that are registered and need no key."""
+    named_methods: tuple[str, ...] = ()
+    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file tables ``[[methods]]``."""
     points: str = "tokens:32000"
     history: str = "prefix"
     """``prefix``: each point compacts the session up to it. ``chain``: what the method left last time, and the rest."""
@@ -80,9 +83,15 @@ class Study:
             raise UsageProblem(f"task types {self.task_types}: {error.strerror or error}") from None
 
     def methods(self) -> list[Method]:
-        """The strategies with their parameters, each once."""
-        specs = self.strategies or tuple(sorted(load_registry()))
-        found = {method.name: method for method in map(parse_method, specs)}
+        """The strategies with their parameters, each once; without ``strategies`` all and those with a name."""
+        own = {method.name: method for method in map(parse_method, self.named_methods)}
+        methods = [own.get(spec) or parse_method(spec) for spec in self.strategies]
+        found: dict[str, Method] = {}
+        for method in methods or [*default_methods(), *own.values()]:
+            known = found.get(method.spec, method)
+            if known.label and method.label and known.label != method.label:
+                raise StrategyError(f"{known.label!r} and {method.label!r} are the same method")
+            found[method.spec] = method if method.label else known
         return list(found.values())
 
     def load_rubric(self) -> Rubric:
@@ -98,7 +107,7 @@ _INTEGERS = {"replicates": 1, "judge_replicates": 1, "limit": 1, "concurrency": 
 """Key → smallest value."""
 _LISTS = ("sources", "strategies")
 _SWITCHES = ("redact",)
-_KEYS = tuple(field.name for field in fields(Study))
+_KEYS = tuple(field.name for field in fields(Study) if field.name != "named_methods")
 
 
 def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
@@ -142,14 +151,17 @@ def _apply(study: Study, values: Mapping[str, Any], places: Mapping[str, str]) -
     for key, value in values.items():
         if key == "model":
             continue
+        if key == "methods":
+            changes["named_methods"] = _named(value, places[key])
+            continue
         if key not in _KEYS:
-            raise UsageProblem(f"{places[key]}: unknown key; known: {', '.join(sorted((*_KEYS, 'model')))}")
+            raise UsageProblem(f"{places[key]}: unknown key; known: {', '.join(sorted((*_KEYS, 'methods', 'model')))}")
         changes[key] = _checked(key, value, places[key])
     changed = replace(study, **changes)
     if changed.task_types and "task_types" in changes:
         read_labels(changed.task_types)  # says what is wrong with the file before anything is done
-    for key in ("strategies", "points", "rubric"):
-        if key in changes:
+    for key in ("methods", "strategies", "points", "rubric"):
+        if key in values:
             _check_meaning(changed, key, places[key])
     return changed
 
@@ -178,6 +190,20 @@ def _checked(key: str, value: Any, place: str) -> Any:
     return value
 
 
+def _named(tables: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UsageProblem(f"{place}: expected tables [[methods]], found {tables!r}")
+    try:
+        specs = tuple(map(read_table, tables))
+    except StrategyError as error:
+        raise UsageProblem(f"{place}: {error}") from None
+    names = [table["name"].strip() for table in tables]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageProblem(f"{place}: two methods are called {name!r}")
+    return specs
+
+
 def _spec(value: Any, place: str) -> str:
     if value == "embedded":
         return "embedded"
@@ -188,11 +214,17 @@ def _spec(value: Any, place: str) -> str:
 
 def _check_meaning(study: Study, key: str, place: str) -> None:
     try:
-        if key == "strategies":
-            study.methods()
+        if key in ("strategies", "methods"):
+            _check_needs(study, place)
         elif key == "points":
             _ = study.points_spec
         else:
             study.load_rubric()
     except (StrategyError, PointsError, RubricError) as error:
         raise UsageProblem(f"{place}: {error}") from None
+
+
+def _check_needs(study: Study, place: str) -> None:
+    for method in study.methods():
+        if method.needs == "key":
+            raise UsageProblem(f"{place}: {method.name} needs a key and a model client, which this version lacks")

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from flows.database import connect
-from flows.plan import inputs_of
+from flows.plan import absolute, inputs_of
 from flows.problems import DONE, INCOMPLETE
 from flows.store import Store
 from flows.study import Study
@@ -88,7 +88,7 @@ def label_note(study: Study, parts: Iterable[Part]) -> str:
 
 def records_of(parts: list[Part], study: Study) -> list[InputRecord]:
     """The study's inputs as they were read."""
-    paths = {str(input.path.absolute()) for input in inputs_of(study)}
+    paths = set(map(absolute, inputs_of(study)))
     records = [record for part in parts for record in part.inputs if record.fingerprint.path in paths]
     return sorted(records, key=lambda record: record.fingerprint.path)
 

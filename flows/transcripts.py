@@ -8,12 +8,18 @@ several runs into agreement.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -30,6 +36,10 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 FOOTER = b"compaction_eval"
+MOST_FOOTER = (1 << 31) - 1
+"""Bytes of a part's description; 24 for each message, about 1,000 for each session."""
+PARTS_REMEMBERED = 1_000
+"""Descriptions that are kept in memory: a command looks at all of them about ten times."""
 FLUSH_BYTES = 32_000_000
 """Size of messages, about, from which on a row group is written."""
 
@@ -111,18 +121,19 @@ class SessionInfo:
 
     def digest_list(self) -> list[str]:
         """The digest of each message."""
-        return _split(self.digests)
+        return split(self.digests)
 
     def evidence_list(self) -> list[str]:
         """The evidence, in order."""
-        return _split(self.evidence)
+        return split(self.evidence)
 
     def by_kind(self) -> dict[str, int]:
         """Messages by role, and calls."""
         return {**self.roles, "tool_call": self.n_tool_calls}
 
 
-def _split(digests: str) -> list[str]:
+def split(digests: str) -> list[str]:
+    """Digests one by one."""
     return [digests[i : i + 12] for i in range(0, len(digests), 12)]
 
 
@@ -187,8 +198,26 @@ def describe(transcript: Transcript, input_path: str, ordinal: int, first_row: i
     )
 
 
+class WriteError(OSError):
+    """The store cannot take what is written to it: the disk is full, or fails."""
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # pyarrow's own have the reason in their text only
+        number = re.search(r"\[errno (\d+)\]", str(error))
+        why = os.strerror(int(number.group(1))) if number else str(error)
+        raise WriteError(error.errno, error.strerror or why) from None
+
+
 class PartWriter:
-    """Writes a part session by session; nothing is visible before ``finish``."""
+    """Writes a part session by session; nothing is visible before ``finish``.
+
+    A session is taken whole or, when something in it cannot be stored, not at all.
+    """
 
     def __init__(self, store: Store, fingerprints: Sequence[Fingerprint], generation: int, tokenizer: str) -> None:
         self.name = f"part-{content_id([asdict(f) for f in fingerprints])}.parquet"
@@ -197,25 +226,29 @@ class PartWriter:
         self._tokenizer = tokenizer
         self._inputs: list[InputRecord] = []
         self._sessions: list[SessionInfo] = []
-        self._columns: dict[str, list[Any]] = {name: [] for name in schemas.MESSAGES.names}
-        self._n_rows = self._size = 0
-        store.transcripts.mkdir(parents=True, exist_ok=True)
+        self._waiting: list[pa.Table] = []
+        self._n_rows = self._n_waiting = self._size = 0
         self._tmp = self._path.with_name(self.name + TMP)
-        self._file = pq.ParquetWriter(
-            self._tmp, schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL
-        )
+        with _writing():
+            store.transcripts.mkdir(parents=True, exist_ok=True)
+            self._file = pq.ParquetWriter(
+                self._tmp, schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL
+            )
 
     def add_session(self, transcript: Transcript, input_path: str) -> None:
-        """Append a session whose messages have been counted."""
-        ordinal = len(self._sessions)
-        self._sessions.append(describe(transcript, input_path, ordinal, self._n_rows, self._tokenizer))
-        for start, end in _slices(transcript.messages):
-            messages = transcript.messages[start:end]
-            for name, values in message_columns(transcript.session_id, messages, start).items():
-                self._columns[name] += values
-            self._n_rows += len(messages)
-            self._size += size_of(messages)
-            if len(self._columns["seq"]) >= ROW_GROUP or self._size >= FLUSH_BYTES:
+        """Append a session whose messages have been counted. Raises WriteError when the store cannot be written."""
+        info = describe(transcript, input_path, len(self._sessions), self._n_rows, self._tokenizer)
+        tables = [
+            (_table(message_columns(transcript.session_id, messages, start)), size_of(messages))
+            for start, messages in _slices(transcript.messages)
+        ]
+        self._sessions.append(info)
+        self._n_rows += info.n_messages
+        for table, size in tables:
+            self._waiting.append(table)
+            self._n_waiting += len(table)
+            self._size += size
+            if self._n_waiting >= ROW_GROUP or self._size >= FLUSH_BYTES:
                 self._flush()
 
     def add_input(self, record: InputRecord) -> None:
@@ -223,31 +256,45 @@ class PartWriter:
         self._inputs.append(record)
 
     def finish(self) -> Part:
-        """Make the part visible."""
+        """Make the part visible. Raises WriteError when the store cannot be written."""
         self._flush()
         part = Part(self.name, self._generation, tuple(self._inputs), tuple(self._sessions))
-        self._file.add_key_value_metadata({FOOTER: part.footer()})
-        self._file.close()
-        publish(self._tmp, self._path)
+        with _writing():
+            self._file.add_key_value_metadata({FOOTER: part.footer()})
+            self._file.close()
+            publish(self._tmp, self._path)
         return part
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave nothing behind of a part that was not finished: on a full disk it is in the way."""
+        if error is not None:
+            with suppress(OSError, pa.ArrowException):
+                self._file.close()
+            self._tmp.unlink(missing_ok=True)
+
     def _flush(self) -> None:
-        if self._columns["seq"]:
-            self._file.write_table(_table(self._columns), row_group_size=ROW_GROUP)
-            self._columns = {name: [] for name in schemas.MESSAGES.names}
-            self._size = 0
+        if self._waiting:
+            whole = pa.concat_tables(self._waiting)
+            self._waiting, self._n_waiting, self._size = [], 0, 0
+            with _writing():
+                self._file.write_table(whole, row_group_size=ROW_GROUP)
 
 
-def _slices(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
-    """Cuts a session where a row group is full, by number or by size."""
+def _slices(messages: Sequence[Message]) -> Iterator[tuple[int, Sequence[Message]]]:
+    """Cuts a session where a row group is full, by number or by size: position of the first message, messages."""
     start = size = 0
     for end, message in enumerate(messages, 1):
         size += size_of((message,))
         if end - start >= ROW_GROUP or size >= FLUSH_BYTES:
-            yield start, end
+            yield start, messages[start:end]
             start, size = end, 0
     if start < len(messages):
-        yield start, len(messages)
+        yield start, messages[start:]
 
 
 def _table(columns: dict[str, list[Any]]) -> pa.Table:
@@ -267,9 +314,21 @@ def _sound(value: Any) -> Any:
     return value
 
 
+def open_part(path: Path) -> pq.ParquetFile:
+    """A part, however long its description: of 8 million messages it is more than Parquet's readers take by default."""
+    return pq.ParquetFile(path, thrift_string_size_limit=MOST_FOOTER, thrift_container_size_limit=MOST_FOOTER)
+
+
 def read_part(path: Path) -> Part:
-    """The description of a part."""
-    body = json.loads(pq.read_metadata(path).metadata[FOOTER])
+    """The description of a part; a file that has not been replaced since is not read again."""
+    found = path.stat()
+    return _read_part(path, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=PARTS_REMEMBERED)
+def _read_part(path: Path, inode: int, mtime_ns: int, size: int) -> Part:
+    with open_part(path) as file:
+        body = orjson.loads(file.metadata.metadata[FOOTER])
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
         for r in body["inputs"]
@@ -301,7 +360,7 @@ def read_parts(store: Store) -> list[Part]:
 
 def load(store: Store, info: SessionInfo) -> Transcript:
     """A whole session, read from the row groups that hold it."""
-    file = pq.ParquetFile(store.transcripts / info.part)
+    file = open_part(store.transcripts / info.part)
     start, end = info.first_row, info.first_row + info.n_messages
     groups: list[int] = []
     row = offset = 0
@@ -369,10 +428,10 @@ class Loaded(Generic[Key, Value]):
 
 def total_rows(store: Store) -> int:
     """Messages in the store, from the footers alone."""
-    return sum(pq.read_metadata(path).num_rows for path in store.transcripts.glob("*.parquet"))
+    return sum(open_part(path).metadata.num_rows for path in store.transcripts.glob("*.parquet"))
 
 
 __all__ = [
-    "Fingerprint", "InputRecord", "Loaded", "Part", "PartWriter", "SessionInfo",
-    "load", "read_part", "read_parts", "total_rows",
+    "Fingerprint", "InputRecord", "Loaded", "Part", "PartWriter", "SessionInfo", "WriteError",
+    "load", "open_part", "read_part", "read_parts", "split", "total_rows",
 ]  # fmt: skip

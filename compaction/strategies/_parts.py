@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from compaction.groups import declarations
 from compaction.memo import Memo
@@ -50,6 +51,36 @@ def stands_for(messages: Iterable[Message]) -> tuple[int, ...]:
         if message.seq is not None:
             found.add(message.seq)
     return tuple(sorted(found))
+
+
+def without_reasoning(history: History, message: Message) -> Message:
+    """The message as it is where reasoning is left out."""
+    if not message.reasoning:
+        return message
+    return remembered("no reasoning", (message,), history.counter, lambda: replace(message, reasoning="", tokens=None))
+
+
+def turns_of(messages: Sequence[Message]) -> list[list[Message]]:
+    """The messages one by one, and tool results that follow each other together: as some systems store them."""
+    turns: list[list[Message]] = []
+    for message in messages:
+        if turns and message.role == "tool" and turns[-1][0].role == "tool":
+            turns[-1].append(message)
+        else:
+            turns.append([message])
+    return turns
+
+
+def cuts(history: History, start: int) -> Iterator[int]:
+    """Positions after ``start`` at which the session was compacted before, then the end of the history."""
+    earlier = iter(sorted(history.earlier_cuts))
+    cut = next(earlier, None)
+    for position, message in enumerate(history.messages):
+        while cut is not None and message.seq is not None and message.seq >= cut:
+            if position > start:
+                yield position
+            cut = next(earlier, None)
+    yield len(history.messages)
 
 
 def needs_from(history: History) -> list[int]:

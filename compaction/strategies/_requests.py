@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from compaction.model import Section, SummaryRequest
+from compaction.model import BlankSummaryError, Section, SummaryRequest
 from compaction.strategies._parts import remembered
 from compaction.strategy import History
 from compaction.transcript import Message
@@ -35,13 +35,28 @@ def summary_request(
     ``prompt`` names the file. Tool results longer than ``result_chars`` characters are cut in the middle.
     """
     shown = tuple(_shown(history, message, result_chars) for message in span)
-    asks = "\n\n".join(f"## {section.title}\n{section.ask}" for section in sections)
-    instructions = Template(_prompt(prompt)).substitute(sections=asks, max_tokens=max_tokens, empty=EMPTY_SECTION)
     parts = [f"<previous_summary>\n{previous}\n</previous_summary>"] if previous else []
     parts.append(f"<messages>\n{render(shown)}\n</messages>")
     parts.append("Write the summary now. Answer with the summary and nothing else.")
-    asked = (Message("system", instructions), Message("user", "\n\n".join(parts)))
+    asked = (Message("system", instructions(prompt, sections, max_tokens)), Message("user", "\n\n".join(parts)))
     return SummaryRequest(asked, shown, sections, previous, max_tokens)
+
+
+def instructions(prompt: str, sections: Sequence[Section], max_tokens: int, **fields: str) -> str:
+    """A prompt's text with what its sections ask for; ``fields`` are further names in the file."""
+    asks = "\n\n".join(f"## {section.title}\n{section.ask}" for section in sections)
+    return Template(_prompt(prompt)).substitute(fields, sections=asks, max_tokens=max_tokens, empty=EMPTY_SECTION)
+
+
+def summarized(history: History, request: SummaryRequest, mode: str) -> str:
+    """The summary; an empty text in the mode ``faithful`` of an original that goes on with an empty summary."""
+    try:
+        return history.summarize(request)
+    except BlankSummaryError:
+        if mode != "faithful":
+            raise
+        history.flag("blank_summary")
+        return ""
 
 
 def render(messages: Sequence[Message]) -> str:

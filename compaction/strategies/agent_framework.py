@@ -1,7 +1,8 @@
-"""Microsoft Agent Framework's strategies without a model: agent-framework-core 1.23.0 (Python), and one of .NET.
+"""Microsoft Agent Framework's strategies for Python without a model: agent-framework-core 1.23.0.
 
 Compaction is forced at the point, so a threshold that only says *when* is not asked, unless ``forced`` is off. Tokens
 are the project's exact ones; the original estimates a quarter of the characters of a JSON envelope around a message.
+Each strategy works on groups, so that they can follow one another on the groups of the whole history.
 """
 
 from __future__ import annotations
@@ -52,23 +53,13 @@ def truncation(
     drain = min(int(history.budget * DRAIN_SHARE), fill) if compact_to is None else compact_to
     if max_n is not None and drain > max_n:
         raise StrategyError(f"compact_to ({drain}) must not be more than max_n ({max_n})")
-    sizes = [history.count(g.messages) if metric == "tokens" else len(g.messages) for g in history.groups]
-    size = sum(sizes)
-    if not forced and size <= fill:
+    counts = [history.count(g.messages) if metric == "tokens" else len(g.messages) for g in history.groups]
+    if not forced and sum(counts) <= fill:
         return history.messages
-    protected = _newest(history.groups)
-    if preserve_system:
-        protected |= {i for i, g in enumerate(history.groups) if g.kind == "system"}
-    if preserve_first_user_group:
-        protected |= set([i for i, g in enumerate(history.groups) if g.kind == "user"][:1])
-    gone = set()
-    for number in range(len(history.groups)):
-        if size <= drain:
-            break
-        if number not in protected:
-            gone.add(number)
-            size -= sizes[number]
-    return _without(history, gone)
+    kept = truncated(
+        history.groups, counts, drain, preserve_system=preserve_system, preserve_first_user=preserve_first_user_group
+    )
+    return flattened(history, kept)
 
 
 @strategy("af_py_sliding_window", peer=PEER, peer_version=VERSION)
@@ -78,18 +69,15 @@ def sliding_window(history: History, *, keep_last_groups: int = 20, preserve_sys
     The original has no default; 20 is what its documentation shows.
     """
     at_least(1, keep_last_groups=keep_last_groups)
-    others = [i for i, g in enumerate(history.groups) if g.kind != "system"]
-    gone = set(others[:-keep_last_groups])
-    if not preserve_system:
-        gone |= {i for i, g in enumerate(history.groups) if g.kind == "system"}
-    return _without(history, gone)
+    return flattened(history, windowed(history.groups, keep_last_groups, preserve_system=preserve_system))
 
 
 @strategy("af_py_selective_tool_call", peer=PEER, peer_version=VERSION)
 def selective_tool_call(history: History, *, keep_last_tool_call_groups: int = 1) -> Sequence[Message]:
     """Everything but the older groups of tool calls, which go with arguments and results."""
     at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups)
-    return _without(history, _older_tool_groups(history, keep_last_tool_call_groups))
+    older = _older_tool_groups(history.groups, keep_last_tool_call_groups)
+    return flattened(history, _without(history.groups, older))
 
 
 @strategy("af_py_tool_result", peer=PEER, peer_version=VERSION)
@@ -101,38 +89,88 @@ def tool_result(
     The text is the original's: ``[Tool results: name: result; …]``, cut at ``max_chars`` characters.
     """
     at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups, max_chars=max_chars)
-    older = _older_tool_groups(history, keep_last_tool_call_groups)
-    if not older:
-        return history.messages
-    placed: list[tuple[int, Message]] = []
-    for number, group in enumerate(history.groups):
-        if number in older:
-            placed.append((group.positions[0], _collapsed(history, group, max_chars)))
-        else:
-            placed += zip(group.positions, group.messages, strict=True)
-    return [message for _, message in sorted(placed, key=lambda pair: pair[0])]
+    return flattened(history, collapsed(history, history.groups, keep_last_tool_call_groups, max_chars))
 
 
-@strategy("af_net_sliding", peer="agent-framework .NET", peer_version="5eb3eb7")
-def net_sliding(history: History, *, keep_last_turns: int = 4, minimum_preserved_turns: int = 1) -> Sequence[Message]:
-    """The last ``keep_last_turns`` user turns, the system messages, and what was said before the first turn.
+@strategy("af_py_context_window", peer=PEER, peer_version=VERSION)
+def context_window(
+    history: History,
+    *,
+    max_tokens: int | None = None,
+    tool_eviction_threshold: float = DRAIN_SHARE,
+    truncation_threshold: float = FILL_SHARE,
+    keep_last_tool_call_groups: int = 4,
+    preserve_first_user_group: bool = False,
+) -> Sequence[Message]:
+    """Over half of the budget older groups of tool calls are collapsed; still over 0.8 the oldest groups go, to half.
 
-    A turn begins at a user message and is dropped as a whole; ``minimum_preserved_turns`` is a floor that the target
-    cannot go below. A session with a single user turn stays as it is. The original takes any trigger; 4 turns is its
-    documentation's example. It pairs calls with results by adjacency only, so a result that came after the next user
-    message can lose its call.
+    ``max_tokens`` is the original's context window less its output tokens; without a figure the budget.
+    ``tool_eviction_threshold`` and ``truncation_threshold`` are shares of it. What is protected stays, also above it.
     """
-    at_least(0, keep_last_turns=keep_last_turns, minimum_preserved_turns=minimum_preserved_turns)
-    turns: list[int] = []
-    turn = 0
-    for message in history.messages:
-        turn += message.role == "user"
-        turns.append(turn)
-    last_gone = turn - max(keep_last_turns, minimum_preserved_turns)
+    at_least(1, max_tokens=max_tokens)
+    at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups)
+    if not 0 < tool_eviction_threshold <= truncation_threshold <= 1:
+        raise StrategyError("tool_eviction_threshold and truncation_threshold must be above 0, in this order, up to 1")
+    budget = history.budget if max_tokens is None else max_tokens
+    drain, fill = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
+    groups: Sequence[Group] = history.groups
+    if history.count(history.messages) > drain:
+        groups = collapsed(history, groups, keep_last_tool_call_groups, MAX_SUMMARY_CHARS)
+    counts = [history.count(g.messages) for g in groups]
+    if sum(counts) > fill:
+        groups = truncated(groups, counts, drain, preserve_first_user=preserve_first_user_group)
+    if sum(history.count(g.messages) for g in groups) > budget:
+        history.flag("over_budget")
+    return flattened(history, groups)
+
+
+def flattened(history: History, groups: Sequence[Group]) -> Sequence[Message]:
+    """The messages of what is left of a history's groups."""
+    return history.messages if groups is history.groups else flatten(groups)
+
+
+def truncated(
+    groups: Sequence[Group],
+    counts: Sequence[int],
+    drain: int,
+    *,
+    preserve_system: bool = True,
+    preserve_first_user: bool = False,
+) -> Sequence[Group]:
+    """The groups without the oldest, of which as many go as it takes for their counts to sum to ``drain``."""
+    protected = _newest(groups)
+    if preserve_system:
+        protected |= {i for i, g in enumerate(groups) if g.kind == "system"}
+    if preserve_first_user:
+        protected |= set([i for i, g in enumerate(groups) if g.kind == "user"][:1])
+    gone = set()
+    size = sum(counts)
+    for number in range(len(groups)):
+        if size <= drain:
+            break
+        if number not in protected:
+            gone.add(number)
+            size -= counts[number]
+    return _without(groups, gone)
+
+
+def windowed(groups: Sequence[Group], keep: int, *, preserve_system: bool = True) -> Sequence[Group]:
+    """The last groups that are no system messages, and the system messages."""
+    others = [i for i, g in enumerate(groups) if g.kind != "system"]
+    gone = set(others[:-keep])
+    if not preserve_system:
+        gone |= {i for i, g in enumerate(groups) if g.kind == "system"}
+    return _without(groups, gone)
+
+
+def collapsed(history: History, groups: Sequence[Group], keep: int, max_chars: int) -> Sequence[Group]:
+    """The groups with each older group of tool calls as one text in its place."""
+    older = _older_tool_groups(groups, keep)
+    if not older:
+        return groups
     return [
-        message
-        for message, number in zip(history.messages, turns, strict=True)
-        if message.role == "system" or number == 0 or number > last_gone
+        Group("assistant_text", (_collapsed(history, g, max_chars),), g.positions[:1]) if i in older else g
+        for i, g in enumerate(groups)
     ]
 
 
@@ -142,15 +180,13 @@ def _newest(groups: Sequence[Group]) -> set[int]:
     return set((others or list(range(len(groups))))[-1:])
 
 
-def _older_tool_groups(history: History, keep: int) -> set[int]:
-    numbers = [i for i, g in enumerate(history.groups) if g.kind == "tool_call"]
+def _older_tool_groups(groups: Sequence[Group], keep: int) -> set[int]:
+    numbers = [i for i, g in enumerate(groups) if g.kind == "tool_call"]
     return set(numbers[: max(0, len(numbers) - keep)])
 
 
-def _without(history: History, gone: Collection[int]) -> Sequence[Message]:
-    if not gone:
-        return history.messages
-    return flatten([g for i, g in enumerate(history.groups) if i not in gone])
+def _without(groups: Sequence[Group], gone: Collection[int]) -> Sequence[Group]:
+    return [g for i, g in enumerate(groups) if i not in gone] if gone else groups
 
 
 def _collapsed(history: History, group: Group, max_chars: int) -> Message:

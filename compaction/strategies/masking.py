@@ -37,7 +37,7 @@ def mask_sweagent(history: History, *, n: int = 10, polling: int = 1) -> Sequenc
     return [_omit(history, m) if i in omitted else m for i, m in enumerate(messages)]
 
 
-@strategy("mask_openhands_v0", peer="openhands-ai", peer_version="0.62.0")
+@strategy("mask_openhands_v0", peer="openhands-ai", peer_version="0.62.0", variants=({"attention_window": 10},))
 def mask_openhands_v0(
     history: History, *, attention_window: int = 100, mode: Literal["faithful", "valid"] = "faithful"
 ) -> Sequence[Message]:

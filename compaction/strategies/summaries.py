@@ -6,11 +6,11 @@ number of tokens, and show the summariser whole messages unless ``result_chars``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from compaction.model import Section, SummaryError
-from compaction.strategies._parts import at_least, needs_from, stands_for, system_prompt, tail_start
+from compaction.strategies._parts import at_least, cuts, needs_from, stands_for, system_prompt, tail_start
 from compaction.strategies._requests import summary_request, with_all_sections
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
@@ -93,7 +93,7 @@ def factory_style_anchored(
     room = int(history.budget * TAIL_SHARE) if tail_tokens is None else tail_tokens
     needed = needs_from(history)
     merged = False
-    for end in _cuts(history, anchor):
+    for end in cuts(history, anchor):
         cut = tail_start(history, needed, anchor, end, room)
         span = (*left_over, *messages[anchor:cut])
         if cut == anchor or not span:
@@ -174,18 +174,6 @@ def _latest_summary(messages: Sequence[Message]) -> int | None:
         if message.seq is None and message.covers and message.text.startswith(ANCHORED_MARK):
             return position
     return None
-
-
-def _cuts(history: History, start: int) -> Iterator[int]:
-    """Positions after ``start`` at which the session was compacted before, then the end of the history."""
-    earlier = iter(sorted(history.earlier_cuts))
-    cut = next(earlier, None)
-    for position, message in enumerate(history.messages):
-        while cut is not None and message.seq is not None and message.seq >= cut:
-            if position > start:
-                yield position
-            cut = next(earlier, None)
-    yield len(history.messages)
 
 
 def _without_waiting_calls(messages: Sequence[Message]) -> tuple[Message, ...]:

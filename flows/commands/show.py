@@ -122,13 +122,16 @@ def list_(
                 o.echo(f"    {key + ':':<13}{', '.join(map(str, shown)) if isinstance(shown, list) else shown}")
 
 
+_NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}
+
+
 def _strategies() -> list[dict[str, Any]]:
     return [
         {
             "name": strategy.id,
             "what": strategy.summary,
             "parameters": dict(strategy.params),
-            "needs": "a summariser" if strategy.needs_model else "nothing",
+            "needs": _NEEDS[strategy.needs],
             "peer": f"{strategy.peer} {strategy.peer_version}".strip(),
         }
         for _, strategy in sorted(load_registry().items())

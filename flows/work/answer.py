@@ -9,25 +9,33 @@ from typing import Any
 import pyarrow as pa
 
 from compaction import Message
+from compaction.tokens import total_tokens
 from flows import schemas
 from flows.models import Engine
 from flows.plan import AnswerJob, Batch
 from flows.study import Study
-from flows.work.process import Tally, contexts, engine, open_store, rows_by_id, why
+from flows.work.process import Tally, contexts, engine, open_store, rows_by_id, session, why
 
 
 def answer_batch(
     root: str, study: Study, batch: Batch[AnswerJob], compaction_files: Sequence[str], probe_files: Sequence[str]
 ) -> Tally:
-    """Answer the probes of a batch, each from one compacted context and nothing else."""
-    store, parts = open_store(root), engine(study)
+    """Answer the probes of a batch, each from one compacted context and what its method fetches for the question."""
+    store, parts, methods = open_store(root), engine(study), study.methods()
     rows, tally = [], Tally()
     for info, jobs in batch.items:
         left = contexts(store, {job.compaction_id: info for job in jobs}, compaction_files)
         probes = rows_by_id(store.probes, "probe_id", (job.probe_id for job in jobs), probe_files)
         for job in jobs:
-            row = _answer(parts, left[job.compaction_id], probes[job.probe_id])
+            context, question = left[job.compaction_id], probes[job.probe_id]["question"]
+            fetched: list[Message] = []
+            if methods[job.method].recalls:
+                said, before = session(store, info).messages[: job.cut_seq], set(map(id, context))
+                context = methods[job.method].recall(context, question, said)
+                fetched = [message for message in context if id(message) not in before]
+            row = _answer(parts, context, probes[job.probe_id])
             row.update(
+                fetched_tokens=total_tokens(fetched, parts.counter),
                 answer_id=job.answer_id, session_id=info.session_id, compaction_id=job.compaction_id,
                 probe_id=job.probe_id, replicate=job.replicate, responder=parts.responder.name,
             )  # fmt: skip

@@ -4,60 +4,72 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from compaction import counted
+from compaction import Transcript, counted
 from flows.ids import content_id
 from flows.plan import absolute, fingerprint
+from flows.problems import StoreProblem
 from flows.sources import Input, Reading, SetAside
 from flows.sources.account import Account
-from flows.sources.base import EXCERPT
+from flows.sources.base import EXCERPT, path_text
 from flows.store import Store, write_atomically
 from flows.study import Study
-from flows.transcripts import Fingerprint, InputRecord, PartWriter
+from flows.transcripts import Fingerprint, InputRecord, PartWriter, WriteError
 from flows.work.process import Tally, engine, open_store, redactor
 
 
 def ingest_batch(root: str, study: Study, inputs: Sequence[Input], generation: int) -> Tally:
-    """Read the inputs, count every message's tokens once, write one part and the quarantine of each input."""
+    """Read the inputs, count every message's tokens once, write one part and the quarantine of each input.
+
+    Raises:
+        StoreProblem: The store cannot be written; then nothing of the batch is visible.
+    """
     store = open_store(root)
     prints = [fingerprint(input, study) for input in inputs]
-    writer = PartWriter(store, prints, generation, engine(study).counter.name)
     tally = Tally()
     counts: Counter[str] = Counter()
-    for input, print_of in zip(inputs, prints, strict=True):
-        record = _read(store, study, input, print_of, writer)
-        writer.add_input(record)
-        tally.add("done" if record.n_sessions else "failed")
-        counts.update(sessions=record.n_sessions, messages=record.n_messages)
-    writer.finish()
+    with _writing(store), PartWriter(store, prints, generation, engine(study).counter.name) as writer:
+        for input, print_of in zip(inputs, prints, strict=True):
+            record = _read(store, study, input, print_of, writer)
+            writer.add_input(record)
+            tally.add("done" if record.n_sessions else "failed")
+            counts.update(sessions=record.n_sessions, messages=record.n_messages)
+        writer.finish()
     tally.counts = dict(counts)
     return tally
 
 
+@contextmanager
+def _writing(store: Store) -> Iterator[None]:
+    """Says of a full or failing disk where it is; what goes wrong in an input does not get here."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise StoreProblem(
+            f"store {store.root}: cannot be written: {why}; what was finished is kept, so mend that and run again"
+        ) from None
+
+
 def _read(store: Store, study: Study, input: Input, print_of: Fingerprint, writer: PartWriter) -> InputRecord:
     """One input into the part, session by session; whatever happens costs this input alone, and is said."""
-    counter = engine(study).counter
     sizes: list[int] = []
     masked: Counter[str] = Counter()
     reading: Reading | None = None
     aside: list[SetAside] = []
     try:
         reading = Reading(input)
-        for transcript in reading:
-            seen = transcript
-            if study.redact:
-                seen, found = redactor().redact_transcript(transcript)
-                masked.update(found)
-            messages = tuple(
-                counted(message if message.seq == i else replace(message, seq=i), counter)
-                for i, message in enumerate(seen.messages)
-            )
-            writer.add_session(replace(seen, messages=messages), print_of.path)
-            sizes.append(len(messages))
+        sessions = iter(reading)
+        while (transcript := next(sessions, None)) is not None:
+            writer.add_session(_prepared(transcript, study, masked), print_of.path)
+            sizes.append(len(transcript))
+    except WriteError:
+        raise
     except Exception as error:  # a reader's mistake costs the one file, and says so
-        aside.append(SetAside(str(input.path), None, f"the reader failed: {type(error).__name__}: {error}", ""))
+        aside.append(SetAside(input.label, None, f"the reader failed: {type(error).__name__}: {error}", ""))
     aside = [*(reading.set_aside if reading else ()), *aside]
     if study.redact:
         hide = redactor()
@@ -67,7 +79,7 @@ def _read(store: Store, study: Study, input: Input, print_of: Fingerprint, write
     quarantine(store, input, aside)
     account = reading.account if reading else Account()
     return InputRecord(
-        print_of,
+        replace(print_of, reader="") if reading is not None and reading.may_pass else print_of,
         reading.format if reading else None,
         len(sizes),
         sum(sizes),
@@ -75,6 +87,27 @@ def _read(store: Store, study: Study, input: Input, print_of: Fingerprint, write
         {str(kind): number for kind, number in account.met.items()},
         tuple((kind, reason, number) for (kind, reason), number in sorted(account.aside.items())),
         dict(masked),
+    )
+
+
+def _prepared(transcript: Transcript, study: Study, masked: Counter[str]) -> Transcript:
+    """A session without its secrets, with its messages numbered and counted."""
+    counter = engine(study).counter
+    if study.redact:
+        transcript, found = redactor().redact_transcript(transcript)
+        masked.update(found)
+    messages = tuple(
+        counted(message if message.seq == i else replace(message, seq=i), counter)
+        for i, message in enumerate(transcript.messages)
+    )
+    # Names of folders and files end up in these, and need not be UTF-8.
+    id, path, parent = transcript.session_id, transcript.source_path, transcript.parent_session_id
+    return replace(
+        transcript,
+        session_id=path_text(id),
+        source_path=path_text(path),
+        parent_session_id=None if parent is None else path_text(parent),
+        messages=messages,
     )
 
 

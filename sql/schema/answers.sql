@@ -9,6 +9,7 @@ create table answers (
     cost_usd double check (cost_usd >= 0),
     error varchar,
     n_tokens bigint check (n_tokens >= 0),
+    fetched_tokens bigint check (fetched_tokens >= 0),
     seconds double check (seconds >= 0),
     responder varchar not null
 );
@@ -24,5 +25,7 @@ comment on column answers.status is 'done, or failed: there is nothing to score'
 comment on column answers.cost_usd is 'US dollars that the call cost; NULL where the price is not known';
 comment on column answers.error is 'Why it failed; NULL when done';
 comment on column answers.n_tokens is 'Tokens of the answer';
+comment on column answers.fetched_tokens is
+'Tokens of the messages that the method put into the context for this question (retrieval); 0 where it fetches none';
 comment on column answers.seconds is 'Wall time in seconds';
 comment on column answers.responder is 'What answered: embedded or the spec of a model';

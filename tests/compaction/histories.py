@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -93,6 +94,27 @@ def written(message: Message) -> dict[str, str]:
     return {"role": message.role, "starts": message.text[:60], "ends": message.text[-30:], "sha256": digest}
 
 
+def packed(left: list[Any]) -> list[Any]:
+    """What stays as golden vectors hold it: runs of positions as ``"3-7"``, all else as it is."""
+    found: list[Any] = []
+    start = previous = None
+    for item in [*left, None]:
+        if isinstance(item, int) and previous is not None and item == previous + 1:
+            previous = item
+            continue
+        if previous is not None:
+            found.append(previous if start == previous else f"{start}-{previous}")
+        start = previous = item if isinstance(item, int) else None
+        if item is not None and previous is None:
+            found.append(item)
+    return found
+
+
+def digest(text: str) -> str:
+    """A text as golden vectors hold it where only its identity counts: a short one is itself."""
+    return text if len(text) <= 60 else f"{len(text)}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
 def compacted(messages: tuple[Message, ...]) -> list[RecordedCompaction]:
     """Compactions that an agent could have recorded of a session: what comes later changes none of them.
 
@@ -123,3 +145,15 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     """Any history: also with an earlier summary in it, also empty."""
     words = st.sampled_from((*WORDS, *["call1"] * 3, *["result"] * 8, "summary"))
     return build(draw(st.lists(words, max_size=12) | st.lists(words, min_size=10, max_size=40)))
+
+
+def varied(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The same history with failed results, long texts before calls, and tools of MCP servers among its messages."""
+    return tuple(counted(_varied(message, message.seq or 0), COUNTER) for message in messages)
+
+
+def _varied(message: Message, n: int) -> Message:
+    text = message.text + f" because {n}" * 80 if message.role == "assistant" and n % 7 == 3 else message.text
+    calls = tuple(replace(c, name=f"mcp__server__{c.name}") if n % 3 == 0 else c for c in message.tool_calls)
+    failed = message.role == "tool" and n % 5 == 0
+    return replace(message, text=text, tool_calls=calls, tool_name=None, is_error=failed, tokens=None)

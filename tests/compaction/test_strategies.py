@@ -23,8 +23,9 @@ from compaction import (
 )
 from compaction.points import legal_cuts
 from compaction.strategies._parts import stands_for
-from compaction.testing import ScriptedSummarizer, blank, failing, history
+from compaction.testing import ScriptedProvider, ScriptedSummarizer, blank, failing, history, talk
 from compaction.transcript import unpaired
+from compaction.triggers import Trigger
 from tests.compaction.histories import compacted, histories
 
 REGISTRY = load_registry()
@@ -33,12 +34,59 @@ SMALL = {
     "head_tail": {"head": 1, "tail": 3},
     "af_py_sliding_window": {"keep_last_groups": 3},
     "af_net_sliding": {"keep_last_turns": 1},
+    "af_net_truncation": {"minimum_preserved_groups": 2},
+    "af_net_tool_result": {"trigger": Trigger("tokens>10"), "minimum_preserved_groups": 2},
+    "af_net_summarization": {"trigger": Trigger("tokens>10"), "minimum_preserved_groups": 2},
+    "af_net_pipeline": {
+        "tool_result_trigger": Trigger("tokens>10"),
+        "summarization_trigger": Trigger("tokens>10"),
+        "sliding_trigger": Trigger("turns>1"),
+        "truncation_trigger": Trigger("tokens>24"),
+        "tool_result_floor": 2,
+        "summarization_floor": 4,
+        "truncation_floor": 2,
+    },
+    "af_py_context_window": {"keep_last_tool_call_groups": 1},
+    "af_py_token_budget": {
+        "token_budget": 24,
+        "target_count": 2,
+        "threshold": 0,
+        "keep_last_groups": 3,
+        "max_summary_input_tokens": None,
+    },
+    "af_py_summarization": {"max_summary_input_tokens": None},
     "mask_sweagent": {"n": 2},
     "mask_openhands_v0": {"attention_window": 3},
     "mask_seed": {"attention_window": 3},
+    "codex_local": {"user_tokens": 6},
+    "langchain_summary": {"keep": 3},
+    "clear_tool_uses": {"keep": 1},
+    "inspect_trim": {"preserve": 0.5},
+    "inspect_edit": {"keep_tool_uses": 1},
+    "langmem_running": {"max_summary_tokens": 2},
+    "strands_sliding": {"window_size": 3},
+    "autogen_head_tail": {"head_size": 1, "tail_size": 3},
+    "opencode_summary": {"tail_tokens": 40},
+    "pi_anchored_files": {"keep_recent_tokens": 5},
+    "openhands_sdk": {"max_size": 8, "keep_first": 2},
+    "complexity_trap_summary": {"n": 2, "keep_last_m_turns": 1},
+    "complexity_trap_hybrid": {"n": 3, "keep_last_m_turns": 2, "mask_n": 1},
+    "file_index": {"over": "af_py_sliding_window(keep_last_groups=3)"},
+    "anthropic_clear": {"keep": 1},
 }
 """Parameters with which a strategy bites on a short history."""
-MODES = {"mask_openhands_v0": ("faithful", "valid"), "tool_fifo": ("faithful", "valid")}
+MODES = {
+    "mask_openhands_v0": ("faithful", "valid"),
+    "tool_fifo": ("faithful", "valid"),
+    "codex_local": ("faithful", "valid"),
+    "langchain_summary": ("faithful", "valid"),
+    "langmem_running": ("faithful", "valid"),
+    "opencode_summary": ("faithful", "fixed"),
+    "pi_anchored_files": ("faithful", "fixed"),
+    "openhands_sdk": ("faithful", "full_content"),
+    "complexity_trap_summary": ("faithful", "fixed"),
+    "complexity_trap_hybrid": ("faithful", "fixed"),
+}
 
 METHODS = {
     f"{id} {mode}".strip(): Method(
@@ -54,8 +102,29 @@ every_model_method = pytest.mark.parametrize(
 sometimes = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 BREAKS_PAIRS = {"af_py_truncation", "af_py_sliding_window", "af_py_selective_tool_call", "af_py_tool_result",
-                "af_net_sliding", "recorded"}  # fmt: skip
+                "af_py_context_window", "af_py_summarization", "af_py_token_budget", "af_net_truncation",
+                "af_net_tool_result", "af_net_summarization", "af_net_pipeline",
+                "af_net_sliding", "recorded", "gemini_snapshot", "langmem_running",
+                "letta_sliding", "strands_sliding", "autogen_head_tail", "file_index"}  # fmt: skip
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
+REWRITES = {"anthropic_sdk_regen", "freeform_summary", "codex_local", "langchain_summary", "claude_code_style_regen"}
+"""Write their whole summary anew each time."""
+TAKES_MORE = {("langmem_running", "faithful"), ("langmem_running", "valid"),
+              ("inspect_trim", "valid"), ("letta_sliding", "valid"), ("gemini_snapshot", "valid"),
+              ("opencode_summary", "faithful"),
+              ("openhands_sdk", "faithful"), ("openhands_sdk", "full_content")}  # fmt: skip
+"""Follow originals that compact a share of what is there, whoever asks: in the end all but the summary."""
+SYSTEM_FIRST = {"inspect_trim", "claude_code_style_regen"}
+"""Put system messages before all others, whenever they came."""
+FORGETS = {
+    ("pi_anchored_files", "faithful"),
+    ("complexity_trap_summary", "faithful"),
+    ("complexity_trap_hybrid", "faithful"),
+}
+"""Follow originals that lose what an earlier summary covered."""
+
+COMPOSED = {"af_net_pipeline", "af_py_token_budget", "complexity_trap_hybrid"}
+"""Have steps without a model, which may be all that it takes, and which may drop a summary."""
 
 
 def run(
@@ -68,7 +137,8 @@ def run(
     said = messages if session is None else session
     return compact(
         history(
-            messages, budget=BUDGET, summarizer=ScriptedSummarizer(handler), session=said, recorded=compacted(said)
+            messages, budget=BUDGET, summarizer=ScriptedSummarizer(handler), session=said, recorded=compacted(said),
+            provider=ScriptedProvider(),
         ),
         method,
     )
@@ -99,6 +169,10 @@ def test_messages_stay_in_order_each_once_and_a_kept_one_is_the_same_object(
 ) -> None:
     found = run(method, messages)
     left = [m.seq for m in found.messages if m.seq is not None]
+    if method.strategy.id in SYSTEM_FIRST:
+        others = [m.seq for m in found.messages if m.seq is not None and m.role != "system"]
+        assert others == sorted(others)
+        left.sort()
     assert left == sorted(set(left))
     originals = {m.seq: m for m in messages}
     for message in found.messages:
@@ -119,7 +193,7 @@ def test_a_new_message_names_what_it_stands_for_and_knows_only_this_history(
     for message in run(method, messages).messages:
         assert known.issuperset(message.covers)
         if message.seq is None and not any(message is m for m in messages):
-            assert message.covers or message.text == "<MASKED>"
+            assert message.covers or message.text == "<MASKED>" or message.text.startswith("Skipped ")
 
 
 @every_method
@@ -158,7 +232,10 @@ def test_compacting_again_without_new_messages_changes_nothing_more(
     """One pass is enough; a strategy that writes its whole summary anew may write it again, for the same messages."""
     once = run(method, messages, gist)
     twice = run(method, once.messages, gist, messages)
-    if method.strategy.id in ("anthropic_sdk_regen", "freeform_summary"):
+    if (method.strategy.id, method.mode) in TAKES_MORE:
+        for _ in range(len(messages)):
+            once, twice = twice, run(method, twice.messages, gist, messages)
+    if method.strategy.id in REWRITES or (method.strategy.id, method.mode) in TAKES_MORE:
         assert [(m.role, stands_for([m])) for m in twice.messages] == [(m.role, stands_for([m])) for m in once.messages]
     else:
         assert twice.messages == once.messages
@@ -184,17 +261,29 @@ def test_a_summary_that_fails_or_is_blank_changes_nothing(
     given_history = history(messages, budget=BUDGET, summarizer=summarizer)
     try:
         found = compact(given_history, method)
-    except SummaryError:
-        assert len(summarizer.requests) == 1
+    except SummaryError:  # Gemini's check may mend a blank draft, Letta asks once more for a summary of everything
+        asks_again = method.strategy.id == "gemini_snapshot" and handler is blank
+        if method.strategy.id == "letta_sliding":
+            assert len(summarizer.requests) in (1, 2)
+        elif method.strategy.id == "openhands_sdk":  # a hard context reset has five attempts
+            assert len(summarizer.requests) in (5, 6)
+        else:
+            assert len(summarizer.requests) == 1 + asks_again
     else:
+        if "blank_summary" in found.flags:
+            assert (method.mode, handler) == ("faithful", blank)
+            return
+        if "summary_failed" in found.flags:  # a composition goes on with its next step
+            assert method.mode == "faithful"
+            return
         assert summarizer.requests == []
-        assert found.messages == messages
+        assert found.messages == messages or method.strategy.id in COMPOSED
     assert given_history.messages == messages
 
 
 @every_model_method
 def test_a_strategy_without_its_summariser_says_what_is_missing(method: Method) -> None:
-    messages = tuple(Message("user", "x" * 400, seq=i, tokens=100) for i in range(5))
+    messages = talk("u u a1 a1 u a1 a1 u u u u u", tokens=100)
     with pytest.raises(SummaryError, match="needs a summariser"):
         compact(history(messages, budget=BUDGET), method)
 
@@ -204,10 +293,14 @@ def test_a_strategy_without_its_summariser_says_what_is_missing(method: Method) 
 @given(messages=histories())
 def test_strategies_without_a_model_never_call_one(method: Method, messages: tuple[Message, ...]) -> None:
     summarizer = ScriptedSummarizer()
-    given_history = history(messages, budget=BUDGET, summarizer=summarizer, recorded=compacted(messages))
+    provider = ScriptedProvider()
+    given_history = history(
+        messages, budget=BUDGET, summarizer=summarizer, recorded=compacted(messages), provider=provider
+    )
     found = compact(given_history, method)
-    assert method.strategy.needs_model or not summarizer.requests
-    assert len(found.calls) == len(summarizer.requests)
+    assert method.needs_model or not summarizer.requests
+    assert method.needs == "key" or not provider.requests
+    assert len(found.calls) == len(summarizer.requests) + len(provider.requests)
 
 
 @every_method
@@ -224,7 +317,8 @@ def test_in_a_chain_what_was_covered_once_stays_covered_and_what_was_dropped_nev
     gone: frozenset[int] = frozenset()
     for cut in cuts:
         found = run(method, left + messages[start:cut], gist, messages[:cut])
-        if method.strategy.needs_model:
+        keeps = method.strategy.id not in COMPOSED and (method.strategy.id, method.mode) not in FORGETS
+        if method.strategy.needs_model and keeps:
             assert covered <= found.covered
         assert not gone & (found.kept | found.edited | found.covered)
         covered, gone, left, start = found.covered, gone | found.dropped, found.messages, cut
@@ -261,4 +355,4 @@ def test_the_page_on_strategies_lists_each_with_its_parameters_and_defaults() ->
     assert rows.keys() == REGISTRY.keys()
     for id, found in REGISTRY.items():
         for name, default in found.params.items():
-            assert re.search(rf"`{name}={re.escape(str(default))}\b", rows[id]), (id, name)
+            assert re.search(rf"`{name}={re.escape(str(default))}(?!\w)", rows[id]), (id, name)

@@ -45,6 +45,7 @@ def test_version(command: Command) -> None:
         ),
         (["run", "--points", "tokens:1"], "error: --points: points 'tokens:1': the step must be at least 500 tokens"),
         (["run", "--points", "often"], "error: --points: points 'often': expected tokens:N, messages:N or recorded"),
+        (["run", "--strategies", "none,openai_compact"], "error: --strategies: openai_compact needs a key"),
         (["run", "--judge", "openai:gpt-5"], "error: --judge: 'openai:gpt-5' needs a model client"),
         (["run", "--model", "llama"], "error: --model: expected embedded, found 'llama'"),
         (["run", "--history", "loop"], "error: --history: expected prefix or chain, found 'loop'"),
@@ -217,7 +218,8 @@ def test_list_names_what_exists_as_text_and_as_json(command: Command, kind: str)
 def test_list_strategies_shows_parameters_and_what_each_needs(command: Command) -> None:
     items = {item["name"]: item for item in json.loads(command("list", "strategies", "--json").stdout)}
     assert {"none", "empty"} <= set(items)
-    assert {item["needs"] for item in items.values()} == {"nothing", "a summariser"}
+    assert {item["needs"] for item in items.values()} == {"nothing", "a summariser", "a key"}
+    assert items["openai_compact"]["needs"] == "a key"
     assert any(item["parameters"] for item in items.values())
 
 

@@ -36,7 +36,8 @@ def test_messages_come_back_from_the_store_as_they_went_in() -> None:
 def test_a_rebuilt_context_is_equal_and_its_kept_messages_are_the_transcripts_own() -> None:
     masked = replace(MESSAGES[3], text="[gone]", tokens=2)
     summary = Message("user", "what happened", tokens=3, covers=(1, 2))
-    contexts = [(MESSAGES[0], summary, masked, MESSAGES[4]), (), MESSAGES]
+    opaque = Message("assistant", tokens=9, covers=(3,), opaque='{"type":"compaction","encrypted_content":"gA"}')
+    contexts = [(MESSAGES[0], summary, masked, MESSAGES[4], opaque), (), MESSAGES]
     column = ContextColumn()
     for context in contexts:
         column.add(context, TRANSCRIPT)

@@ -80,3 +80,50 @@ def test_the_study_in_the_documentation_is_a_study(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
     path = write(tmp_path, page.split("```toml\n")[1].split("```")[0])
     assert make_study({}, path).strategies == ("none", "empty", "head_tail(tail=20)")
+
+
+def test_a_study_file_composes_methods_and_names_them(tmp_path: Path) -> None:
+    text = """
+strategies = ["none", "ours"]
+
+[[methods]]
+name = "ours"
+trigger = "tokens>16000"
+steps = ["af_py_tool_result", "head_tail(tail=20) when messages>50"]
+budget = 16000
+
+[[methods]]
+name = "short tail"
+strategy = "head_tail"
+params = { tail = 3 }
+"""
+    path = write(tmp_path, text)
+    assert [method.name for method in make_study({}, path).methods()] == ["none", "ours"]
+    named = make_study({"strategies": ("short tail", "empty")}, path)
+    assert [(method.name, method.spec) for method in named.methods()] == [
+        ("short tail", "head_tail(tail=3)"), ("empty", "empty"),
+    ]  # fmt: skip
+    everything = make_study({}, write(tmp_path, text.replace("strategies =", "sources ="))).methods()
+    assert {"none", "ours", "short tail", "head_tail"} <= {method.name for method in everything}
+    assert make_study({}, path).as_dict()["named_methods"][1] == "short tail = head_tail(tail=3)"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[methods]]\nname = "x"\n', "line 1: methods: method 'x' needs either strategy or steps"),
+        ('limit = 1\n[[methods]]\nname = "x"\nsteps = ["nun"]\n', "line 2: methods: unknown strategy 'nun'"),
+        ('methods = "x"\n', "line 1: methods: expected tables [[methods]]"),
+        ('[[methods]]\nname = "x"\nstrategy = "none"\ntrigger = "tokens"\n', "trigger 'tokens': expected one of"),
+        ('[[methods]]\nname = "x"\nstrategy = "none"\n' * 2, "two methods are called 'x'"),
+        (
+            '[[methods]]\nname = "x"\nstrategy = "none"\n[[methods]]\nname = "y"\nstrategy = "none"\n',
+            "'x' and 'y' are the same method",
+        ),
+        ('named_methods = ["x = none"]\n', "unknown key"),
+    ],
+)
+def test_a_composition_that_is_wrong_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        make_study({}, write(tmp_path, text))
+    assert said in str(caught.value)

@@ -15,16 +15,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from compaction.strategies._requests import instructions
+from compaction.strategies.agent_framework_summary import PROMPT
 from compaction.transcript import Message
-from tests.compaction.histories import build, random_words, written
+from tests.compaction.histories import build, packed, random_words, written
 
 warnings.filterwarnings("ignore")
 
 from agent_framework import (  # noqa: E402
     CharacterEstimatorTokenizer,
+    ChatResponse,
     Content,
+    ContextWindowCompactionStrategy,
     SelectiveToolCallCompactionStrategy,
     SlidingWindowStrategy,
+    SummarizationStrategy,
+    TokenBudgetComposedStrategy,
     ToolResultCompactionStrategy,
     TruncationStrategy,
     apply_compaction,
@@ -33,7 +39,39 @@ from agent_framework import Message as PeerMessage  # noqa: E402
 from agent_framework._compaction import _serialize_message, group_messages  # noqa: E402
 
 CASES = 40
-TOKENIZER = CharacterEstimatorTokenizer()
+
+
+class Tokenizer(CharacterEstimatorTokenizer):
+    """The peer's estimate, but of a message that is nothing but text without the envelope.
+
+    What a strategy makes is such a message, and the peer's own ids for it are longer than those of the others.
+    """
+
+    def count_tokens(self, text: str) -> int:
+        contents = json.loads(text)["contents"] if text.startswith('{"contents": ') else ()
+        return super().count_tokens(contents[0]["text"] if [c["type"] for c in contents] == ["text"] else text)
+
+
+TOKENIZER = Tokenizer()
+INSTRUCTIONS = instructions(PROMPT, (), 0)
+"""Our words in the place of the peer's: the prompt counts towards what the summariser may be shown."""
+
+
+class Client:
+    """A chat client that gives numbered summaries, and remembers what it was asked."""
+
+    def __init__(self, says: str) -> None:
+        self.says = says
+        self.asked: list[str] = []
+
+    async def get_response(self, messages: Sequence[Any], *, stream: bool = False) -> Any:
+        system, user = messages
+        assert system.text == INSTRUCTIONS
+        self.asked.append(user.text)
+        if self.says == "fail":
+            raise RuntimeError("the model is not reachable")
+        text = " \n" if self.says == "blank" else f"SUMMARY {len(self.asked)}"
+        return ChatResponse(messages=[PeerMessage(role="assistant", contents=[text])])
 
 
 def to_peer(messages: Sequence[Message]) -> list[Any]:
@@ -49,7 +87,7 @@ def contents(m: Message) -> list[Any]:
     return found + [Content.from_function_call(call_id=c.id, name=c.name, arguments=c.arguments) for c in m.tool_calls]
 
 
-def strategies(total: int, count: int) -> dict[str, tuple[str, dict[str, Any], Any]]:
+def strategies(total: int, count: int, client: Client) -> dict[str, tuple[str, dict[str, Any], Any]]:
     """Name → (our id, our parameters, the peer's strategy)."""
     found: dict[str, tuple[str, dict[str, Any], Any]] = {}
     for share in (0.8, 0.3):
@@ -77,11 +115,45 @@ def strategies(total: int, count: int) -> dict[str, tuple[str, dict[str, Any], A
         ours = "af_py_selective_tool_call"
         found[f"selective {keep}"] = (ours, params, SelectiveToolCallCompactionStrategy(**params))
         found[f"tool result {keep}"] = ("af_py_tool_result", params, ToolResultCompactionStrategy(**params))
+    for size, keep, first in ((2.2, 4, False), (0.7, 1, True), (0.3, 4, False), (0.1, 0, False)):
+        window = max(2, int(total * size))
+        flags = {"keep_last_tool_call_groups": keep, "preserve_first_user_group": first}
+        found[f"context window {size}"] = (
+            "af_py_context_window",
+            {"max_tokens": window, **flags},
+            ContextWindowCompactionStrategy(
+                max_context_window_tokens=window + 1, max_output_tokens=1, tokenizer=TOKENIZER, **flags
+            ),
+        )
+    return found | summaries(total, client)
+
+
+def summaries(total: int, client: Client) -> dict[str, tuple[str, dict[str, Any], Any]]:
+    """Those that ask a summariser."""
+    found: dict[str, tuple[str, dict[str, Any], Any]] = {}
+    for target, threshold, limit in ((4, 2, 8000), (1, 0, 700), (2, 3, None), (4, 0, 250)):
+        params = {"target_count": target, "threshold": threshold, "max_summary_input_tokens": limit}
+        strategy = SummarizationStrategy(client=client, prompt=INSTRUCTIONS, **params)
+        found[f"summarization {target} {limit}"] = ("af_py_summarization", {**params, "forced": False}, strategy)
+    for share, early in ((1.1, True), (0.6, True), (0.3, True), (0.3, False), (0.05, True)):
+        budget = max(1, int(total * share))
+        steps = [
+            ToolResultCompactionStrategy(keep_last_tool_call_groups=1),
+            SummarizationStrategy(client=client, prompt=INSTRUCTIONS, target_count=4, threshold=2),
+            SlidingWindowStrategy(keep_last_groups=5),
+        ]
+        found[f"budget {share} {early}"] = (
+            "af_py_token_budget",
+            {"token_budget": budget, "keep_last_groups": 5, "early_stop": early, "mode": "faithful"},
+            TokenBudgetComposedStrategy(token_budget=budget, tokenizer=TOKENIZER, strategies=steps, early_stop=early),
+        )
     return found
 
 
 async def case(seed: int) -> dict[str, Any]:
     words = random_words(seed)
+    if seed % 4 == 1:
+        words.insert(2, "summary")
     messages = build(words)
     peers = to_peer(messages)
     spans: dict[str, tuple[str, list[int]]] = {}
@@ -89,17 +161,30 @@ async def case(seed: int) -> dict[str, Any]:
         members = range(span["start_index"], span["end_index"] + 1)
         spans.setdefault(span["group_id"], (span["kind"], []))[1].extend(members)
     sizes = [TOKENIZER.count_tokens(_serialize_message(m)) for m in peers]
-    runs = []
-    for id, params, strategy in strategies(sum(sizes), len(messages)).values():
+    runs, texts = [], []
+
+    def made(message: Message) -> str:
+        """The number of its text, which many runs share."""
+        if (text := written(message)) not in texts:
+            texts.append(text)
+        return f"text {texts.index(text)}"
+
+    says = ("summary", "summary", "summary", "blank", "fail")[seed % 5]
+    client = Client(says)
+    for id, params, strategy in strategies(sum(sizes), len(messages), client).values():
+        client.asked.clear()
         left = await apply_compaction(to_peer(messages), strategy=strategy, tokenizer=TOKENIZER)
-        runs.append({
+        run = {
             "strategy": id,
             "params": params,
-            "left": [
-                int(m.message_id[1:]) if m.message_id[0] == "m" else written(Message(m.role, m.text)) for m in left
-            ],
-        })  # fmt: skip
-    return {"words": words, "tokens": sizes, "groups": list(spans.values()), "runs": runs}
+            "left": packed(
+                [int(m.message_id[1:]) if m.message_id[0] == "m" else made(Message(m.role, m.text)) for m in left]
+            ),
+        }
+        if client.asked:
+            run |= {"says": says, "asked": [made(Message("user", text)) for text in client.asked]}
+        runs.append(run)
+    return {"words": words, "tokens": sizes, "groups": list(spans.values()), "texts": texts, "runs": runs}
 
 
 async def main() -> None:
