@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ MOST_PARTS = 8
 WIDTH = 100
 """Columns of a terminal that the leaderboard fits in."""
 
+_NAME_WIDTH = 36
 CELL_WIDTH = 60
 """Characters after which a cell of a query's table is broken; the other formats show all of it."""
 
@@ -152,7 +154,13 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     numeric = [False] + [True] * len(shown)
     if format == "markdown":
         return f"{_markdown(names, cells, numeric)}\n{note}\n"
-    return _drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+    breakable = [[_breakable(name), *rest] for name, *rest in cells]
+    return _drawn(names, breakable, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+
+
+def _breakable(name: str) -> str:
+    """A long name with spaces where it may be broken, so that it is not broken within a word."""
+    return name if len(name) <= _NAME_WIDTH else re.sub(r",(?=\S)", ", ", name.replace("(", " (", 1))
 
 
 def render_query(path: Path, sql: str, format: Format = "table") -> str:
