@@ -64,7 +64,7 @@ class EmbeddedSummarizer:
         if request.sections:
             text = self._sections(request)
         else:
-            text = "\n".join(self._within(_salient(request.span, request.previous), request.max_tokens))
+            text = "\n".join(self._within(_salient(request.span, request.previous), request.max_tokens)) or EMPTY
         completion = Completion(
             text,
             NAME,

@@ -211,3 +211,9 @@ def test_the_embedded_summariser_fills_every_strategys_request_within_its_limit(
         found = compact(given, make_method(id, {"summary_tokens": 200}))
         assert "config/redis.ts" in found.messages[1].text
         assert CharacterCounter().count(found.messages[1].text) <= 240
+
+
+def test_the_embedded_summariser_says_so_when_a_span_holds_nothing_that_it_looks_for() -> None:
+    """A blank text would count as a failure of the method."""
+    span = (Message("assistant", "Hm.", seq=0, tokens=1),)
+    assert EmbeddedSummarizer(CharacterCounter()).summarize(SummaryRequest(span, span, ())).text.strip()
