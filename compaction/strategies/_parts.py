@@ -35,10 +35,11 @@ def at_least(minimum: int, **parameters: int | None) -> None:
 def system_prompt(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The session's system messages before anything else was said.
 
-    Later system messages (reminders, notices, summaries) are content of the session.
+    Later system messages (reminders, notices, summaries) are content of the session, also where a method has removed
+    all that stood before them.
     """
     length = 0
-    while length < len(messages) and messages[length].role == "system" and messages[length].seq is not None:
+    while length < len(messages) and messages[length].role == "system" and messages[length].seq == length:
         length += 1
     return tuple(messages[:length])
 

@@ -221,3 +221,9 @@ def test_valid_fifo_keeps_of_a_batch_only_the_call_whose_result_stays() -> None:
     owner = found.messages[1]
     assert [c.id for c in owner.tool_calls] == ["1-1"]
     assert owner.text.endswith('[called read({"path": "file0.py"})]')
+
+
+def test_a_system_message_that_came_later_is_no_prompt_where_a_method_removed_all_before_it() -> None:
+    """So in a chain, whose histories begin with what was left."""
+    late = (Message("system", "Reminder: be brief.", seq=7, tokens=4), Message("user", "Go on.", seq=8, tokens=2))
+    assert compact(history(late), make_method("empty")).messages == ()
