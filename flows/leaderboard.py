@@ -154,8 +154,7 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     numeric = [False] + [True] * len(shown)
     if format == "markdown":
         return f"{_markdown(names, cells, numeric)}\n{note}\n"
-    breakable = [[_breakable(name), *rest] for name, *rest in cells]
-    return _drawn(names, breakable, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+    return _drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
 
 
 def _breakable(name: str) -> str:
@@ -357,8 +356,8 @@ def _drawn(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequen
             no_wrap=is_number,
             max_width=CELL_WIDTH if width is None else None,
         )
-    for row in cells:
-        table.add_row(*(Text(cell) for cell in row))
+    for first, *rest in cells:
+        table.add_row(Text(first if width is None else _breakable(first)), *map(Text, rest))
     return _printed(table, width or (CELL_WIDTH + 3) * max(1, len(names)))
 
 

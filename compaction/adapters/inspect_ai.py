@@ -1,0 +1,110 @@
+"""inspect_ai: its ``CompactionStrategy`` classes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from inspect import Signature
+from typing import Any
+
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageTool,
+    ChatMessageUser,
+    ContentReasoning,
+    ContentText,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
+from inspect_ai.tool import ToolCall as PeerCall
+
+from compaction.adapters._asking import Asking, awaited
+from compaction.adapters._messages import Found, restored, role_of
+from compaction.strategies import claude_code_style
+from compaction.strategies._requests import render
+from compaction.strategies.inspect_ai import is_summary
+from compaction.strategies.summaries import SUMMARY_TOKENS
+from compaction.strategy import History, StrategyError
+from compaction.transcript import Message, ToolCall
+
+SECTIONS = claude_code_style.SECTIONS
+TOKENS = SUMMARY_TOKENS
+POSITION = "compaction_eval_position"
+"""Key of a message's metadata: the peer gives messages that it changes new ids."""
+
+
+def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Nothing: the model goes with the call."""
+    return {}
+
+
+def prepared(name: str, value: Any, asking: Asking) -> Any:
+    """A parameter as the peer takes it."""
+    return value
+
+
+def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
+    """Compact a history; the peer's own threshold belongs to what calls the class and is not asked."""
+    if not hasattr(strategy, "compact"):
+        raise StrategyError(f"{type(strategy).__name__} is no compaction strategy of inspect_ai")
+
+    def answer(messages: list[Any], *_: Any) -> ModelOutput:
+        at = [((m.metadata or {}).get(POSITION), read(m)) for m in messages]
+        shown = [(p, history.messages[p] if now == before[p] else now) for p, now in at if p is not None]
+        asked = "\n\n".join(now.text for position, now in at if position is None)
+        prompt = Message("user", f"<messages>\n{render([m for _, m in shown])}\n</messages>\n\n{asked}")
+        text = asking([prompt], [m for _, m in shown if m.role != "system"], [p for p, _ in shown])
+        # Without a usage the peer would count tokens with a vocabulary that it downloads.
+        return ModelOutput(
+            model="mockllm", choices=ModelOutput.from_content("mockllm", text).choices, usage=ModelUsage()
+        )
+
+    sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
+    before = [read(message) for message in sent]
+    model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+    left, _ = awaited(strategy.compact(model, sent, []))
+    found = []
+    for message in left:
+        position = (message.metadata or {}).get(POSITION)
+        now = read(message)
+        found.append(Found(now) if position is None else Found(now, position, before[position]))
+    return restored(history.messages, found, shown=asking.shown or None)
+
+
+def sent_as(message: Message, position: int) -> Any:
+    """One of our messages as one of the peer's."""
+    known: dict[str, Any] = {"metadata": {POSITION: position}, "id": f"m{position}"}
+    if is_summary(message):
+        known["metadata"]["summary"] = True
+    if message.role == "system":
+        return ChatMessageSystem(content=message.text, **known)
+    if message.role == "user":
+        return ChatMessageUser(content=message.text, **known)
+    if message.role == "tool":
+        return ChatMessageTool(
+            content=message.text, tool_call_id=message.tool_call_id, function=message.tool_name, **known
+        )
+    content: Any = message.text
+    if message.reasoning:
+        texts = [ContentText(text=message.text)] if message.text else []
+        content = [ContentReasoning(reasoning=message.reasoning), *texts]
+    calls = [PeerCall(id=call.id, function=call.name, arguments=call.parsed()) for call in message.tool_calls]
+    return ChatMessageAssistant(content=content, tool_calls=calls or None, **known)
+
+
+def read(message: Any) -> Message:
+    """One of the peer's messages as one of ours."""
+    reasoning = ""
+    text = message.content if isinstance(message.content, str) else ""
+    for part in () if isinstance(message.content, str) else message.content:
+        if isinstance(part, ContentReasoning):
+            reasoning += part.reasoning
+        elif isinstance(part, ContentText):
+            text += ("\n" if text else "") + part.text
+    calls = tuple(
+        ToolCall(call.id, call.function, json.dumps(call.arguments, ensure_ascii=False))
+        for call in getattr(message, "tool_calls", None) or ()
+    )
+    return Message(role_of(message.role), text, reasoning, calls, getattr(message, "tool_call_id", None))
