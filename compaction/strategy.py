@@ -41,6 +41,8 @@ NAME = r"\w[\w .+-]*?"
 """What a user may call a method."""
 PIPELINE = "pipeline"
 """Not registered: a pipeline is made of strategies (``compaction.pipeline``)."""
+PEER = "peer:"
+"""What the id of somebody else's own class begins with (``compaction.adapters``); not registered either."""
 
 StrategyFunction = Callable[..., Sequence[Message]]
 
@@ -185,6 +187,8 @@ class Strategy:
     recall: RecallFunction | None = field(default=None, kw_only=True)
     """Fetches what a question needs of the dropped messages, just before it is answered."""
     needs_key: bool = field(default=False, kw_only=True)
+    mode: str = field(default="", kw_only=True)
+    """Its mode where that is no parameter."""
 
     @property
     def needs(self) -> Needs:
@@ -228,7 +232,7 @@ class Method:
     def mode(self) -> str:
         """``faithful`` (as the original, even where a provider would refuse the result) or ``valid``."""
         inner = self.inner
-        return inner.mode if inner is not None else str(self.params.get("mode", "valid"))
+        return inner.mode if inner is not None else self.strategy.mode or str(self.params.get("mode", "valid"))
 
     @property
     def inner(self) -> Method | None:
@@ -345,6 +349,10 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         from compaction.pipeline import make_pipeline  # noqa: PLC0415 (a pipeline is made of methods)
 
         return make_pipeline(params or {})
+    if id.startswith(PEER):
+        from compaction.adapters import make_peer  # noqa: PLC0415 (imports what it runs, and this module)
+
+        return make_peer(id, params or {})
     registry = load_registry()
     if id not in registry:
         raise StrategyError(f"unknown strategy {id!r}; known: {', '.join(sorted(registry))}")

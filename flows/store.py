@@ -262,7 +262,11 @@ class Store:
         An operating-system lock: it is gone when the process is gone, however it ended. Raises StoreProblem when
         another process holds it.
         """
-        with (self.root / ".lock").open("a+") as file:
+        try:
+            lock = (self.root / ".lock").open("a+")
+        except OSError as error:
+            raise StoreProblem(f"store {self.root}: cannot be written: {error.strerror}") from None
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

@@ -207,10 +207,10 @@ def _writing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # pyarrow's own have the reason in their text only
+        # pyarrow's own have the number in their text only
         number = re.search(r"\[errno (\d+)\]", str(error))
-        why = os.strerror(int(number.group(1))) if number else str(error)
-        raise WriteError(error.errno, error.strerror or why) from None
+        why = os.strerror(int(number.group(1))) if number else error.strerror or str(error)
+        raise WriteError(error.errno, why) from None
 
 
 class PartWriter:

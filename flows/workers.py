@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -24,7 +25,11 @@ def cores() -> int:
 
 
 def _follow_parent() -> None:
-    """End this process when the one that started it has ended, even by kill -9: it would wait for work for ever."""
+    """End this process when the one that started it has ended, even by kill -9: it would wait for work for ever.
+
+    Ctrl-C reaches every process of a terminal; that one decides what becomes of it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
 
@@ -79,4 +84,8 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for pool in self._pools:
+            running = list((getattr(pool, "_processes", None) or {}).values())
             pool.shutdown(wait=kind is None, cancel_futures=True)
+            if kind is not None:  # a batch can take minutes, and its part is not visible before it is through
+                for process in running:
+                    process.terminate()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,8 +13,12 @@ from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRe
 from compaction.strategy import History
 from compaction.transcript import Message
 
-SURE = 40
+SURE = 100
 """Characters of a message's written form that are not taken for another's."""
+
+
+Form = tuple[str, int, Message]
+"""How a peer writes a message into a prompt, its position, and the message as that shows it."""
 
 
 class Asking:
@@ -23,14 +28,26 @@ class Asking:
     the peer makes of that is the peer's; ``failed`` lets the caller tell.
     """
 
-    def __init__(self, history: History, sections: tuple[Section, ...], max_tokens: int) -> None:
+    def __init__(
+        self, history: History, sections: tuple[Section, ...] = (), max_tokens: int = 1, *, is_summarised: bool = False
+    ) -> None:
         self.history = history
         self.failed: SummaryError | None = None
         self.answered = False
-        self.shown: set[int] = set()
-        """Positions of the messages that answered requests showed."""
+        self.forms: Callable[[], Sequence[Form]] = tuple
+        """How the peer writes each message into a prompt."""
+        self._shown: set[int] = set()
+        self._is_summarised = is_summarised
         self._sections = sections
         self._max_tokens = max_tokens
+
+    @property
+    def shown(self) -> set[int] | None:
+        """Positions of what answered requests showed: nothing else can a new message stand for.
+
+        None where that is not known, or no summary is asked for in the first place.
+        """
+        return self._shown if self._is_summarised and (self._shown or not self.answered) else None
 
     def __call__(self, prompt: Sequence[Message], span: Sequence[Message], positions: Iterable[int] = ()) -> str:
         """The summary that a prompt asks for; ``span`` is what it shows, in our messages.
@@ -47,37 +64,64 @@ class Asking:
             self.failed = error
             raise
         self.answered = True
-        self.shown.update(positions)
+        self._shown.update(positions)
         return text
 
-    def about(self, prompt: Sequence[Message], written: Sequence[tuple[str, int, Message]]) -> str:
+    def about(self, prompt: Sequence[Message]) -> str:
         """The summary that a prompt of text asks for.
 
-        ``written`` has, for each message, how the peer writes it, its position, and the message as that shows it. The
-        summariser is told of those that stand in the prompt, one that is cut there as far as it goes.
+        The summariser is told of the messages whose forms stand in the prompt; of one that is cut there, as far as it
+        goes.
         """
         text = "\n".join(message.text for message in prompt)
-        found = list(_standing_in(text, written))
+        found = _standing_in(text, self.forms())
         if not found:
             last = prompt[-1].text if prompt else ""
             return self(prompt, [Message("user", last, seq=0)])
         return self(prompt, [message for _, message in found], [position for position, _ in found])
 
 
-def _standing_in(text: str, written: Sequence[tuple[str, int, Message]]) -> Iterable[tuple[int, Message]]:
-    cursor = 0
-    for form, position, message in written:
-        if not form:
-            continue
-        place = text.find(form, cursor)
-        if place >= 0:
-            cursor = place + len(form)
-            yield position, message
-        elif len(form) > SURE and (place := text.find(form[:SURE], cursor)) >= 0:
+def _standing_in(text: str, forms: Sequence[Form]) -> list[tuple[int, Message]]:
+    """Position and message of each form that stands in a text, in order; parallel calls are one message."""
+    places: dict[str, list[int]] = {form: [] for form, _, _ in forms}
+    for form, found in places.items():
+        place = text.find(form) if form else -1
+        while place >= 0:
+            found.append(place)
+            place = text.find(form, place + len(form))
+    at = _longest_run([places[form] for form, _, _ in forms])
+    ahead = [len(text)] * (len(forms) + 1)
+    for index in range(len(forms) - 1, -1, -1):
+        ahead[index] = at.get(index, ahead[index + 1])
+    standing: dict[int, Message] = {}
+    behind = 0
+    for index, (form, position, message) in enumerate(forms):
+        if index in at:
+            behind = at[index] + len(form)
+            standing.setdefault(position, message)
+        elif len(form) > SURE and (place := text.find(form[:SURE], behind, ahead[index])) >= 0:
             # The form may be longer than the text in it (a label, calls), so this is how much of it is gone at least.
             lost = len(form) - _common(form, text, place)
-            cursor = place + SURE
-            yield position, message.with_text(message.text[: max(0, len(message.text) - lost)])
+            standing.setdefault(position, message.with_text(message.text[: max(0, len(message.text) - lost)]))
+    return list(standing.items())
+
+
+def _longest_run(places: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Number of a form → its place, for as many forms as can stand one behind the other in their order."""
+    ends: list[int] = []
+    runs: list[tuple[int, int, Any]] = []
+    for index, found in enumerate(places):
+        for place in reversed(found):
+            length = bisect_left(ends, place)
+            run = (index, place, runs[length - 1] if length else None)
+            ends[length : length + 1] = [place]
+            runs[length : length + 1] = [run]
+    chosen: dict[int, int] = {}
+    step: Any = runs[-1] if runs else None
+    while step is not None:
+        index, place, step = step
+        chosen[index] = place
+    return chosen
 
 
 def _common(form: str, text: str, place: int) -> int:

@@ -40,9 +40,7 @@ class Client:
 
     async def get_response(self, messages: Sequence[Any], *, stream: bool = False, **_: Any) -> Any:
         """The summary that some messages ask for."""
-        given = self._asking.history.messages
-        forms = [(render((m,)).removeprefix("1. "), position, m) for position, m in enumerate(given)]
-        text = self._asking.about([read(message) for message in messages], forms)
+        text = self._asking.about([read(message) for message in messages])
         return peer.ChatResponse(messages=[peer.Message(role="assistant", contents=[text])])
 
 
@@ -66,7 +64,9 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
     """Compact a history."""
     if not callable(strategy):
         raise StrategyError(f"{type(strategy).__name__} is no compaction strategy of agent_framework")
-    sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
+    given = list(enumerate(history.messages))
+    asking.forms = lambda: [(render((m,)).removeprefix("1. "), position, m) for position, m in given]
+    sent = [sent_as(message, position) for position, message in given]
     before = [read(message) for message in sent]
     everything = list(sent)  # the peer puts its summaries into this list and returns what is not excluded
     left = awaited(peer.apply_compaction(everything, strategy=strategy))
@@ -80,7 +80,7 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
             found.append(Found(read(message), covers=covered.get(message.message_id)))
         else:
             found.append(Found(read(message), position, before[position]))
-    return restored(history.messages, found, shown=asking.shown or None)
+    return restored(history.messages, found, shown=asking.shown)
 
 
 def sent_as(message: Message, position: int) -> Any:

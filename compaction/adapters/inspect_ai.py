@@ -14,9 +14,11 @@ from inspect_ai.model import (
     ChatMessageUser,
     ContentReasoning,
     ContentText,
+    GenerateConfig,
+    ModelAPI,
     ModelOutput,
-    ModelUsage,
     get_model,
+    modelapi,
 )
 from inspect_ai.tool import ToolCall as PeerCall
 
@@ -34,6 +36,41 @@ TOKENS = SUMMARY_TOKENS
 POSITION = "compaction_eval_position"
 """Key of a message's metadata: the peer gives messages that it changes new ids."""
 
+PROVIDER = "compaction_eval"
+
+
+@modelapi(name=PROVIDER)
+class Client(ModelAPI):  # type: ignore[misc]
+    """A provider whose answers are the run's summariser's, and which counts tokens as the run does."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 (the peer's own signature)
+        *,
+        asking: Asking,
+        before: Sequence[Message],
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        self._asking = asking
+        self._before = before
+
+    async def generate(self, input: list[Any], **_: Any) -> ModelOutput:
+        """The summary that some messages ask for."""
+        given = self._asking.history.messages
+        at = [((message.metadata or {}).get(POSITION), read(message)) for message in input]
+        shown = [(p, given[p] if now == self._before[p] else now) for p, now in at if p is not None]
+        asked = "\n\n".join(now.text for position, now in at if position is None)
+        prompt = Message("user", f"<messages>\n{render([m for _, m in shown])}\n</messages>\n\n{asked}")
+        text = self._asking([prompt], [m for _, m in shown if m.role != "system"], [p for p, _ in shown])
+        return ModelOutput.from_content(self.model_name, text)
+
+    async def count_text_tokens(self, text: str) -> int:
+        """Tokens of a text; the peer's own count downloads a vocabulary."""
+        return self._asking.history.counter.count(text)
+
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
     """Nothing: the model goes with the call."""
@@ -49,28 +86,16 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
     """Compact a history; the peer's own threshold belongs to what calls the class and is not asked."""
     if not hasattr(strategy, "compact"):
         raise StrategyError(f"{type(strategy).__name__} is no compaction strategy of inspect_ai")
-
-    def answer(messages: list[Any], *_: Any) -> ModelOutput:
-        at = [((m.metadata or {}).get(POSITION), read(m)) for m in messages]
-        shown = [(p, history.messages[p] if now == before[p] else now) for p, now in at if p is not None]
-        asked = "\n\n".join(now.text for position, now in at if position is None)
-        prompt = Message("user", f"<messages>\n{render([m for _, m in shown])}\n</messages>\n\n{asked}")
-        text = asking([prompt], [m for _, m in shown if m.role != "system"], [p for p, _ in shown])
-        # Without a usage the peer would count tokens with a vocabulary that it downloads.
-        return ModelOutput(
-            model="mockllm", choices=ModelOutput.from_content("mockllm", text).choices, usage=ModelUsage()
-        )
-
     sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
     before = [read(message) for message in sent]
-    model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
+    model = get_model(f"{PROVIDER}/summarizer", memoize=False, asking=asking, before=before)
     left, _ = awaited(strategy.compact(model, sent, []))
     found = []
     for message in left:
         position = (message.metadata or {}).get(POSITION)
         now = read(message)
         found.append(Found(now) if position is None else Found(now, position, before[position]))
-    return restored(history.messages, found, shown=asking.shown or None)
+    return restored(history.messages, found, shown=asking.shown)
 
 
 def sent_as(message: Message, position: int) -> Any:

@@ -46,12 +46,8 @@ class Client(BaseChatModel):  # type: ignore[misc]
         return "compaction-eval"
 
     def _generate(self, messages: list[Any], stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
-        given = self.asking.history.messages
-        forms = [
-            (get_buffer_string([sent_as(m, position)], format="xml"), position, m) for position, m in enumerate(given)
-        ]
         try:
-            text = self.asking.about([read(message) for message in messages], forms)
+            text = self.asking.about([read(message) for message in messages])
         except ContextOverflowError as error:
             raise _Overflow(str(error)) from error
         except SummaryError as error:
@@ -78,6 +74,10 @@ def run(thing: Any, history: History, asking: Asking, *, forced: bool = True) ->
     """Compact a history: a middleware's ``before_model`` and then its ``wrap_model_call``, or a context edit."""
     sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
     before = [read(message) for message in sent]
+    asking.forms = lambda: [
+        (get_buffer_string([message], format="xml"), position, history.messages[position])
+        for position, message in enumerate(map(sent_as, history.messages, range(len(sent))))
+    ]
     ids = {message.id: position for position, message in enumerate(sent)}
     left: list[Any] = list(sent)
     if isinstance(thing, AgentMiddleware):
@@ -91,7 +91,7 @@ def run(thing: Any, history: History, asking: Asking, *, forced: bool = True) ->
         position = ids.get(message.id)
         now = read(message)
         found.append(Found(now) if position is None else Found(now, position, before[position]))
-    return restored(history.messages, found, shown=asking.shown or None)
+    return restored(history.messages, found, shown=asking.shown)
 
 
 def sent_as(message: Message, position: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from flows.problems import BROKEN, Problem
 from flows.study import DEFAULT_STORE
 
 P = ParamSpec("P")
+
+_STOPPED = "stopped; what was finished is kept, so the same command goes on from there"
 
 Sources = Annotated[
     list[str] | None,
@@ -120,8 +123,11 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
         except BrokenPipeError:  # the reader of our output has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN) from None
-        except (typer.Exit, typer.Abort, KeyboardInterrupt):
+        except (typer.Exit, typer.Abort):
             raise
+        except KeyboardInterrupt:
+            print(_STOPPED, file=sys.stderr)  # noqa: T201
+            raise typer.Exit(128 + signal.SIGINT) from None
         except BrokenProcessPool:
             print(  # noqa: T201
                 "error: a worker process was ended from outside, most likely for lack of memory; what was finished is "
@@ -138,6 +144,11 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
                 file=sys.stderr,
             )
             raise typer.Exit(BROKEN) from None
+        except BaseException as error:
+            if type(error).__name__ != "TerminationSignal":  # Prefect's, for SIGTERM
+                raise
+            print(_STOPPED, file=sys.stderr)  # noqa: T201
+            raise typer.Exit(128 + signal.SIGTERM) from None
 
     return wrapped
 

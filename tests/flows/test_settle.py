@@ -131,3 +131,17 @@ def test_the_rows_that_stay_are_those_of_their_sessions(store: Store) -> None:
     assert load(store, infos["kept"]).messages == work("kept", range(5), "loom").messages
     assert load(store, infos["big"]).messages == work("big", range(1100), "gate").messages
     assert load(store, infos["gone"]).messages == work("gone", range(8)).messages
+
+
+def test_boilerplate_that_very_many_sessions_share_does_not_make_them_one(store: Store) -> None:
+    def session(number: int) -> Transcript:
+        own = work(f"s{number}", range(4), f"mill-{number}")
+        said = [
+            Message("assistant", f"I always say this at first, whatever it is about: {n}.", tokens=9) for n in range(3)
+        ]
+        return replace(own, messages=tuple(replace(m, seq=i) for i, m in enumerate([*said, *own.messages])))
+
+    for number in range(150):
+        put(store, f"/{number:03d}", session(number))
+    assert len(stored(store)) == 150
+    assert folded(store) == []

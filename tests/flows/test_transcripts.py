@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -188,3 +190,46 @@ def test_what_an_ingestion_that_was_killed_before_settling_left_is_settled_by_th
     put(store, "/x", talk("a", 5), generation=2, size=2)
     with running(Study(store=str(store.root))):
         assert held(store) == {"a": 5}
+
+
+def test_a_session_that_cannot_be_stored_leaves_the_part_as_it_was(store: Store) -> None:
+    print_of = Fingerprint("/x", 1, 1)
+    bad = replace(talk("bad", 2), messages=(*talk("bad", 2).messages, replace(talk("bad", 1).messages[0], timestamp=5)))  # type: ignore[arg-type]
+    with PartWriter(store, [print_of], 1, "o200k_base") as writer:
+        writer.add_session(talk("one", 3), "/x")
+        with pytest.raises(pa.ArrowException):
+            writer.add_session(bad, "/x")
+        writer.add_session(talk("two", 4), "/x")
+        writer.add_input(InputRecord(print_of, "test", 2, 7, 0))
+        writer.finish()
+    infos = {info.session_id: info for info in read_parts(store)[0].sessions}
+    assert [load(store, infos[name]) for name in ("one", "two")] == [talk("one", 3), talk("two", 4)]
+
+
+def test_a_part_that_is_given_up_leaves_nothing(store: Store) -> None:
+    def give_up() -> None:
+        with PartWriter(store, [Fingerprint("/x", 1, 1)], 1, "o200k_base") as writer:
+            writer.add_session(talk("one", 3), "/x")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        give_up()
+    assert list(store.transcripts.iterdir()) == []
+
+
+def test_a_description_of_more_than_a_hundred_megabytes_is_read(store: Store) -> None:
+    print_of = Fingerprint("/" + "x" * 101_000_000, 1, 1)
+    with PartWriter(store, [Fingerprint("/x", 1, 1)], 1, "o200k_base") as writer:
+        writer.add_session(talk("one", 3), "/x")
+        writer.add_input(InputRecord(print_of, "test", 1, 3, 0))
+        writer.finish()
+    (part,) = read_parts(store)
+    assert len(part.inputs[0].fingerprint.path) == 101_000_001
+    assert load(store, part.sessions[0]) == talk("one", 3)
+
+
+def test_a_part_that_was_replaced_is_read_again(store: Store) -> None:
+    put(store, "/x", talk("one", 3))
+    assert held(store) == {"one": 3}
+    put(store, "/x", talk("one", 4))
+    assert held(store) == {"one": 4}

@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+from flows.sources import Input, decode
+from flows.sources.base import MOST_ASIDE, open_source
 from flows.sources.decode import dumps, loads_line, zstd
 
 CHAT = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
@@ -115,3 +117,72 @@ def test_an_image_in_a_data_url_becomes_a_mark(read):
         "content": [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": f"see {url}"}],
     }
     assert texts(read("s.json", [message])) == ["[image image/png, 1500 bytes]\nsee [image image/png, 1500 bytes]"]
+
+
+@pytest.mark.parametrize(
+    "blank", [b"\n" * 5_000, b" \r\n" * 5_000, b" " * 3_000_000 + b"\n"], ids=["LF", "CR LF", "spaces"]
+)
+def test_however_many_blank_lines_there_are_the_others_keep_their_numbers(blank, read):
+    first, second = LINES.splitlines(keepends=True)
+    result = read("s.jsonl", blank + first + blank + second + blank)
+    number = blank.count(b"\n")
+    refs = [message.source_ref for message in result.transcripts[0].messages]
+    assert refs == [f"s.jsonl:{number + 1}", f"s.jsonl:{2 * number + 2}"]
+    assert result.set_aside == ()
+
+
+def test_megabytes_of_blank_lines_are_an_empty_file(read):
+    assert [one.reason for one in read("s.jsonl", b"\n" * 20_000_000).set_aside] == ["empty file"]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_line_that_is_too_long_is_named_once_and_the_others_go_in(place, read, monkeypatch):
+    monkeypatch.setattr(decode, "LONGEST_VALUE", 3_000_000)
+    lines = LINES.splitlines(keepends=True)
+    lines.insert(place, b'{"role": "user", "content": "' + b"x" * 4_000_000 + b'"}\n')
+    result = read("s.jsonl", b"".join(lines))
+    assert texts(result) == ["Go", "Done"]
+    assert [(one.line, one.reason) for one in result.set_aside] == [
+        (place + 1, "a line of 4,000,032 bytes; at most 3,000,000 can be read")
+    ]
+
+
+def test_a_line_of_megabytes_is_read_whole(read):
+    long = "x" * 2_500_000
+    assert texts(read("s.jsonl", LINES.replace(b"Go", long.encode()))) == [long, "Done"]
+
+
+@pytest.mark.parametrize("is_spread", [False, True])
+def test_a_document_that_is_too_large_says_so(is_spread, read, monkeypatch):
+    monkeypatch.setattr(decode, "LONGEST_VALUE", 3_000_000)
+    content = json.dumps([{"role": "user", "content": "x" * 4_000_000}], indent=1 if is_spread else None)
+    result = read("s.json", content.encode())
+    assert result.transcripts == ()
+    assert any("at most 3,000,000 can be read" in one.reason for one in result.set_aside)
+
+
+def test_of_very_many_bad_lines_the_first_are_named_and_the_others_counted(read):
+    result = read("s.jsonl", LINES + b"junk\n" * (MOST_ASIDE + 500))
+    assert texts(result) == ["Go", "Done"]
+    assert len(result.set_aside) == MOST_ASIDE + 1
+    assert result.set_aside[-1].reason.startswith("500 more places that cannot be read")
+
+
+def test_a_long_line_that_is_no_json_is_not_decoded(read):
+    result = read("s.jsonl", LINES + b"\x00" * 2_000_000 + b"\n")
+    assert [(one.line, one.reason) for one in result.set_aside] == [
+        (3, "not valid JSON: Expecting value at line 1 column 1")
+    ]
+
+
+def test_a_log_that_is_written_to_while_it_is_read_has_an_end(write):
+    path = write("s.jsonl", LINES)
+    source = open_source(Input(path, "file", 1, 1), lambda *_: False)
+    seen = 0
+    for _ in source.lines():
+        with path.open("ab") as file:
+            file.write(LINES * 20_000)
+        seen += 1
+        assert seen < 10
+    source.close()
+    assert seen == 2

@@ -1,5 +1,7 @@
 """From what a person names to the inputs to read."""
 
+import gzip
+import json
 import os
 
 import pytest
@@ -109,3 +111,30 @@ def test_markdown_that_is_named_outright_and_is_no_log_is_set_aside_with_the_rea
     assert result.transcripts == ()
     assert aside.reason.startswith("no known format: not one of ")
     assert (aside.path, aside.excerpt) == (str(path), "# The mill")
+
+
+def test_a_glob_over_many_events_looks_at_their_folder_once(tmp_path, monkeypatch):
+    for number in range(300):
+        (tmp_path / f"event-{number:05d}-ab.json").write_bytes(b"{}")
+    listed = []
+    scan = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path=".": listed.append(path) or scan(path))
+    (found,) = discover([str(tmp_path / "event-*.json")])
+    assert (found.path, found.size) == (tmp_path, 600)
+    assert len(listed) < 10
+
+
+def test_packed_event_files_are_read(tmp_path):
+    event = {
+        "kind": "MessageEvent", "id": "e1", "timestamp": "2026-03-01T10:00:00", "source": "user",
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": "Go"}]},
+    }  # fmt: skip
+    (tmp_path / "event-00001-e1.json.gz").write_bytes(gzip.compress(json.dumps(event).encode()))
+    (found,) = discover([str(tmp_path)])
+    assert [message.text for t in read_input(found).transcripts for message in t.messages] == ["Go"]
+
+
+def test_markdown_that_may_not_be_read_is_no_silent_loss(tmp_path, monkeypatch):
+    (tmp_path / "chat.md").write_text("# The mill")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert [(one.path.name, one.mtime_ns) for one in discover([str(tmp_path)])] == [("chat.md", 0)]

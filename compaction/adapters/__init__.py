@@ -1,0 +1,386 @@
+"""The originals as methods: a peer's own class, where its package is installed, and any callable of one's own.
+
+``peer:agent_framework.SlidingWindowStrategy(keep_last_groups=20)`` converts the messages to the peer's, runs its class,
+and converts back. Read ``_messages`` (what became of each message), then ``callables``, the smallest adapter. The
+modules named after a peer import it; nothing imports them before they are asked for.
+
+An adapter is a module with ``run`` (what the class leaves of a history), ``fill`` (what the class is given besides the
+user's parameters), ``prepared`` (a parameter as the peer takes it), and ``SECTIONS`` and ``TOKENS`` of its summaries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from types import ModuleType
+from typing import Any
+
+from compaction.adapters._asking import Asking
+from compaction.model import BlankSummaryError, SummaryError
+from compaction.strategy import PEER, History, Method, Strategy, StrategyError, parse_method
+from compaction.tokens import TokenCounter
+from compaction.transcript import Message
+from compaction.version import LENGTH, OWN, code_version
+
+FIGURES = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A peer whose classes can be run."""
+
+    name: str
+    """What its ids begin with, and the package that is imported."""
+    adapter: str
+    package: str
+    """The distribution to install."""
+    tried: str
+    """The version that the adapter was tested with."""
+    python: str
+    """The oldest Python that the package takes."""
+    places: tuple[str, ...]
+    """Modules in which a class is looked for."""
+    runs: str
+    example: str
+    models: tuple[str, ...] = ()
+    """Parameters that take a model: these are the run's summariser."""
+    may_ask: tuple[str, ...] = ()
+    """Parameters by which a class is known to ask the model that it is called with."""
+    prompts: tuple[str, ...] = ()
+    """Parameters with a prompt of the user's own."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the adapter, with their defaults."""
+
+    @property
+    def installed(self) -> str:
+        """The version that is installed; empty where none is."""
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return ""
+
+
+KNOWN = (
+    Known(
+        "agent_framework", "agent_framework", "agent-framework-core", "1.23.0", "3.10", ("agent_framework",),
+        "Microsoft Agent Framework's compaction strategies",
+        "peer:agent_framework.SlidingWindowStrategy(keep_last_groups=20)",
+        models=("client",), prompts=("prompt",),
+    ),
+    Known(
+        "openhands", "openhands_sdk", "openhands-sdk", "1.58.0", "3.12", ("openhands.sdk.context.condenser",),
+        "OpenHands' condensers", "peer:openhands.LLMSummarizingCondenser(max_size=80,keep_first=4)",
+        models=("llm",), options={"forced": True, "thinking_blocks": True},
+    ),
+    Known(
+        "langchain", "langchain", "langchain", "1.4.7", "3.10", ("langchain.agents.middleware",),
+        "LangChain's middleware and context edits", "peer:langchain.ClearToolUsesEdit(keep=3)",
+        models=("model", "summarizer"), prompts=("summary_prompt",), options={"forced": True},
+    ),
+    Known(
+        "inspect_ai", "inspect_ai", "inspect-ai", "0.3.285", "3.10", ("inspect_ai.model",),
+        "inspect_ai's compaction strategies", "peer:inspect_ai.CompactionTrim(preserve=0.8)",
+        models=("model",), may_ask=("model", "instructions"), prompts=("prompt",),
+    ),
+)  # fmt: skip
+"""The peers, in the order in which they are listed."""
+
+CALLABLE = Known(
+    "", "callables", "", "", "", (), "any callable that takes chat messages and returns some",
+    "peer:my_package.my_module:my_function(keep=20)", models=("summarize",),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Original(Strategy):
+    """A strategy that is somebody else's class or callable. It is no part of the registry."""
+
+    build: Callable[[Asking], Any] = field(kw_only=True)
+    target: Any = field(kw_only=True)
+
+    @cached_property
+    def code(self) -> str:
+        """Version of the adapter's code and of the module with a callable or class that has no package of its own."""
+        digest = hashlib.sha256(code_version(*OWN, "compaction/adapters").encode())
+        module = inspect.getmodule(self.target if inspect.isroutine(self.target) else _class_of(self.target))
+        try:
+            digest.update(inspect.getsource(module).encode("utf-8", "replace") if module is not None else b"")
+        except (OSError, TypeError):  # a built-in or compiled module: its package's version says what it is
+            digest.update(repr(module).encode())
+        return digest.hexdigest()[:LENGTH]
+
+
+def make_peer(id: str, params: Mapping[str, Any]) -> Method:
+    """The method of an id that begins with ``peer:``.
+
+    Raises StrategyError where the package is not installed, where it has nothing of that name, and for parameters
+    that it does not take.
+    """
+    target, place = _find(id)
+    known = _adapter_of(target)
+    given = dict(params)
+    signature = _signature(target, known)
+    options = {k: v for k, v in known.options.items() if k not in signature.parameters}
+    for name in given:
+        _check_name(id, name, signature, known, options)
+    try:
+        json.dumps(given)
+    except (TypeError, ValueError) as error:
+        raise StrategyError(f"strategy {id!r}: parameters are figures, texts and lists of these: {error}") from None
+    defaults = {
+        name: p.default
+        for name, p in signature.parameters.items()
+        if isinstance(p.default, FIGURES) and name not in known.models and len(str(p.default)) <= LONGEST_DEFAULT
+    }
+    defaults |= options
+    nested = _Nested(known)
+    needs_model = _asks(signature, known) or any(method.needs_model for method in nested.methods(given))
+    chosen = {name: given.get(name, default) for name, default in options.items()}
+
+    def build(asking: Asking) -> Any:
+        own = {name: value for name, value in given.items() if name not in options}
+        return _built(target, known, signature, chosen, {k: nested.read(v, asking) for k, v in own.items()}, asking)
+
+    def run(history: History, **_: Any) -> Sequence[Message]:
+        free = any(name in given for name in known.prompts)
+        return _run(known, build, history, chosen, free=free, asks=needs_model)
+
+    strategy = Original(
+        id, run, needs_model, place[0], place[1], {**dict.fromkeys(given), **defaults}, {},
+        inspect.getdoc(target) or known.runs, mode="faithful", build=build, target=target,
+    )  # fmt: skip
+    _check(id, strategy, signature, known, given)
+    return Method(strategy, {**defaults, **given})
+
+
+LONGEST_DEFAULT = 100
+"""Characters of a default that is shown: a peer's prompts are not."""
+
+
+def listed() -> list[dict[str, Any]]:
+    """What can be run, and what each needs."""
+    found = []
+    for known in KNOWN:
+        there = f"installed: {known.installed}" if known.installed else "not installed"
+        python = f", Python {known.python} or later" if known.python > OLDEST else ""
+        needs = f"{known.package} (tested with {known.tried}{python}; {there})"
+        found.append({"name": known.example, "what": f"Runs {known.runs} themselves.", "needs": needs})
+    what = f"Runs {CALLABLE.runs} (docs/strategies.md)."
+    return [*found, {"name": CALLABLE.example, "what": what, "needs": "the package that it is in"}]
+
+
+OLDEST = "3.11"
+"""The oldest Python that this project takes."""
+
+
+class _Nested:
+    """Strategies in parameters: texts that begin with ``peer:``, alone or in lists."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+
+    def methods(self, value: Any) -> Iterator[Method]:
+        """All methods that a value names."""
+        if isinstance(value, str) and value.startswith(PEER) and self._known is not CALLABLE:
+            yield parse_method(value)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                yield from self.methods(item)
+        elif isinstance(value, dict):
+            yield from self.methods(list(value.values()))
+
+    def read(self, value: Any, asking: Asking) -> Any:
+        """The value with the objects in the places of their texts."""
+        if isinstance(value, list | tuple):
+            return type(value)(self.read(item, asking) for item in value)
+        for method in self.methods(value) if isinstance(value, str) else ():
+            if isinstance(method.strategy, Original):
+                return method.strategy.build(asking)
+        return value
+
+
+def _run(
+    known: Known,
+    build: Callable[[Asking], Any],
+    history: History,
+    options: Mapping[str, Any],
+    *,
+    free: bool,
+    asks: bool,
+) -> Sequence[Message]:
+    adapter = _adapter(known)
+    asking = Asking(history, () if free else adapter.SECTIONS, adapter.TOKENS, is_summarised=asks)
+    try:
+        left: Sequence[Message] = adapter.run(build(asking), history, asking, **options)
+    except Exception as error:
+        if asking.failed is None or isinstance(error, SummaryError):
+            raise
+        raise asking.failed from error
+    unchanged = len(left) == len(history.messages) and all(
+        one is other for one, other in zip(left, history.messages, strict=True)
+    )
+    if asking.failed is not None:
+        if unchanged:  # the peer goes on without a summary; that it has none is a failure all the same
+            raise asking.failed
+        history.flag("blank_summary" if isinstance(asking.failed, BlankSummaryError) else "summary_failed")
+    return history.messages if unchanged else left
+
+
+def _find(id: str) -> tuple[Any, tuple[str, str]]:
+    """What an id names, with its distribution and version."""
+    text = id.removeprefix(PEER)
+    module, colon, name = text.partition(":")
+    if not colon:
+        module, _, name = text.rpartition(".")
+    known = next((k for k in KNOWN if module == k.name or module.startswith(f"{k.name}.")), None)
+    if not name or not module or (known is None and not colon):
+        names = ", ".join(k.name for k in KNOWN)
+        raise StrategyError(
+            f"strategy {id!r}: expected peer:PEER.CLASS with one of the peers {names}, or peer:MODULE:FUNCTION"
+        )
+    places = known.places if known is not None and module == known.name else (module,)
+    for place in places:
+        found: Any = _imported(id, place, known)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not None:
+            if not callable(found) and not hasattr(found, "compact") and not hasattr(found, "condense"):
+                raise StrategyError(f"strategy {id!r}: {name} in {place} is neither a class nor a function")
+            return found, _distribution(_adapter_of(found), place)
+    there = _distribution(known or CALLABLE, places[0])
+    raise StrategyError(f"strategy {id!r}: {' '.join(filter(None, there))} has no {name!r} in {' or '.join(places)}")
+
+
+def _imported(id: str, place: str, known: Known | None) -> ModuleType:
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    try:
+        found = import_module(place)
+        if known is not None:
+            _adapter(known)
+        return found
+    except ImportError as error:
+        missing = getattr(error, "name", None) or ""
+        if known is not None and (place == missing or place.startswith(f"{missing}.")):
+            python = f" on Python {known.python} or later" if known.python > OLDEST else ""
+            raise StrategyError(
+                f"strategy {id!r} needs the package {known.package}, tested with {known.tried}: "
+                f"pip install '{known.package}=={known.tried}'{python}"
+            ) from None
+        raise StrategyError(
+            f"strategy {id!r}: cannot import {place} ({error}); its package must be installed where this runs, or its "
+            "folder be on PYTHONPATH"
+        ) from None
+    finally:  # some peers set up the logging of the whole process when they are imported
+        root.setLevel(level)
+        root.handlers[:] = handlers
+
+
+def _adapter(known: Known) -> ModuleType:
+    return import_module(f"compaction.adapters.{known.adapter}")
+
+
+def _class_of(target: Any) -> type:
+    return target if inspect.isclass(target) else type(target)
+
+
+def _adapter_of(target: Any) -> Known:
+    """The peer that a class derives from, or that a function is part of; else it is a callable on chat messages."""
+    if inspect.isroutine(target):
+        modules = [target.__module__ or ""]
+    else:
+        modules = [base.__module__ for base in _class_of(target).__mro__]
+    for known in KNOWN:
+        if any(module == known.name or module.startswith(f"{known.name}.") for module in modules):
+            return known
+    return CALLABLE
+
+
+def _distribution(known: Known, place: str) -> tuple[str, str]:
+    """Name and version of the package: the peer's, or the one that a module is part of, if it is part of one."""
+    if known is not CALLABLE:
+        return known.package, known.installed
+    top = place.partition(".")[0]
+    names = packages_distributions().get(top)
+    return (names[0], version(names[0])) if names else (top, "")
+
+
+def _signature(target: Any, known: Known) -> inspect.Signature:
+    """What can be given to it; of a function on messages all but the first parameter."""
+    if not inspect.isclass(target) and not inspect.isroutine(target):
+        return inspect.Signature()
+    found = inspect.signature(target)
+    parameters = [p for p in found.parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    if known is CALLABLE and not inspect.isclass(target):
+        parameters = parameters[1:]
+    return found.replace(parameters=[p for p in parameters if p.kind is not p.POSITIONAL_ONLY])
+
+
+def _asks(signature: inspect.Signature, known: Known) -> bool:
+    required = [n for n, p in signature.parameters.items() if p.default is p.empty]
+    return any(name in required for name in known.models) or any(n in signature.parameters for n in known.may_ask)
+
+
+def _check_name(id: str, name: str, signature: inspect.Signature, known: Known, options: Mapping[str, Any]) -> None:
+    if name in known.models:
+        raise StrategyError(f"strategy {id!r}: {name} is the run's summariser; leave it out")
+    named = [n for n, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD and n not in known.models]
+    takes_any = known is CALLABLE and len(named) < len([n for n in signature.parameters if n not in known.models])
+    if name not in named and name not in options and not takes_any:
+        has = ", ".join([*named, *options]) or "none"
+        raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {has}")
+
+
+def _built(
+    target: Any,
+    known: Known,
+    signature: inspect.Signature,
+    options: Mapping[str, Any],
+    given: Mapping[str, Any],
+    asking: Asking,
+) -> Any:
+    """The peer's object, or the callable with its parameters."""
+    adapter = _adapter(known)
+    if not inspect.isclass(target) and not inspect.isroutine(target):
+        return target
+    filled = {k: v for k, v in adapter.fill(asking, signature, options).items() if k in signature.parameters}
+    own = {name: adapter.prepared(name, value, asking) for name, value in given.items()}
+    if known is CALLABLE:
+        return adapter.made(target, {**filled, **own})
+    return target(**{**filled, **own})
+
+
+class _NoCounter:
+    name = "none"
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+
+def _check(id: str, strategy: Original, signature: inspect.Signature, known: Known, given: Mapping[str, Any]) -> None:
+    """Refuse parameters that the peer refuses; a callable's own class is not made before it is needed."""
+    counter: TokenCounter = _NoCounter()
+    asking = Asking(History((), counter, 1))
+    if known is CALLABLE:
+        filled = _adapter(known).fill(asking, signature, {})
+        missing = [
+            name
+            for name, p in signature.parameters.items()
+            if p.default is p.empty and p.kind is not p.VAR_KEYWORD and name not in given and name not in filled
+        ]
+        if missing:
+            raise StrategyError(f"strategy {id!r} needs the parameters {', '.join(missing)}")
+        return
+    try:
+        strategy.build(asking)
+    except StrategyError as error:
+        raise StrategyError(f"strategy {id!r}: {error}") from None
+    except Exception as error:
+        raise StrategyError(f"strategy {id!r}: {' '.join(str(error).split())}") from error
