@@ -5,7 +5,7 @@ and converts back. Read ``_messages`` (what became of each message), then ``call
 modules named after a peer import it; nothing imports them before they are asked for.
 
 An adapter is a module with ``run`` (what the class leaves of a history), ``fill`` (what the class is given besides the
-user's parameters), ``prepared`` (a parameter as the peer takes it), and ``SECTIONS`` and ``TOKENS`` of its summaries.
+user's parameters), ``prepared`` (a parameter as the peer takes it), and ``sections`` and ``TOKENS`` of its summaries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from types import ModuleType
 from typing import Any
 
-from compaction.adapters._asking import Asking
+from compaction.adapters._asking import Asking, free_form
 from compaction.model import BlankSummaryError, SummaryError
 from compaction.strategy import PEER, History, Method, Strategy, StrategyError, parse_method
 from compaction.tokens import TokenCounter
@@ -30,6 +30,10 @@ from compaction.transcript import Message
 from compaction.version import LENGTH, OWN, code_version
 
 FIGURES = (bool, int, float, str, type(None))
+LONGEST_DEFAULT = 100
+"""Characters of a default that is shown: a peer's prompts are not."""
+OLDEST = "3.11"
+"""The oldest Python that this project takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +108,20 @@ class Original(Strategy):
 
     build: Callable[[Asking], Any] = field(kw_only=True)
     target: Any = field(kw_only=True)
+    parts: tuple[Method, ...] = field(default=(), kw_only=True)
+    """The strategies in its parameters."""
 
     @cached_property
     def code(self) -> str:
-        """Version of the adapter's code and of the module with a callable or class that has no package of its own."""
+        """Version of the adapter's code, and of the module that the class or callable is in."""
         digest = hashlib.sha256(code_version(*OWN, "compaction/adapters").encode())
         module = inspect.getmodule(self.target if inspect.isroutine(self.target) else _class_of(self.target))
         try:
             digest.update(inspect.getsource(module).encode("utf-8", "replace") if module is not None else b"")
         except (OSError, TypeError):  # a built-in or compiled module: its package's version says what it is
             digest.update(repr(module).encode())
+        for part in self.parts:
+            digest.update(part.code.encode())
         return digest.hexdigest()[:LENGTH]
 
 
@@ -141,7 +149,8 @@ def make_peer(id: str, params: Mapping[str, Any]) -> Method:
     }
     defaults |= options
     nested = _Nested(known)
-    needs_model = _asks(signature, known) or any(method.needs_model for method in nested.methods(given))
+    parts = tuple(nested.methods(given))
+    needs_model = _asks(signature, known) or any(method.needs_model for method in parts)
     chosen = {name: given.get(name, default) for name, default in options.items()}
 
     def build(asking: Asking) -> Any:
@@ -154,14 +163,10 @@ def make_peer(id: str, params: Mapping[str, Any]) -> Method:
 
     strategy = Original(
         id, run, needs_model, place[0], place[1], {**dict.fromkeys(given), **defaults}, {},
-        inspect.getdoc(target) or known.runs, mode="faithful", build=build, target=target,
+        inspect.getdoc(target) or known.runs, mode="faithful", build=build, target=target, parts=parts,
     )  # fmt: skip
     _check(id, strategy, signature, known, given)
     return Method(strategy, {**defaults, **given})
-
-
-LONGEST_DEFAULT = 100
-"""Characters of a default that is shown: a peer's prompts are not."""
 
 
 def listed() -> list[dict[str, Any]]:
@@ -174,10 +179,6 @@ def listed() -> list[dict[str, Any]]:
         found.append({"name": known.example, "what": f"Runs {known.runs} themselves.", "needs": needs})
     what = f"Runs {CALLABLE.runs} (docs/strategies.md)."
     return [*found, {"name": CALLABLE.example, "what": what, "needs": "the package that it is in"}]
-
-
-OLDEST = "3.11"
-"""The oldest Python that this project takes."""
 
 
 class _Nested:
@@ -216,7 +217,7 @@ def _run(
     asks: bool,
 ) -> Sequence[Message]:
     adapter = _adapter(known)
-    asking = Asking(history, () if free else adapter.SECTIONS, adapter.TOKENS, is_summarised=asks)
+    asking = Asking(history, free_form if free else adapter.sections, adapter.TOKENS, is_summarised=asks)
     try:
         left: Sequence[Message] = adapter.run(build(asking), history, asking, **options)
     except Exception as error:
@@ -273,6 +274,11 @@ def _imported(id: str, place: str, known: Known | None) -> ModuleType:
             raise StrategyError(
                 f"strategy {id!r} needs the package {known.package}, tested with {known.tried}: "
                 f"pip install '{known.package}=={known.tried}'{python}"
+            ) from None
+        if known is not None and known.installed:
+            raise StrategyError(
+                f"strategy {id!r}: {known.package} {known.installed} lacks what version {known.tried} has, with which "
+                f"this was tested: {error}"
             ) from None
         raise StrategyError(
             f"strategy {id!r}: cannot import {place} ({error}); its package must be installed where this runs, or its "

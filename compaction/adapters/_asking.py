@@ -21,6 +21,11 @@ Form = tuple[str, int, Message]
 """How a peer writes a message into a prompt, its position, and the message as that shows it."""
 
 
+def free_form(span: Sequence[Message]) -> tuple[Section, ...]:
+    """The sections of a summary that has none."""
+    return ()
+
+
 class Asking:
     """What a client that is put into a peer's class calls; it remembers how that went.
 
@@ -29,7 +34,12 @@ class Asking:
     """
 
     def __init__(
-        self, history: History, sections: tuple[Section, ...] = (), max_tokens: int = 1, *, is_summarised: bool = False
+        self,
+        history: History,
+        sections: Callable[[Sequence[Message]], tuple[Section, ...]] = free_form,
+        max_tokens: int = 1,
+        *,
+        is_summarised: bool = False,
     ) -> None:
         self.history = history
         self.failed: SummaryError | None = None
@@ -54,7 +64,7 @@ class Asking:
 
         Raises SummaryError when the summariser fails.
         """
-        request = SummaryRequest(tuple(prompt), tuple(span), self._sections, "", self._max_tokens)
+        request = SummaryRequest(tuple(prompt), tuple(span), self._sections(span), "", self._max_tokens)
         try:
             text = self.history.summarize(request)
         except BlankSummaryError as error:
@@ -74,11 +84,15 @@ class Asking:
         goes.
         """
         text = "\n".join(message.text for message in prompt)
-        found = _standing_in(text, self.forms())
+        forms = self.forms()
+        found = _standing_in(text, forms)
         if not found:
             last = prompt[-1].text if prompt else ""
             return self(prompt, [Message("user", last, seq=0)])
-        return self(prompt, [message for _, message in found], [position for position, _ in found])
+        # Of messages that are written alike a text does not tell which are shown; what is gone in the end does.
+        chosen = {position for position, _ in found}
+        alike = {form for form, position, _ in forms if position in chosen}
+        return self(prompt, [message for _, message in found], [p for form, p, _ in forms if form in alike])
 
 
 def _standing_in(text: str, forms: Sequence[Form]) -> list[tuple[int, Message]]:

@@ -8,15 +8,15 @@ from typing import Any
 
 import agent_framework as peer
 
-from compaction.adapters._asking import Asking, awaited
+from compaction.adapters._asking import Asking, awaited, free_form
 from compaction.adapters._messages import Found, restored, role_of
 from compaction.strategies.agent_framework_summary import SUMMARY_TOKENS, render
 from compaction.strategy import History, StrategyError
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message, ToolCall
 
-SECTIONS = ()
 TOKENS = SUMMARY_TOKENS
+sections = free_form
 GROUP, STANDS_FOR = "_group", "_summary_of_message_ids"
 TOKENIZERS = ("characters", "exact")
 

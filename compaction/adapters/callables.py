@@ -14,14 +14,14 @@ from functools import partial
 from inspect import Signature, isclass
 from typing import Any
 
-from compaction.adapters._asking import Asking, awaited
+from compaction.adapters._asking import Asking, awaited, free_form
 from compaction.adapters._messages import Found, edited, restored, role_of
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History
 from compaction.transcript import Message, ToolCall
 
-SECTIONS = ()
 TOKENS = SUMMARY_TOKENS
+sections = free_form
 
 TELLING = 20
 """Characters of a text that stands in a prompt because its message does."""

@@ -24,6 +24,7 @@ from inspect_ai.tool import ToolCall as PeerCall
 
 from compaction.adapters._asking import Asking, awaited
 from compaction.adapters._messages import Found, restored, role_of
+from compaction.model import Section
 from compaction.strategies import claude_code_style
 from compaction.strategies._requests import render
 from compaction.strategies.inspect_ai import is_summary
@@ -31,7 +32,6 @@ from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message, ToolCall
 
-SECTIONS = claude_code_style.SECTIONS
 TOKENS = SUMMARY_TOKENS
 POSITION = "compaction_eval_position"
 """Key of a message's metadata: the peer gives messages that it changes new ids."""
@@ -70,6 +70,11 @@ class Client(ModelAPI):  # type: ignore[misc]
     async def count_text_tokens(self, text: str) -> int:
         """Tokens of a text; the peer's own count downloads a vocabulary."""
         return self._asking.history.counter.count(text)
+
+
+def sections(span: Sequence[Message]) -> tuple[Section, ...]:
+    """The sections of our version's summary, for a summariser that is no language model."""
+    return claude_code_style.SECTIONS
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:

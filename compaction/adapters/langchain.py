@@ -23,13 +23,13 @@ from langgraph.graph.message import add_messages
 
 from compaction.adapters._asking import Asking, awaited
 from compaction.adapters._messages import Found, restored, role_of
-from compaction.model import ContextOverflowError, SummaryError
+from compaction.model import ContextOverflowError, Section, SummaryError
 from compaction.strategies import langchain as ours
+from compaction.strategies._parts import without_reasoning
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message, ToolCall
 
-SECTIONS = ours.SECTIONS
 TOKENS = SUMMARY_TOKENS
 REASONING = "reasoning_content"
 _Failure: Any = getattr(peer_errors, "ModelError", RuntimeError)
@@ -55,6 +55,11 @@ class Client(BaseChatModel):  # type: ignore[misc]
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
 
 
+def sections(span: Sequence[Message]) -> tuple[Section, ...]:
+    """The sections of our version's summary, for a summariser that is no language model."""
+    return ours.SECTIONS
+
+
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a class is given besides the user's parameters: a model, and a trigger that fires where it is forced."""
     found: dict[str, Any] = {"model": Client(asking=asking)}
@@ -75,7 +80,7 @@ def run(thing: Any, history: History, asking: Asking, *, forced: bool = True) ->
     sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
     before = [read(message) for message in sent]
     asking.forms = lambda: [
-        (get_buffer_string([message], format="xml"), position, history.messages[position])
+        (get_buffer_string([message], format="xml"), position, without_reasoning(history, history.messages[position]))
         for position, message in enumerate(map(sent_as, history.messages, range(len(sent))))
     ]
     ids = {message.id: position for position, message in enumerate(sent)}

@@ -30,6 +30,7 @@ from pydantic import PrivateAttr
 
 from compaction.adapters._asking import Asking
 from compaction.adapters._messages import Found, restored, role_of
+from compaction.model import Section
 from compaction.strategies import openhands_sdk as ours
 from compaction.strategies._openhands_events import action_class, shown_message
 from compaction.strategies._parts import cuts, stands_for, system_prompt
@@ -37,7 +38,6 @@ from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message
 
-SECTIONS = ours.SECTIONS
 TOKENS = SUMMARY_TOKENS
 
 # It tells of every condensation; what comes of one is said in the outcome.
@@ -90,6 +90,14 @@ class Agent(Client):
     def effective_max_input_tokens(self) -> int:
         """Tokens that the context may hold: a condenser condenses where they are exceeded."""
         return LARGE if self._asking is None else int(self._asking.history.budget)
+
+
+def sections(span: Sequence[Message]) -> tuple[Section, ...]:
+    """The sections of our version's summary, for a summariser that is no language model."""
+    tools = [call.name.lower() for message in span for call in message.tool_calls]
+    if any(tracker in tool for tool in tools for tracker in ours._TRACKERS):
+        return (ours.SECTIONS[0], ours.TASK_TRACKING, *ours.SECTIONS[1:])
+    return ours.SECTIONS
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from compaction import load_registry
+from compaction.adapters import listed
 from flows.commands import options as o
 from flows.leaderboard import Format, Split, render, render_by, render_query
 from flows.problems import Problem
@@ -135,7 +136,7 @@ def _strategies() -> list[dict[str, Any]]:
             "peer": f"{strategy.peer} {strategy.peer_version}".strip(),
         }
         for _, strategy in sorted(load_registry().items())
-    ]
+    ] + [{**item, "parameters": {}} for item in listed()]
 
 
 def _formats() -> list[dict[str, Any]]:

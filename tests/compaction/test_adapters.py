@@ -6,8 +6,10 @@ What the peers' own classes do is in ``test_adapters_live``, which needs them.
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -411,6 +413,48 @@ def test_the_originals_are_listed_with_what_they_need_and_run_only_when_they_are
     ]  # fmt: skip
     assert "installed" in listed()[0]["needs"]
     assert not any(method.strategy.id.startswith("peer:") for method in default_methods())
+
+
+def documented(heading: str, language: str) -> str:
+    """The first block in a language below a heading of docs/strategies.md."""
+    text = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
+    below = text.partition(f"# {heading}\n")[2]
+    return below.partition(f"```{language}\n")[2].partition("```")[0]
+
+
+def test_the_documented_callable_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "documented_context.py").write_text(documented("A callable of your own", "python"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    method = parse_method("peer:documented_context:compact(keep=2)")
+    done = compact(history(TALK, summarizer=ScriptedSummarizer()), method)
+    assert [m.seq for m in done.messages] == [0, None, 8, 9]
+    assert done.messages[1].covers == (1, 2, 3, 4, 5, 6, 7)
+
+
+def test_the_documented_strategy_of_another_package_is_registered_and_works(tmp_path: Path) -> None:
+    (tmp_path / "our_strategies.py").write_text(documented("A strategy of your own", "python"))
+    points = tomllib.loads(documented("A strategy of your own", "toml"))["project"]["entry-points"]
+    info = tmp_path / "our_strategies-2.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: our-strategies\nVersion: 2.1\n")
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in points.items()]
+    (info / "entry_points.txt").write_text("".join(lines))
+    code = (
+        "from compaction import compact, default_methods, parse_method\n"
+        "from compaction.testing import history, talk\n"
+        "assert 'our_short_results' in {method.name for method in default_methods()}\n"
+        "done = compact(history(talk('s u a1 a2')), parse_method('our_short_results(max_chars=3,keep=1)'))\n"
+        "print(sorted(done.edited))"
+    )
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("[3, 5]", "")
 
 
 def test_no_peer_is_imported_before_it_is_named() -> None:

@@ -137,7 +137,11 @@ def run(
     said = messages if session is None else session
     return compact(
         history(
-            messages, budget=BUDGET, summarizer=ScriptedSummarizer(handler), session=said, recorded=compacted(said),
+            messages,
+            budget=BUDGET,
+            summarizer=ScriptedSummarizer(handler),
+            session=said,
+            recorded=compacted(said),
             provider=ScriptedProvider(),
         ),
         method,

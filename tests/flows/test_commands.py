@@ -218,7 +218,10 @@ def test_list_names_what_exists_as_text_and_as_json(command: Command, kind: str)
 def test_list_strategies_shows_parameters_and_what_each_needs(command: Command) -> None:
     items = {item["name"]: item for item in json.loads(command("list", "strategies", "--json").stdout)}
     assert {"none", "empty"} <= set(items)
+    originals = {name: items.pop(name) for name in list(items) if name.startswith("peer:")}
     assert {item["needs"] for item in items.values()} == {"nothing", "a summariser", "a key"}
+    assert len(originals) == 5
+    assert "agent-framework-core (tested with 1.23.0" in next(iter(originals.values()))["needs"]
     assert items["openai_compact"]["needs"] == "a key"
     assert any(item["parameters"] for item in items.values())
 
