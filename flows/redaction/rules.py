@@ -28,6 +28,7 @@ _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /][^\W\d_]+)*")
 _CODE = re.compile(r"[(!&*]*[A-Za-z_$][A-Za-z_$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$]+|\(|\[|\?)[^\s\d]*")
 _NAME = re.compile(r"[A-Za-z_$]+[.]?")
 _SNAKE = re.compile(r"[a-z$]*[a-z0-9]*(?:_[a-z]+[a-z0-9]?)+[)\]}]*|[A-Za-z_$]+[)\]}]+")
+_TYPED = re.compile(r"(?:[A-Za-z_$]+|[A-Z][a-z]+\d{1,2}[A-Z][a-z]+)[)\]}]+:[^\s\d]*")
 _OPERATOR = re.compile(r"&&|\|\||===?|=>|^\(|[\w\]]\[|\w\((?!.*\d.*\d)|\)[.{;]")
 _TYPE_NAME = re.compile(r"[\w.]*[a-z0-9](?:Key|Token|Secret|Credential)s?(?:Types?)?")
 _CODE_AFTER = re.compile(r"\s?[,;)}\]|&?.(]|[ ]+[A-Za-z]")
@@ -116,7 +117,7 @@ def is_secret_in_context(text: str, start: int, end: int) -> bool:
 def _is_code(text: str, start: int, end: int) -> bool:
     """Whether a value without quotes is an expression, a name, or the first word of a sentence."""
     value = text[start:end]
-    if _CODE.fullmatch(value) or _OPERATOR.search(value) or _SNAKE.fullmatch(value) or _TYPE_NAME.fullmatch(value):
+    if _OPERATOR.search(value) or any(form.fullmatch(value) for form in (_CODE, _SNAKE, _TYPE_NAME, _TYPED)):
         return True
     is_name = _NAME.fullmatch(value) is not None
     return is_name and (_CODE_AFTER.match(text, end) is not None or text[start - 2 : start] == "= ")
