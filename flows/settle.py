@@ -55,25 +55,26 @@ def settle(store: Store) -> None:
         if latest[info.input_path][1] == part.name
     ]  # fmt: skip
     stay, folds = _told_apart(live)
-    names = _names(stay)
-    lost = {info.input_path for info in stay if info.folded_into}
+    names = _names([info for info in stay if not info.folded_into])
+    lost = {_place(info) for info in stay if info.folded_into}
+    unread = {info.input_path for info in stay if info.folded_into}
     for part in parts:
         inputs = tuple(
-            _forgotten(record) if record.fingerprint.path in lost else record
+            _forgotten(record) if record.fingerprint.path in unread else record
             for record in part.inputs
             if latest[record.fingerprint.path][1] == part.name
         )
         sessions, folded = [], []
         for info in (*part.sessions, *part.folded):
             place = _place(info)
-            if place in names and not info.folded_into:
+            if place in names:
                 named = info.session_id == names[place]
                 sessions.append(info if named else replace(info, session_id=names[place]))
             elif place in folds:
                 winner = folds[place]
                 apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())
                 folded.append(replace(info, folded_into=names[_place(winner)], n_apart=apart.total()))
-            elif place in names:
+            elif place in lost:
                 folded.append(info)  # comes back when its input is read again
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
             _rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
@@ -100,6 +101,8 @@ def _told_apart(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[P
             folds[_place(info)] = winner
             continue
         stay.append(info)
+        if info.folded_into:
+            continue  # it has no rows now, so that nothing can be kept in its place
         for key in keys:
             group = alike.setdefault(key, [])
             if len(group) < MOST_ALIKE:

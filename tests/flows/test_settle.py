@@ -123,6 +123,21 @@ def test_a_folded_copy_comes_back_when_the_session_that_held_it_changes(store: S
     assert folded(store) == []
 
 
+def test_a_copy_without_rows_takes_no_other_session_in(store: Store) -> None:
+    """Both copies are read again, and a session that has rows keeps them until then."""
+    put(store, "/short", work("s", range(3)))
+    put(store, "/middle", work("s", range(5)))
+    put(store, "/long", work("s", range(9)))
+    assert stored(store) == {"s": 19}
+    put(store, "/long", work("another", range(4), "loom"), generation=2)
+    put(store, "/new", work("s", range(4)), generation=2)
+    assert stored(store) == {"another": 9, "s": 9}
+    readers = {r.fingerprint.path: r.fingerprint.reader for part in read_parts(store) for r in part.inputs}
+    assert readers["/middle"] == "", "longer than what is stored: to be read again"
+    put(store, "/middle", work("s", range(5)), generation=3)
+    assert stored(store) == {"another": 9, "s": 11}
+
+
 def test_the_rows_that_stay_are_those_of_their_sessions(store: Store) -> None:
     put(store, "/a", work("gone", range(4)), work("kept", range(5), "loom"), work("big", range(1100), "gate"))
     put(store, "/b", work("gone", range(8)))
