@@ -1,18 +1,50 @@
-"""The one seam to a summarising model: a request in, text and usage out.
+"""The one seam to models: a request in, text and usage out.
 
-A request carries the exact prompt that a language model is sent, and the same material in parts, so that a summariser
-that is no language model (``compaction.embedded``) works from what the prompt shows and from nothing else.
+``Model`` is any language model, behind whatever client. ``Summarizer`` is what strategies ask: its request carries the
+exact prompt that a language model is sent, and the same material in parts, so that a summariser that is no language
+model (``compaction.embedded``) works from what the prompt shows and from nothing else. What goes wrong::
+
+    ModelError                  no usable answer; ``kind`` says why
+    SummaryError                the same for a strategy: the history stays as it was
+    ├── ContextOverflowError    the request is longer than the model takes
+    └── BlankSummaryError       the answer was blank
+    CallsStoppedError           no further call may be made (budget); the item is not done, and did not fail
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from compaction.transcript import Message
 
 SectionKind = Literal["intent", "files", "decisions", "next_steps", "errors", "state", "details", "free"]
+
+ErrorKind = Literal["overflow", "blank", "truncated", "refused", "invalid", "rejected", "unavailable", "unusable"]
+"""Why there is no usable answer.
+
+``overflow``: the request is longer than the model's window. ``blank``, ``truncated`` (the token limit was reached),
+``refused``, ``invalid`` (not of the form that was asked for): the model answered, but not with anything to go on with.
+``rejected``: the provider does not take the request. ``unavailable``: faults until the last try. ``unusable``: no call
+to this model can succeed (key, model name, quota).
+"""
+
+
+class ModelError(Exception):
+    """A model gave no usable answer; the text is the reason, without any key in it."""
+
+    def __init__(self, reason: str, kind: ErrorKind) -> None:
+        super().__init__(reason)
+        self.kind = kind
+
+
+class CallsStoppedError(Exception):
+    """No further call may be made; what was to be done is left for another run. Nobody may take it for a failure."""
+
+
+class ReplyError(ValueError):
+    """Raised by a request's ``check``: the reply is not of the form that was asked for; says what is wrong with it."""
 
 
 class SummaryError(Exception):
@@ -63,7 +95,46 @@ class Completion:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
-    """None when the price is unknown."""
+    """None when the price is unknown. What the call cost when it was made, also where it was served from a cache."""
+    cached: bool = False
+    """Whether nothing was paid this time."""
+    seconds: float = 0.0
+    """Wall time of the call when it was made, its retries included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What a language model is asked. Everything in it but ``check`` can change the answer."""
+
+    messages: tuple[Message, ...]
+    """Of roles system, user and assistant; of each only role and text are sent."""
+    max_tokens: int
+    """Most tokens of the answer, a model's reasoning not counted."""
+    schema: Mapping[str, Any] | None = None
+    """JSON schema of the answer; None for free text."""
+    replicate: int = 0
+    """Number of the repetition: the same request is answered anew for every replicate."""
+    check: Callable[[str], object] | None = field(default=None, compare=False)
+    """Raises ReplyError for a text that is not usable, which is then not kept; the result is not looked at."""
+
+
+class Model(Protocol):
+    """A language model behind a client that caches, retries and keeps to limits."""
+
+    name: str
+    """Its spec, for people: ``openai:gpt-5.2``."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Everything about the model that can change its output (provider, base URL, model, sampling), as JSON."""
+        ...
+
+    def complete(self, request: ModelRequest) -> Completion:
+        """The answer, never blank. Blocks; safe to call from many threads.
+
+        Raises ModelError when there is no usable answer, CallsStoppedError when no call may be made any more.
+        """
+        ...
 
 
 class Summarizer(Protocol):

@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from compaction.model import Completion, NativeRequest, SummaryError, SummaryRequest
+from compaction.model import (
+    Completion,
+    ModelError,
+    ModelRequest,
+    NativeRequest,
+    ReplyError,
+    SummaryError,
+    SummaryRequest,
+)
 from compaction.strategy import History
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message, RecordedCompaction, ToolCall
@@ -44,6 +52,35 @@ class ScriptedSummarizer:
         self.requests.append(request)
         text = self._handler(request) if self._handler else f"SUMMARY {len(self.requests)}"
         return Completion(text, self.name)
+
+
+class ScriptedModel:
+    """A language model that says what a handler tells it to, and remembers what it was asked.
+
+    A handler returns the text or raises ModelError. Without one the answer names the request's number. A text that the
+    request's ``check`` does not take is a ModelError, as it is with a client.
+    """
+
+    name = "scripted"
+
+    def __init__(self, handler: Callable[[ModelRequest], str] | None = None, **identity: Any) -> None:
+        self.identity: Mapping[str, Any] = {"model": self.name, **identity}
+        self.requests: list[ModelRequest] = []
+        self._handler = handler
+
+    def complete(self, request: ModelRequest) -> Completion:
+        """The handler's answer."""
+        self.requests.append(request)
+        text = self._handler(request) if self._handler else f"ANSWER {len(self.requests)}"
+        if not text.strip():
+            raise ModelError("the model answered with nothing", "blank")
+        try:
+            if request.check is not None:
+                request.check(text)
+        except ReplyError as error:
+            raise ModelError(f"the answer cannot be used: {error}", "invalid") from None
+        asked = sum(len(message.text) for message in request.messages)
+        return Completion(text, self.name, asked // 4, len(text) // 4, None)
 
 
 class ScriptedProvider:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 LENGTH = 8
 """Hex digits of a code version."""
@@ -38,6 +40,12 @@ def code_sha256(*folders: str) -> str:
             if entry.name.endswith((".py", ".md")):
                 digest.update(f"{folder}/{entry.name}\0".encode() + entry.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def identity_version(identity: Mapping[str, Any]) -> str:
+    """Hash of what identifies a model (``Model.identity``), for names."""
+    text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:LENGTH]
 
 
 def function_version(function: Callable[..., object]) -> str:

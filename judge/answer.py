@@ -22,6 +22,7 @@ class Answer:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0
+    """None when the price is unknown."""
 
 
 class Responder(Protocol):
@@ -29,6 +30,9 @@ class Responder(Protocol):
 
     name: str
 
-    def answer(self, context: Sequence[Message], question: str, max_tokens: int) -> Answer:
-        """Raises AnswerError when there is no usable text."""
+    def answer(self, context: Sequence[Message], question: str, max_tokens: int, replicate: int = 0) -> Answer:
+        """``max_tokens`` is the limit that the question states, ``replicate`` the number of the repetition.
+
+        Raises AnswerError when there is no usable text, CallsStoppedError when no call may be made any more.
+        """
         ...

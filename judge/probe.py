@@ -69,5 +69,5 @@ class Prober(Protocol):
     name: str
 
     def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
-        """One entry for each probe type."""
+        """One entry for each probe type. Raises CallsStoppedError when no call may be made any more."""
         ...

@@ -24,6 +24,8 @@ class JudgeCase:
     context: tuple[Message, ...]
     criteria: tuple[str, ...]
     """Ids of the criteria that the rubric asks for this probe type."""
+    replicate: int = 0
+    """Number of the repetition; the judge is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +62,8 @@ class Judge(Protocol):
     rubric: Rubric
 
     def score(self, case: JudgeCase) -> Sequence[CriterionScore]:
-        """One entry for each criterion of the case. Raises JudgeError when there is no verdict."""
+        """One entry for each criterion of the case.
+
+        Raises JudgeError when there is no verdict, CallsStoppedError when no call may be made any more.
+        """
         ...

@@ -35,7 +35,7 @@ class EmbeddedResponder:
 
     name = f"embedded-responder@{code_version('compaction', 'judge/embedded')}"
 
-    def answer(self, context: Sequence[Message], question: str, max_tokens: int) -> Answer:
+    def answer(self, context: Sequence[Message], question: str, max_tokens: int, replicate: int = 0) -> Answer:
         """An extract of the context within the limit, or the words that the context does not say."""
         asked = question.lower()
         limit = int(max_tokens * CHARS_PER_TOKEN)

@@ -1,0 +1,145 @@
+"""Which model, where, how it samples, and what it costs: ``[models."openai:NAME"]`` of a study, and the environment.
+
+Where a server is comes from the study, else from the provider's usual variable (``OPENAI_BASE_URL``,
+``ANTHROPIC_BASE_URL``), and is written into the effective study. Keys are read from the environment when a client is
+made, and are never written anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from flows.problems import UsageProblem
+
+Provider = Literal["openai", "anthropic"]
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+
+BASE_URLS: Mapping[str, str] = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+BASE_URL_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+KEY_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+
+REASONING = ("o1", "o3", "o4", "gpt-5", "gpt-6")
+"""Beginnings of the names of OpenAI's models that reason: they take no temperature."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """One model as a study uses it."""
+
+    spec: str
+    """``openai:NAME`` or ``anthropic:NAME``."""
+    base_url: str
+    api: Literal["chat", "responses"] = "chat"
+    """OpenAI's two interfaces; every compatible server has ``chat``."""
+    temperature: float | None = 0.0
+    """None where the model takes none, or for the server's own."""
+    top_p: float | None = None
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    """``minimal``, ``low``, ``medium``, ``high``: whatever the model knows."""
+    reasoning_tokens: int = 0
+    """Tokens that the model may spend on reasoning beside the answer's: added to the token limit of every call."""
+    structured: Literal["json_schema", "json_object", "prompt"] = "json_schema"
+    """How a JSON answer is asked for. A server that refuses one is asked in the next way."""
+    check_model: bool = True
+    """Whether an answer of another model than the one that was asked is an error. Gateways may rename models."""
+    timeout: float = 120.0
+    """Seconds of one try, from the request to the last byte of the answer."""
+    input_usd: float | None = None
+    """US dollars a million tokens; None for the table that comes with the package, which knows few models."""
+    output_usd: float | None = None
+    cached_input_usd: float | None = None
+
+    @property
+    def provider(self) -> Provider:
+        """Whose interface it speaks."""
+        provider: Provider = "anthropic" if self.spec.startswith("anthropic:") else "openai"
+        return provider
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the provider knows it."""
+        return self.spec.partition(":")[2]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that can change an answer. Prices, timeouts and checks cannot."""
+        found = asdict(self)
+        for name in ("spec", "check_model", "timeout", "input_usd", "output_usd", "cached_input_usd"):
+            del found[name]
+        return {"provider": self.provider, "model": self.model, **found}
+
+    @property
+    def is_official(self) -> bool:
+        """Whether the provider itself serves it: its prices hold, and a key is needed."""
+        return self.base_url == BASE_URLS[self.provider]
+
+    def api_key(self) -> str | None:
+        """The key from the environment; None when there is none."""
+        return os.environ.get(KEY_VARIABLES[self.provider]) or None
+
+
+_SET = {field.name: field for field in fields(ModelSettings) if field.name != "spec"}
+
+
+def is_model(spec: str) -> bool:
+    """Whether a spec names a language model."""
+    provider, _, name = spec.partition(":")
+    return provider in PROVIDERS and bool(name.strip())
+
+
+def make_settings(spec: str, given: Mapping[str, Any], place: str) -> ModelSettings:
+    """The settings of a model: defaults, the environment, ``given`` (a table of a study).
+
+    Raises UsageProblem, naming ``place``, for unknown names, wrong types, and an address with a password in it.
+    """
+    provider, _, model = spec.partition(":")
+    unknown = sorted(set(given) - set(_SET))
+    if unknown:
+        raise UsageProblem(f"{place}: unknown setting {unknown[0]!r}; known: {', '.join(_SET)}")
+    values: dict[str, Any] = {
+        "base_url": os.environ.get(BASE_URL_VARIABLES[provider]) or BASE_URLS[provider],
+        "temperature": None if provider == "openai" and model.startswith(REASONING) else 0.0,
+    }
+    values |= {name: _checked(name, value, place) for name, value in given.items()}
+    values["base_url"] = values["base_url"].rstrip("/")
+    address = urlsplit(values["base_url"])
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise UsageProblem(f"{place}: base_url: expected an http or https address, found {values['base_url']!r}")
+    if address.username or address.password or address.query:
+        raise UsageProblem(
+            f"{place}: base_url: an address with a user, a password or a query would be stored; "
+            f"put the key into {KEY_VARIABLES[provider]}"
+        )
+    return ModelSettings(spec=spec, **values)
+
+
+def _checked(name: str, value: Any, place: str) -> Any:
+    choices = {"api": ("chat", "responses"), "structured": ("json_schema", "json_object", "prompt")}
+    if name in choices and value not in choices[name]:
+        raise UsageProblem(f"{place}: {name}: expected {' or '.join(choices[name])}, found {value!r}")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if name == "temperature" and value is False:
+        return None  # TOML has no null
+    if name == "check_model":
+        fits = isinstance(value, bool)
+    elif name in ("seed", "reasoning_tokens"):
+        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    elif name in ("temperature", "top_p", "timeout", "input_usd", "output_usd", "cached_input_usd"):
+        fits = number and value >= 0 and (name != "timeout" or value > 0)
+    else:
+        fits = isinstance(value, str) and bool(value)
+    if not fits:
+        raise UsageProblem(f"{place}: {name}: found {value!r}, which is no {_KINDS.get(name, 'text')}")
+    return float(value) if number and name not in ("seed", "reasoning_tokens") else value
+
+
+_KINDS = {
+    "check_model": "true or false", "seed": "whole number", "reasoning_tokens": "whole number of at least 0",
+    "temperature": "number of at least 0, or false", "top_p": "number", "timeout": "number above 0",
+    "input_usd": "price", "output_usd": "price", "cached_input_usd": "price",
+}  # fmt: skip
