@@ -9,7 +9,11 @@ embedded engine reads off messages without a model is in ``artifacts`` (files), 
 
 from compaction.model import (
     BlankSummaryError,
+    CallsStoppedError,
     Completion,
+    Model,
+    ModelError,
+    ModelRequest,
     NativeCompactor,
     NativeRequest,
     Section,
@@ -39,6 +43,7 @@ from compaction.triggers import Trigger, TriggerError
 
 __all__ = [
     "BlankSummaryError",
+    "CallsStoppedError",
     "CompactedContext",
     "CompactionPoint",
     "CompactionProvider",
@@ -46,6 +51,9 @@ __all__ = [
     "History",
     "Message",
     "Method",
+    "Model",
+    "ModelError",
+    "ModelRequest",
     "NativeCompactor",
     "NativeRequest",
     "NotApplicable",

@@ -109,7 +109,9 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
     strategy = Pipeline(
         PIPELINE, _runs(steps), "model" in needs, "own", "", DEFAULTS, TYPES,
         "Strategies one after another, each on what the one before it left.", steps,
-        needs_key="key" in needs, recall=_recalls(steps) if any(step.method.recalls for step in steps) else None,
+        needs_key=next((step.method.provider for step in steps if step.method.provider), ""),
+        is_opaque=any(step.method.is_opaque for step in steps),
+        recall=_recalls(steps) if any(step.method.recalls for step in steps) else None,
     )  # fmt: skip
     return Method(strategy, full)
 

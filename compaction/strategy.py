@@ -22,6 +22,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from compaction.groups import Group, group
+from compaction.markers import Declared
 from compaction.model import (
     BlankSummaryError,
     Completion,
@@ -186,7 +187,12 @@ class Strategy:
     """Name of the parameter that holds another method, which this strategy adds something to."""
     recall: RecallFunction | None = field(default=None, kw_only=True)
     """Fetches what a question needs of the dropped messages, just before it is answered."""
-    needs_key: bool = field(default=False, kw_only=True)
+    markers: tuple[Declared, ...] = field(default=(), kw_only=True)
+    """The fixed texts that it writes, and the headings that its prompts prescribe (``compaction.markers``)."""
+    needs_key: str = field(default="", kw_only=True)
+    """Provider whose own compaction it asks for (``openai``, ``anthropic``); empty for none."""
+    is_opaque: bool = field(default=False, kw_only=True)
+    """Whether it leaves what nobody but that provider can read."""
     mode: str = field(default="", kw_only=True)
     """Its mode where that is no parameter."""
 
@@ -251,6 +257,18 @@ class Method:
         return self.needs == "model"
 
     @property
+    def is_opaque(self) -> bool:
+        """Whether it leaves what nobody but its provider can read."""
+        inner = self.inner
+        return self.strategy.is_opaque or (inner is not None and inner.is_opaque)
+
+    @property
+    def provider(self) -> str:
+        """Provider whose own compaction it asks for; empty for none."""
+        inner = self.inner
+        return self.strategy.needs_key or (inner.provider if inner is not None else "")
+
+    @property
     def code(self) -> str:
         """Version of the code that makes its contexts."""
         own, inner = self.strategy.code, self.inner
@@ -279,14 +297,19 @@ def strategy(
     id: str,
     *,
     needs_model: bool = False,
-    needs_key: bool = False,
+    needs_key: str = "",
+    is_opaque: bool = False,
     peer: str = "own",
     peer_version: str = "",
     variants: Sequence[Mapping[str, Any]] = (),
     wraps: str = "",
     recall: RecallFunction | None = None,
+    markers: Sequence[Declared] = (),
 ) -> Callable[[StrategyFunction], StrategyFunction]:
-    """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations."""
+    """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations.
+
+    ``markers`` are the texts by which its contexts could be told from those of others; a judge is not shown them.
+    """
 
     def register(function: StrategyFunction) -> StrategyFunction:
         if id in _registry and _registry[id].function is not function:
@@ -299,7 +322,8 @@ def strategy(
         _registry[id] = Strategy(
             id, function, needs_model, peer, peer_version,
             {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
-            variants=tuple(variants), wraps=wraps, recall=recall, needs_key=needs_key,
+            variants=tuple(variants), wraps=wraps, recall=recall, needs_key=needs_key, is_opaque=is_opaque,
+            markers=tuple(markers),
         )  # fmt: skip
         return function
 

@@ -7,7 +7,10 @@ from collections.abc import Callable
 import typer
 
 from flows import __version__
+from flows.commands import cache
+from flows.commands.backfill import backfill
 from flows.commands.doctor import doctor
+from flows.commands.plan import plan
 from flows.commands.run import ingest, run
 from flows.commands.show import accounting, leaderboard, list_, sql
 
@@ -23,7 +26,8 @@ app = typer.Typer(
     Start with `compaction-eval run`: it compares all methods on the sample sessions of the package, without a key and
     without a network, and prints the leaderboard. Then give it a folder of your own sessions.
 
-    Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside.
+    Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside;
+    4 stopped at the budget.
     """,
 )
 
@@ -33,7 +37,16 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "run ~/.claude/projects ~/.codex/sessions",
         'run logs/ --points messages:40 --strategies "none,empty,head_tail(tail=20)"',
     ),
+    plan: (
+        "plan ~/.claude/projects --model openai:gpt-5.2-mini --judge openai:gpt-5.2",
+        "plan --study study.toml --json",
+    ),
     ingest: ("ingest ~/.claude/projects", 'ingest "logs/**/*.jsonl.zst" --store /data/store'),
+    backfill: (
+        "backfill --judge openai:gpt-5.2 --plan",
+        "backfill --judge anthropic:claude-sonnet-5 --method none --method empty --budget-usd 5",
+        "backfill --judge openai:gpt-5.2 --since 2026-11-01 --batch",
+    ),
     accounting: ("accounting", "accounting --by reason", "accounting --by input --format csv"),
     leaderboard: ("leaderboard", "leaderboard --format markdown > leaderboard.md"),
     sql: (
@@ -43,10 +56,28 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     list_: ("list strategies", "list formats --json"),
     doctor: ("doctor", "doctor --prefect --store /data/store"),
 }
-for function, examples in EXAMPLES.items():
-    lines = "\n".join(f"  compaction-eval {example}" for example in examples)
-    # \b keeps the lines of a paragraph as they are.
-    app.command(function.__name__.rstrip("_"), epilog=f"\b\nExamples:\n{lines}")(function)
+CACHE_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    cache.stats: ("cache stats", "cache stats --json --store /data/store"),
+    cache.prune: (
+        "cache prune --older-than 90 --dry-run",
+        "cache prune --model openai:gpt-5.2 --store /data/store",
+        "cache prune --all",
+    ),
+}
+cache_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Look at the call cache, or remove answers from it.
+
+    The answers of models are kept in the store and paid for once. See `compaction-eval cache stats --help`.
+    """,
+)
+for parent, commands in ((app, EXAMPLES), (cache_app, CACHE_EXAMPLES)):
+    for function, examples in commands.items():
+        lines = "\n".join(f"  compaction-eval {example}" for example in examples)
+        # \b keeps the lines of a paragraph as they are.
+        parent.command(function.__name__.rstrip("_"), epilog=f"\b\nExamples:\n{lines}")(function)
+app.add_typer(cache_app, name="cache")
 
 
 def _version(wanted: bool) -> None:

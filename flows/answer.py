@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.models import engine_for
+from flows.engine import engine_for
 from flows.plan import answers_to_do, batched, files_with
 from flows.runtime import running
 from flows.stage import Unit, fan_out
@@ -25,11 +25,12 @@ async def answer(study: Study) -> None:
                 one.key,
                 one.weight,
                 one.n_jobs,
-                lambda one=one: run.workers.submit(  # type: ignore[misc]
-                    one.key, answer_batch, run.root, run.study, one,
+                lambda one=one: run.submit(  # type: ignore[misc]
+                    "responder", one.key, answer_batch, run.root, run.study, one,
                     sorted({file for info, _ in one.items for file in compactions[info.session_id]}),
                     sorted({file for info, _ in one.items for file in probes[info.session_id]}),
                 ),
+                run.waits("responder"),
             )
             for one in work
         ]  # fmt: skip

@@ -154,7 +154,7 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     numeric = [False] + [True] * len(shown)
     if format == "markdown":
         return f"{_markdown(names, cells, numeric)}\n{note}\n"
-    return _drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+    return drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
 
 
 def _breakable(name: str) -> str:
@@ -180,8 +180,7 @@ def render_query(path: Path, sql: str, format: Format = "table") -> str:
     numeric = [_is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
     if format == "markdown":
         return _markdown(rows.names, cells, numeric)
-    drawn = _drawn(rows.names, cells, numeric, width=None)
-    return f"{drawn}{_count(len(cells), 'row')}\n"
+    return f"{drawn(rows.names, cells, numeric, width=None)}{_count(len(cells), 'row')}\n"
 
 
 def _query(connection: duckdb.DuckDBPyConnection, sql: str, **values: str) -> _Rows:
@@ -210,7 +209,7 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
     note = _note(connection, judge_id, rows)
     if format == "markdown":
         return f"{_markdown(names, cells, numeric)}\n{note}\n"
-    return _drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+    return drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
 
 
 def _line(row: dict[str, Any]) -> list[str]:
@@ -345,7 +344,7 @@ def _printed(drawing: Text | Table, width: int) -> str:
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
-def _drawn(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> str:
+def drawn(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> str:
     """A table of lines; without a width as wide as it has to be."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1 if width is None else 0), pad_edge=False, show_edge=False)
     for name, is_number in zip(names, numeric, strict=True):

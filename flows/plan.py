@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 
 from compaction import CompactionPoint, Method, PointsSpec
 from compaction.version import code_version
+from flows.engine import Engine, engine_for
 from flows.ids import content_id
-from flows.models import Engine, engine_for
 from flows.problems import UsageProblem
 from flows.redaction import Redactor
 from flows.sources import Input, SourceError, discover
@@ -79,6 +79,9 @@ class ScoreJob:
     compaction_id: str
     probe_id: str
     judge_replicate: int
+    method: int | None
+    """Index into the study's methods; None for one that the study does not name."""
+    cut_seq: int
 
 
 @dataclass(frozen=True)
@@ -180,13 +183,15 @@ def _spread(weighted: Sequence[tuple[float, Item]], number: int) -> list[list[It
     return [content for content in bins if content]
 
 
-def batched(groups: Sequence[Sequence[SessionInfo]], jobs: Mapping[str, Sequence[Job]]) -> list[Batch[Job]]:
-    """The batches that still have something to do."""
+def batched(
+    groups: Sequence[Sequence[SessionInfo]], jobs: Mapping[str, Sequence[Job]], family: str = "batch"
+) -> list[Batch[Job]]:
+    """The batches that still have something to do; ``family`` begins their names."""
     found = []
     for index, group in enumerate(groups):
         items = tuple((info, tuple(jobs[info.session_id])) for info in group if jobs.get(info.session_id))
         if items:
-            found.append(Batch(f"batch-{index}", items, float(sum(info.n_tokens for info in group))))
+            found.append(Batch(f"{family}-{index}", items, float(sum(info.n_tokens for info in group))))
     return found
 
 
@@ -216,7 +221,7 @@ def method_rows(study: Study) -> list[dict[str, Any]]:
 
 def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]:
     strategy = method.strategy
-    uses = summarizer if method.needs_model else None
+    uses = summarizer if method.needs != "nothing" else None
     params = dict(method.params)
     return {
         "method_id": content_id(
@@ -332,21 +337,25 @@ def answers_to_do(
     return {session: [job for job in jobs if job.answer_id not in done] for session, jobs in expected.items()}
 
 
-def scores_to_do(
-    store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
-) -> dict[str, list[ScoreJob]]:
-    """Session → answers that this judge has not scored, or failed to."""
-    answered, judge_id = statuses(store.answers, "answer_id"), engine.judge_id
-    table = store.scores.read(["answer_id", "judge_id", "judge_replicate", "status"])
+def scored(store: Store, judge_id: str) -> set[tuple[str, int]]:
+    """Answers, with the judge replicate, of which a judge has given its verdict."""
     names = ("answer_id", "judge_id", "judge_replicate", "status")
-    done = {
+    table = store.scores.read(names)
+    return {
         (answer, replicate)
         for answer, judge, replicate, status in zip(*(table[name].to_pylist() for name in names), strict=True)
         if judge == judge_id and status == "done"
     }
+
+
+def scores_to_do(
+    store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
+) -> dict[str, list[ScoreJob]]:
+    """Session → answers that this judge has not scored, or failed to."""
+    answered, done = statuses(store.answers, "answer_id"), scored(store, engine.judge_id)
     return {
         session: [
-            ScoreJob(job.answer_id, job.compaction_id, job.probe_id, replicate)
+            ScoreJob(job.answer_id, job.compaction_id, job.probe_id, replicate, job.method, job.cut_seq)
             for job in jobs
             if answered.get(job.answer_id) == "done"
             for replicate in range(study.judge_replicates)

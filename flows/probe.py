@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.models import engine_for
+from flows.engine import engine_for
 from flows.plan import batched, probes_to_do
 from flows.runtime import running
 from flows.stage import Unit, fan_out
@@ -23,7 +23,8 @@ async def probe(study: Study) -> None:
                 one.key,
                 one.weight,
                 one.n_jobs,
-                lambda one=one: run.workers.submit(one.key, probe_batch, run.root, run.study, one),  # type: ignore[misc]
+                lambda one=one: run.submit("prober", one.key, probe_batch, run.root, run.study, one),  # type: ignore[misc]
+                run.waits("prober"),
             )
             for one in work
         ]

@@ -13,6 +13,8 @@ DONE = 0
 BROKEN = 1
 BAD_USAGE = 2
 INCOMPLETE = 3
+STOPPED = 4
+"""At the budget."""
 
 
 class Problem(Exception):  # noqa: N818 (what the user has, not only what the program raises)

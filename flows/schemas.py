@@ -155,6 +155,7 @@ ANSWERS = pa.schema(
         ("output_tokens", pa.int64()),
         ("cost_usd", pa.float64()),
         ("seconds", pa.float64()),
+        ("answered_at", pa.timestamp("us")),
     ]
 )
 
@@ -170,6 +171,31 @@ SCORES = pa.schema(
         ("score", pa.float64()),
         ("unscored_reason", pa.string()),
         ("reasoning", pa.string()),
+        ("stated_overall", pa.float64()),
+        ("stated_dimensions", pa.string()),
+        ("asked_again", pa.bool_()),
     ]
 )
-"""``status`` is ``failed`` where the judge gave no verdict: unscored, and asked again at the next run."""
+"""``status`` is ``failed`` where the judge gave no verdict: unscored, and asked again at the next run.
+
+``stated_…`` is what a model said of its totals, the same in all rows of a verdict; nothing is computed from it."""
+
+CALLS = pa.schema(
+    [
+        ("call_id", pa.string()),
+        ("run_id", pa.string()),
+        ("stage", pa.string()),
+        ("item_id", pa.string()),
+        ("model", pa.string()),
+        ("key", pa.string()),
+        ("input_tokens", pa.int64()),
+        ("output_tokens", pa.int64()),
+        ("cost_usd", pa.float64()),
+        ("cached", pa.bool_()),
+        ("seconds", pa.float64()),
+        ("status", pa.string()),
+        ("error", pa.string()),
+        ("started_at", pa.string()),
+    ]
+)
+"""One row a try of a model call that was sent, and a use of a cached answer."""

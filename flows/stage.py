@@ -12,8 +12,8 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from flows.problems import Problem
-from flows.runtime import Run, current
-from flows.work.process import Tally
+from flows.runtime import OPEN_BATCHES, Run, current
+from flows.work.process import Tally, told
 
 AHEAD = 2
 """Batches that a process has in hand: one at work and one waiting, so that it never waits for Prefect."""
@@ -27,6 +27,8 @@ class Unit:
     weight: float
     n_items: int
     call: Callable[[], Future[Tally]]
+    waits: bool = False
+    """Whether it waits for a language model: it then runs in this process, and tells of each item."""
 
 
 @task(cache_policy=NO_CACHE, persist_result=False, task_run_name="{name}")
@@ -46,19 +48,21 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
     if not units:
         run.tallies.setdefault(stage, Tally())
         return Tally()
-    work = batch.with_options(name=stage)
-    slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))]
+    work = batch.with_options(name=stage) if run.foreseen is None else batch.fn
+    slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))] if any(not one.waits for one in units) else []
+    open_batches = asyncio.Semaphore(OPEN_BATCHES)
     tallies: list[Tally] = []
 
-    with run.report.stage(stage, sum(one.n_items for one in units), unit) as shown:
+    with run.report.stage(stage, sum(one.n_items for one in units), unit) as shown, told(shown.advance):
 
         async def do(one: Unit) -> None:
             name = f"{stage} {one.key}"
             run.calls[name] = one.call
-            async with slots[run.workers.home(one.key, one.weight)]:
+            async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
                 tallies.append(await work(name))
             del run.calls[name]
-            shown.advance(one.n_items)
+            if not one.waits:
+                shown.advance(one.n_items)
 
         try:
             async with asyncio.TaskGroup() as group:

@@ -75,6 +75,8 @@ class Shards:
     schema: pa.Schema
     key: tuple[str, ...]
     """Columns that name a unit of work; rows of one unit share them."""
+    has_failures: bool = True
+    """Whether a unit may stand in several files, because it failed and was tried again."""
 
     def files(self) -> list[Path]:
         """The files that are visible, by name."""
@@ -144,7 +146,8 @@ class Shards:
         files = self.files()
         if len(files) < MANY_FILES:
             return
-        self.drop_superseded()
+        if self.has_failures:
+            self.drop_superseded()
         files = self.files()
         for start in range(0, len(files), 50):
             some = files[start : start + 50]
@@ -245,6 +248,11 @@ class Store:
         """What the judge made of it."""
         return Shards(self.root / "scores", schemas.SCORES, ("answer_id", "judge_id", "judge_replicate"))
 
+    @cached_property
+    def calls(self) -> Shards:
+        """Calls of language models, as they left the journal (``flows.journal``)."""
+        return Shards(self.root / "calls", schemas.CALLS, ("call_id",), has_failures=False)
+
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All small JSON records of a kind (``methods``, ``judges``, ``runs``), by name."""
         return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((self.root / kind).glob("*.json"))]
@@ -297,5 +305,5 @@ class Store:
         """Remove what a killed run left unfinished; only the holder of the lock may."""
         for tmp in self.root.glob(f"**/*{TMP}"):
             tmp.unlink(missing_ok=True)
-        for shards in (self.points, self.compactions, self.probes, self.answers, self.scores):
+        for shards in (self.points, self.compactions, self.probes, self.answers, self.scores, self.calls):
             shards.merge_if_many()

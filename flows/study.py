@@ -8,16 +8,17 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method
 from compaction.pipeline import read_table
 from compaction.strategy import split_specs
 from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
+from flows.models.settings import PROVIDERS, ModelSettings, is_model, make_settings
 from flows.problems import UsageProblem
 from flows.task_labels import read_labels
 from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
@@ -26,7 +27,11 @@ DEFAULT_STORE = "./compaction-eval-store"
 TOKENIZERS = ("o200k_base", "cl100k_base")
 HISTORIES = ("prefix", "chain")
 MODEL_ROLES = ("summarizer", "responder", "prober", "judge")
-LATER_PROVIDERS = ("openai", "anthropic")
+JUDGE_KEYS = ("judge", "rubric", "protocol", "judge_replicates", "concurrency", "budget_usd", "budget_tokens")
+"""What of a study a backfill may change."""
+PROTOCOLS = ("auto", "study", "closed")
+IN_FLIGHT = 64
+"""Model calls at a time, where the study does not say."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,21 @@ class Study:
     limit: int | None = None
     """Sessions at most; None for all."""
     concurrency: int | None = None
-    """Worker processes; None for one a core."""
+    """Most things at a time: worker processes (None: one a core) and model calls in flight (None: ``IN_FLIGHT``)."""
     tokenizer: str = DEFAULT_ENCODING
     redact: bool = True
     """Whether credentials are masked before anything is stored."""
     task_types: str | None = None
     """A file of task types by session (CSV, Parquet, JSON lines), which go before the rule's."""
+    protocol: str = "auto"
+    """What a model as judge is shown. ``study``: the compacted context too. ``closed``: question, answer and truth
+    only. ``auto``: ``study``, unless a method leaves contexts that only its provider can read."""
+    budget_usd: float | None = None
+    """US dollars that one run may spend on model calls; None for no limit."""
+    budget_tokens: int | None = None
+    """Tokens, sent and received together, that one run may spend; None for no limit."""
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Spec → settings of every model that the study names (``flows.models.settings``), base URL filled in."""
 
     @property
     def points_spec(self) -> PointsSpec:
@@ -70,9 +84,29 @@ class Study:
     @property
     def study_key(self) -> str:
         """Hash of what makes answers comparable; runs with the same key add to one leaderboard."""
-        return content_id(
-            "study", self.points, self.history, self.summarizer, self.responder, self.prober, self.tokenizer
-        )
+        parts = [self._identity(spec) for spec in (self.summarizer, self.responder, self.prober)]
+        return content_id("study", self.points, self.history, *parts, self.tokenizer)
+
+    def _identity(self, spec: str) -> Any:
+        settings = self.settings(spec)
+        return settings.identity if settings else spec
+
+    def settings(self, spec: str) -> ModelSettings | None:
+        """How the study uses a model; None for ``embedded``."""
+        return ModelSettings(spec=spec, **self.models[spec]) if spec in self.models else None
+
+    @property
+    def model_settings(self) -> list[ModelSettings]:
+        """The models that the study asks, each once."""
+        specs = dict.fromkeys((self.summarizer, self.prober, self.responder, self.judge))
+        return [settings for spec in specs if (settings := self.settings(spec))]
+
+    @property
+    def judge_protocol(self) -> Literal["study", "closed"]:
+        """``protocol``, decided."""
+        if self.protocol == "auto":
+            return "closed" if any(method.is_opaque for method in self.methods()) else "study"
+        return "closed" if self.protocol == "closed" else "study"
 
     @property
     def label_sha256(self) -> str | None:
@@ -103,11 +137,11 @@ class Study:
         return asdict(self)
 
 
-_INTEGERS = {"replicates": 1, "judge_replicates": 1, "limit": 1, "concurrency": 1}
+_INTEGERS = {"replicates": 1, "judge_replicates": 1, "limit": 1, "concurrency": 1, "budget_tokens": 1}
 """Key → smallest value."""
 _LISTS = ("sources", "strategies")
 _SWITCHES = ("redact",)
-_KEYS = tuple(field.name for field in fields(Study) if field.name != "named_methods")
+_KEYS = tuple(known.name for known in fields(Study) if known.name not in ("named_methods", "models"))
 
 
 def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
@@ -117,10 +151,56 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     prober at once. Raises UsageProblem, naming the flag, or the file and line.
     """
     study = Study()
+    tables: dict[str, Any] = {}
+    places: dict[str, str] = {}
     if path is not None:
-        study = _apply(study, *_read(Path(path)))
+        values, places = _read(Path(path))
+        tables = values.pop("models", {})
+        study = _apply(study, values, places)
     given = {key: value for key, value in flags.items() if value is not None and value != ()}
-    return _apply(study, given, {key: "--" + key.replace("_", "-") for key in given})
+    study = _apply(study, given, {key: "--" + key.replace("_", "-") for key in given})
+    study = with_models(study, tables, places.get("models", "models"))
+    _check_providers(study, f"study {path}: " if path else "")
+    return study
+
+
+def judged_by(study: Study, flags: Mapping[str, Any], path: str | None = None) -> Study:
+    """A study with another judge: of a study file only what concerns the judge is taken.
+
+    Raises UsageProblem, naming the flag, or the file and line.
+    """
+    tables: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    if path is not None:
+        values, places = _read(Path(path))
+        tables = values.get("models", {})
+        study = _apply(study, {key: value for key, value in values.items() if key in JUDGE_KEYS}, places)
+    given = {key: value for key, value in flags.items() if value is not None}
+    study = _apply(study, given, {key: "--" + key.replace("_", "-") for key in given})
+    asked = {study.summarizer, study.prober, study.responder}  # as they were: what they made has their settings
+    kept = {spec: values for spec, values in study.models.items() if spec in asked}
+    study = with_models(replace(study, models=kept), tables, places.get("models", "models"), ("judge",))
+    _check_providers(study, f"study {path}: " if path else "")
+    return study
+
+
+def with_models(study: Study, tables: Any, place: str, roles: Sequence[str] = MODEL_ROLES) -> Study:
+    """The study with the settings of each model in these roles; ``tables`` is ``[models]`` of a study file.
+
+    Settings that the study has already stay.
+    """
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise UsageProblem(f'{place}: expected tables such as [models."openai:NAME"]')
+    for spec in tables:
+        if not is_model(spec):
+            raise UsageProblem(f"{place}: {spec!r} is no model; expected openai:NAME or anthropic:NAME")
+    wanted = {spec for role in roles if (spec := getattr(study, role)) != "embedded"}
+    found = {}
+    for spec in sorted(wanted - set(study.models)):
+        values = asdict(make_settings(spec, tables.get(spec, {}), f"{place}: {spec}"))
+        del values["spec"]
+        found[spec] = values
+    return replace(study, models={**study.models, **found})
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
@@ -176,6 +256,10 @@ def _checked(key: str, value: Any, place: str) -> Any:
         if not isinstance(value, int) or isinstance(value, bool) or value < _INTEGERS[key]:
             raise UsageProblem(f"{place}: expected a whole number of at least {_INTEGERS[key]}, found {value!r}")
         return value
+    if key == "budget_usd":
+        if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+            raise UsageProblem(f"{place}: expected an amount above 0 in US dollars, found {value!r}")
+        return float(value)
     if key in _SWITCHES:
         if not isinstance(value, bool):
             raise UsageProblem(f"{place}: expected true or false, found {value!r}")
@@ -184,7 +268,7 @@ def _checked(key: str, value: Any, place: str) -> Any:
         raise UsageProblem(f"{place}: expected a text, found {value!r}")
     if key in MODEL_ROLES:
         return _spec(value, place)
-    for name, choices in (("history", HISTORIES), ("tokenizer", TOKENIZERS)):
+    for name, choices in (("history", HISTORIES), ("tokenizer", TOKENIZERS), ("protocol", PROTOCOLS)):
         if key == name and value not in choices:
             raise UsageProblem(f"{place}: expected {' or '.join(choices)}, found {value!r}")
     return value
@@ -205,17 +289,16 @@ def _named(tables: Any, place: str) -> tuple[str, ...]:
 
 
 def _spec(value: Any, place: str) -> str:
-    if value == "embedded":
-        return "embedded"
-    if isinstance(value, str) and value.partition(":")[0] in LATER_PROVIDERS:
-        raise UsageProblem(f"{place}: {value!r} needs a model client, which this version lacks; use embedded")
-    raise UsageProblem(f"{place}: expected embedded, found {value!r}")
+    if isinstance(value, str) and (value == "embedded" or is_model(value)):
+        return value
+    accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS)
+    raise UsageProblem(f"{place}: expected embedded, {accepted}, found {value!r}")
 
 
 def _check_meaning(study: Study, key: str, place: str) -> None:
     try:
         if key in ("strategies", "methods"):
-            _check_needs(study, place)
+            study.methods()
         elif key == "points":
             _ = study.points_spec
         else:
@@ -224,7 +307,21 @@ def _check_meaning(study: Study, key: str, place: str) -> None:
         raise UsageProblem(f"{place}: {error}") from None
 
 
-def _check_needs(study: Study, place: str) -> None:
+def _check_providers(study: Study, place: str) -> None:
+    """A provider's own compaction is asked of the model that summarises, and must be of that provider."""
     for method in study.methods():
-        if method.needs == "key":
-            raise UsageProblem(f"{place}: {method.name} needs a key and a model client, which this version lacks")
+        if method.provider and not study.summarizer.startswith(f"{method.provider}:"):
+            raise UsageProblem(
+                f"{place}method {method.name} has {method.provider} compact and takes a key: name the model with "
+                f"--summarizer {method.provider}:MODEL, found {study.summarizer}"
+            )
+        if method.is_opaque and study.protocol == "study" and study.judge != "embedded":
+            raise UsageProblem(
+                f"{place}protocol study: nobody but {method.provider} can read what {method.name} leaves, so the judge "
+                "cannot be shown contexts; use the protocol closed (or auto) for all methods"
+            )
+        if method.is_opaque and not study.responder.startswith(f"{method.provider}:"):
+            raise UsageProblem(
+                f"{place}method {method.name}: what it leaves can be read by {method.provider}'s models only: name one "
+                f"with --responder {method.provider}:MODEL, found {study.responder}"
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flows.database import connect
 from flows.plan import absolute, inputs_of
-from flows.problems import DONE, INCOMPLETE
+from flows.problems import DONE, INCOMPLETE, STOPPED
 from flows.store import Store
 from flows.study import Study
 from flows.tables import quarantined
@@ -44,10 +44,14 @@ class Summary:
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = field(default=())
     """Sentences that explain why there is no leaderboard."""
+    stopped: str = ""
+    """Why no more calls were made, and what is left; blank when the run came to its end."""
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 when something failed or was set aside."""
+        """0; 4 when the budget stopped it; else 3 when something failed or was set aside."""
+        if self.stopped:
+            return STOPPED
         return INCOMPLETE if self.shortfalls or self.problems else DONE
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,7 +65,7 @@ class Summary:
         for item in self.shortfalls:
             lines.append(f"{item.count:,} {item.what}; see {item.look}")
             lines += [f"    {number:,} × {reason}" for reason, number in item.reasons]
-        return [*lines, *self.problems]
+        return [*lines, *self.problems, *filter(None, [self.stopped])]
 
 
 def _named(name: str, number: int) -> str:
@@ -99,8 +103,13 @@ def summarize(
     parts: list[Part],
     sessions: list[SessionInfo],
     tables: Mapping[str, pa.Table] | None = None,
+    stopped: str = "",
+    run_id: str = "",
 ) -> Summary:
-    """The outcome of a study, as the database holds it now, or as these tables will."""
+    """The outcome of a study, as the database holds it now, or as these tables will.
+
+    ``stopped`` says why the run made no more calls; ``run_id`` names the run whose model calls are told of.
+    """
     records = records_of(parts, study)
     counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
     shortfalls, notes = [], []
@@ -118,11 +127,12 @@ def summarize(
         query = _Scope(connection)
         counts |= query.counts()
         if counts["points"]:
+            notes.append(query.spent(run_id))
             notes += [query.too_short(str(study.points_spec)), query.not_asked()]
             notes += query.not_applicable(is_asked_for=bool(study.strategies))
         shortfalls = [*aside, *query.failures()]
     problems = [] if counts["points"] else [_no_points(study, sessions, store)]
-    return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems))
+    return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems), stopped)
 
 
 def _set_aside(store: Store, records: list[InputRecord]) -> list[Shortfall]:
@@ -162,8 +172,8 @@ class _Scope:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def _all(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(_WITH + sql).fetchall()
+    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(_WITH + sql, list(values)).fetchall()
 
     def counts(self) -> dict[str, int]:
         names = ("points", "methods", "compactions", "probes", "answers", "scores")
@@ -206,6 +216,27 @@ class _Scope:
                 why = "; ".join(f"{n:,} × {reason}" for reason, n in found[:EXAMPLES])
                 notes.append(f"{method}: {number:,} of {n_points:,} points not applicable ({why})")
         return notes
+
+    def spent(self, run_id: str) -> str:
+        """What a run's model calls came to; blank when it made none."""
+        row = self._all(
+            "SELECT count(*) FILTER (WHERE NOT cached), count(*) FILTER (WHERE cached), "
+            "count(*) FILTER (WHERE NOT cached AND status <> 'done'), sum(input_tokens) FILTER (WHERE NOT cached), "
+            "sum(output_tokens) FILTER (WHERE NOT cached), sum(cost_usd) FILTER (WHERE NOT cached), "
+            "count(*) FILTER (WHERE NOT cached AND cost_usd IS NULL AND status = 'done') "
+            "FROM calls WHERE run_id = ?",
+            [run_id],
+        )[0]
+        sent, cached, faulty, tokens_in, tokens_out, cost, unknown = row
+        if not sent and not cached:
+            return ""
+        price = "cost unknown" if cost is None else f"${cost:,.4f}"
+        if cost is not None and unknown:
+            price += f" and {unknown:,} calls of unknown price"
+        return (
+            f"{sent:,} model calls sent ({faulty:,} of them faulty), {cached:,} answered from the cache; "
+            f"{tokens_in or 0:,} tokens sent, {tokens_out or 0:,} received, {price} (view costs)"
+        )
 
     def failures(self) -> list[Shortfall]:
         kinds = (

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flows.database import build, schemas
+from flows.engine import engine_for
 from flows.ids import content_id
-from flows.models import engine_for
+from flows.journal import read_calls
 from flows.plan import known_points
 from flows.store import Store, write_atomically
 from flows.study import Study
@@ -27,6 +28,8 @@ from flows.transcripts import Part, SessionInfo, read_parts
 
 Rows = list[dict[str, Any]]
 
+EMBEDDED = "embedded-"
+"""What the names of the embedded engine's parts begin with."""
 FOLDED = "copy of a session that is stored"
 """Reason under which the messages of folded sessions are set aside; the view ``accounting`` knows it."""
 
@@ -69,7 +72,10 @@ def loaded_study(store: Store) -> Study | None:
 
 def stamp(store: Store) -> str:
     """Hash over all files that the database is made from."""
-    folders = ("transcripts", "points", "compactions", "probes", "answers", "scores", "methods", "judges", "quarantine")
+    folders = (
+        "transcripts", "points", "compactions", "probes", "answers", "scores", "calls", "methods", "judges",
+        "quarantine",
+    )  # fmt: skip
     found = []
     for folder in folders:
         for path in sorted((store.root / folder).glob("*")):
@@ -140,10 +146,18 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         "judges": _rows("judges", ({**row, "params": json.dumps(row["params"])} for row in judges)),
         "criteria": _rows("criteria", _criteria(judges)),
         "scores": _like("scores", scores),
-        "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers)]),
+        "verdicts": _verdicts(scores),
+        "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers), _model_calls(store)]),
         **_intake(parts),
         "quarantine": _rows("quarantine", ({**row, "source_path": row["path"]} for row in quarantined(store))),
     }
+
+
+def _verdicts(scores: pa.Table) -> pa.Table:
+    """What models stated beside their scores, once for each verdict."""
+    stated = scores.filter(pc.is_valid(scores["asked_again"]))
+    names = schemas()["verdicts"].names
+    return stated.select(names).group_by(names).aggregate([]).select(names)
 
 
 def _latest_code(methods: Iterable[dict[str, Any]]) -> Rows:
@@ -283,7 +297,17 @@ def _run_row(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **{name: json.dumps(row[name]) for name in ("study", "versions", "counts")}}
 
 
+def _model_calls(store: Store) -> pa.Table:
+    """Calls of language models, whatever they were for: all that was spent on this store."""
+    found = read_calls(store)
+    schema = schemas()["calls"]
+    times = pa.array([moment(text) for text in found["started_at"].to_pylist()], schema.field("started_at").type)
+    found = found.set_column(found.schema.get_field_index("started_at"), "started_at", times)
+    return found.select(schema.names).cast(schema)
+
+
 def _compaction_calls(compactions: pa.Table) -> pa.Table:
+    """Calls of the embedded summariser; those of language models are in the journal."""
     rows = [
         {
             "call_id": f"{id}-{number}",
@@ -291,22 +315,28 @@ def _compaction_calls(compactions: pa.Table) -> pa.Table:
             "item_id": id,
             "cached": False,
             "status": "done",
+            "error": None,
+            "run_id": None,
+            "started_at": None,
             **call,
         }
         for id, calls in zip(compactions["compaction_id"].to_pylist(), compactions["calls"].to_pylist(), strict=True)
         for number, call in enumerate(calls or ())
+        if call["model"].startswith(EMBEDDED)
     ]
     return _rows("calls", rows)
 
 
 def _answer_calls(answers: pa.Table) -> pa.Table:
-    made = answers.filter(pc.is_valid(answers["model"]))
+    """Answers of the embedded responder."""
+    made = answers.filter(pc.fill_null(pc.starts_with(answers["model"], EMBEDDED), fill_value=False))
     columns = {
         "call_id": made["answer_id"],
         "stage": pa.array(["answer"] * len(made)),
         "item_id": made["answer_id"],
         "cached": pa.array([False] * len(made)),
         **{name: made[name] for name in ("model", "input_tokens", "output_tokens", "cost_usd", "seconds", "status")},
+        **{name: pa.nulls(len(made)) for name in ("error", "run_id", "started_at")},
     }
     schema = schemas()["calls"]
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)

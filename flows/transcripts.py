@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self
 
 import orjson
 import pyarrow as pa
@@ -31,9 +30,6 @@ from flows.rows import message_columns, messages_of
 from flows.sources.account import by_kind
 from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
 from flows.task_labels import task_type_of
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
 
 FOOTER = b"compaction_eval"
 MOST_FOOTER = (1 << 31) - 1
@@ -397,41 +393,12 @@ def size_of(messages: Sequence[Message]) -> int:
     )
 
 
-class Loaded(Generic[Key, Value]):
-    """What a worker keeps in memory, the least recently used dropped at a limit of bytes.
-
-    The stages ask for the same sessions one after the other. What the engine works out about a message hangs on the
-    object, so that keeping the objects saves the analysis too.
-    """
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._limit = limit_bytes
-        self._size = 0
-        self._held: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
-
-    def get(self, key: Key) -> Value | None:
-        """What was put there, unless it has been dropped."""
-        if key not in self._held:
-            return None
-        self._held.move_to_end(key)
-        return self._held[key][0]
-
-    def put(self, key: Key, value: Value, size: int) -> None:
-        """Keep a value of about so many bytes, and drop others for it."""
-        if key in self._held:
-            self._size -= self._held.pop(key)[1]
-        self._held[key] = (value, size)
-        self._size += size
-        while self._size > self._limit and len(self._held) > 1:
-            self._size -= self._held.popitem(last=False)[1][1]
-
-
 def total_rows(store: Store) -> int:
     """Messages in the store, from the footers alone."""
     return sum(open_part(path).metadata.num_rows for path in store.transcripts.glob("*.parquet"))
 
 
 __all__ = [
-    "Fingerprint", "InputRecord", "Loaded", "Part", "PartWriter", "SessionInfo", "WriteError",
+    "Fingerprint", "InputRecord", "Part", "PartWriter", "SessionInfo", "WriteError",
     "load", "open_part", "read_part", "read_parts", "split", "total_rows",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +16,9 @@ from typing import Any
 from judge.probe import PROBE_TYPES
 
 DEFAULT_RUBRIC = "software_engineering"
+
+HASH_LENGTH = 8
+"""Hex digits of a rubric's hash in its name."""
 
 
 class RubricError(ValueError):
@@ -35,7 +40,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """A version of a rubric; a changed rubric is another version and makes other judge ids."""
+    """A version of a rubric; a changed rubric is another one and makes other judge ids, whatever it calls itself."""
 
     id: str
     version: str
@@ -44,9 +49,21 @@ class Rubric:
     """Probe type → ids of the criteria that apply to it."""
 
     @property
+    def sha256(self) -> str:
+        """Hash of the content: criteria with wording, anchors and weights, and what is asked of which probe type.
+
+        The order of criteria and of what is asked counts, because it is the order that a judge sees them in.
+        """
+        criteria = [
+            [c.id, c.dimension, c.question, sorted(c.anchors.items()), float(c.weight)] for c in self.criteria.values()
+        ]
+        content = json.dumps([criteria, sorted(self.asked.items())], ensure_ascii=False)
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    @property
     def name(self) -> str:
-        """Id and version, as stored with every judge."""
-        return f"{self.id}@{self.version}"
+        """Id, version and the beginning of ``sha256``, as stored with every judge."""
+        return f"{self.id}@{self.version}.{self.sha256[:HASH_LENGTH]}"
 
     @property
     def dimensions(self) -> tuple[str, ...]:

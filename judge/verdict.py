@@ -47,11 +47,11 @@ class JudgeVersion:
     """``embedded`` or the model's spec."""
     model: str
     rubric: str
-    """Id and version of the rubric."""
+    """Id and version of the rubric, and the beginning of its hash."""
     prompt_sha256: str
     """Of the prompt, or of the embedded judge's formula text."""
     protocol: str
-    """How it is asked: one call an answer with all its criteria, context shown."""
+    """``study`` or ``closed`` of a model (``judge.llm``); of the embedded judge what it reads."""
     params: Mapping[str, Any]
 
 

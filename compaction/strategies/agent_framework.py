@@ -7,10 +7,11 @@ Each strategy works on groups, so that they can follow one another on the groups
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from compaction.groups import Group, flatten
+from compaction.markers import REMOVED, RESULT, Marker, shortened
 from compaction.strategies._parts import at_least, remembered, stands_for
 from compaction.strategy import History, StrategyError, strategy
 from compaction.transcript import Message
@@ -28,6 +29,22 @@ SUFFIX = "]"
 NO_RESULTS = "no results"
 CUT_MARK = "... [truncated]"
 MAX_SUMMARY_CHARS = 4096
+
+
+def _told(holes: Mapping[str, str]) -> str:
+    """A collapsed group as results; where one of another tool begins cannot be told from what a result says."""
+    name, found, _ = holes["lines"].partition(": ")
+    if not found or not name.isidentifier():
+        return RESULT + holes["lines"]
+    return RESULT + holes["lines"].replace(f"; {name}: ", f"\n{RESULT}{name}: ")
+
+
+MARKERS = (
+    Marker(f"{PREFIX}{NO_RESULTS}{SUFFIX}", REMOVED),
+    Marker(PREFIX + "{lines}" + SUFFIX, _told, "whole", made=True),
+    Marker(PREFIX, RESULT),
+    *shortened(CUT_MARK),
+)
 
 
 @strategy("af_py_truncation", peer=PEER, peer_version=VERSION)
@@ -80,7 +97,7 @@ def selective_tool_call(history: History, *, keep_last_tool_call_groups: int = 1
     return flattened(history, _without(history.groups, older))
 
 
-@strategy("af_py_tool_result", peer=PEER, peer_version=VERSION)
+@strategy("af_py_tool_result", peer=PEER, peer_version=VERSION, markers=MARKERS)
 def tool_result(
     history: History, *, keep_last_tool_call_groups: int = 1, max_chars: int = MAX_SUMMARY_CHARS
 ) -> Sequence[Message]:
@@ -92,7 +109,7 @@ def tool_result(
     return flattened(history, collapsed(history, history.groups, keep_last_tool_call_groups, max_chars))
 
 
-@strategy("af_py_context_window", peer=PEER, peer_version=VERSION)
+@strategy("af_py_context_window", peer=PEER, peer_version=VERSION, markers=MARKERS)
 def context_window(
     history: History,
     *,

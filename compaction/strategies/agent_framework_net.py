@@ -8,11 +8,13 @@ its target, unless ``forced`` is off. Tokens are the project's exact ones; the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from compaction.groups import COLLAPSED_MARK, NAMES_MARK, IndexedGroup, index
+from compaction.markers import CALL, RESULT, Marker, headings, removed, wrapper
 from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRequest
 from compaction.strategies._parts import at_least, remembered, stands_for
 from compaction.strategies._requests import instructions
@@ -39,6 +41,29 @@ SECTIONS = (
     Section("Context", ("state", "next_steps"), "What will be needed further on."),
     Section("Tool outcomes", ("errors", "details"), "What the tools that were called gave, and what that means."),
 )
+
+_FIRST = re.compile(r"^(\S.*):\n  - ", re.MULTILINE)
+_LISTED = re.compile(r"^  - ", re.MULTILINE)
+
+
+def _told(holes: Mapping[str, str]) -> str:
+    """A collapsed group as the results that it lists: a line with a tool's name, and its results under it.
+
+    Where the second result of a tool begins cannot be told from a list in the first one.
+    """
+    return _LISTED.sub("", _FIRST.sub(rf"{RESULT}\1: ", holes["lines"]))
+
+
+def _called(holes: Mapping[str, str]) -> str:
+    return "\n".join(CALL + name for name in holes["names"].split(", "))
+
+
+COLLAPSED = (
+    Marker(COLLAPSED_MARK + "\n{lines}", _told, "whole", made=True),
+    Marker(NAMES_MARK + " {names}]", _called),
+    *wrapper(COLLAPSED_MARK),
+)
+SUMMARISED = (*removed(UNAVAILABLE), *wrapper(SUMMARY_MARK + "\n", SUMMARY_MARK), *headings(SECTIONS))
 
 Groups = Sequence[IndexedGroup]
 Mode = Literal["faithful", "valid"]
@@ -107,7 +132,7 @@ def net_sliding(
 
 @strategy(
     "af_net_tool_result", peer=PEER, peer_version=COMMIT,
-    variants=({"minimum_preserved_groups": 2, "text": "names"},),
+    variants=({"minimum_preserved_groups": 2, "text": "names"},), markers=COLLAPSED,
 )  # fmt: skip
 def net_tool_result(
     history: History,
@@ -131,7 +156,7 @@ def net_tool_result(
 
 @strategy(
     "af_net_summarization", needs_model=True, peer=PEER, peer_version=COMMIT,
-    variants=({"minimum_preserved_groups": 4},),
+    variants=({"minimum_preserved_groups": 4},), markers=SUMMARISED,
 )  # fmt: skip
 def net_summarization(
     history: History,
@@ -158,7 +183,7 @@ def net_summarization(
     )
 
 
-@strategy("af_net_pipeline", needs_model=True, peer=PEER, peer_version=COMMIT)
+@strategy("af_net_pipeline", needs_model=True, peer=PEER, peer_version=COMMIT, markers=(*COLLAPSED, *SUMMARISED))
 def net_pipeline(
     history: History,
     *,

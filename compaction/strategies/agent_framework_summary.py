@@ -14,6 +14,7 @@ from compaction.pipeline import drop_to_budget
 from compaction.strategies._parts import at_least, stands_for
 from compaction.strategies._requests import instructions
 from compaction.strategies.agent_framework import (
+    MARKERS,
     MAX_SUMMARY_CHARS,
     PEER,
     VERSION,
@@ -70,7 +71,7 @@ def summarization(
     return flattened(history, groups)
 
 
-@strategy("af_py_token_budget", needs_model=True, peer=PEER, peer_version=VERSION)
+@strategy("af_py_token_budget", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
 def token_budget(
     history: History,
     *,

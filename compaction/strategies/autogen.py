@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from compaction.markers import removed
 from compaction.strategies._parts import at_least, system_prompt, turns_of
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
 NOTE = re.compile(r"Skipped \d+ messages\.")
+MARKERS = removed("Skipped {n} messages.")
 
 
-@strategy("autogen_head_tail", peer="autogen-core", peer_version="0.7.5")
+@strategy("autogen_head_tail", peer="autogen-core", peer_version="0.7.5", markers=MARKERS)
 def autogen_head_tail(history: History, *, head_size: int = 2, tail_size: int = 8) -> Sequence[Message]:
     """The first ``head_size`` and the last ``tail_size`` messages with ``Skipped N messages.`` between them.
 

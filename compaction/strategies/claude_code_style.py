@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from compaction.markers import headings, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.strategies._parts import at_least, stands_for
 from compaction.strategies._requests import instructions, render
@@ -55,10 +56,12 @@ SECTIONS = (
     ),
 )  # fmt: skip
 
+MARKERS = (*wrapper(OPENING, CLOSING, SUMMARY_MARK), *headings(SECTIONS))
+
 _ANALYSIS = re.compile(r"<analysis>(?:(?!<summary>).)*?</analysis>\s*(?=<summary>)", re.DOTALL)
 
 
-@strategy("claude_code_style_regen", needs_model=True, peer=PEER, peer_version=VERSION)
+@strategy("claude_code_style_regen", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
 def claude_code_style_regen(history: History, *, summary_tokens: int = SUMMARY_TOKENS) -> Sequence[Message]:
     """A summary of nine sections in place of all but system messages and the input, written anew each time.
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from compaction.groups import declarations
+from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section
 from compaction.strategies._originals import quarter
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
@@ -45,6 +46,12 @@ SECTIONS = (
     Section("Critical data", ("details", "errors"), "Data, examples and references that are needed to continue."),
 )
 
+MARKERS = (
+    *wrapper(SUMMARY_PREFIX),
+    *shortened("…{n} tokens truncated…"),
+    *headings(SECTIONS, Constraints_and_preferences="intent"),
+)
+
 _INJECTED = (
     ("# agents.md instructions", "</instructions>"),
     ("<user_instructions>", "</user_instructions>"),
@@ -63,7 +70,7 @@ _WARNINGS = (
 )
 
 
-@strategy("codex_local", needs_model=True, peer=PEER, peer_version=VERSION)
+@strategy("codex_local", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
 def codex_local(
     history: History,
     *,

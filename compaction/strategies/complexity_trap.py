@@ -14,10 +14,12 @@ from functools import cached_property
 from typing import Literal
 
 from compaction.groups import declarations
+from compaction.markers import removed, wrapper
 from compaction.model import SummaryRequest
 from compaction.strategies._parts import at_least, cuts, remembered, stands_for, system_prompt
 from compaction.strategies._requests import instructions, summarized
-from compaction.strategies.masking import mask_sweagent
+from compaction.strategies.masking import OMITTED, mask_sweagent
+from compaction.strategies.openhands_sdk import MARKERS as HEADINGS
 from compaction.strategies.openhands_sdk import SECTIONS
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -28,10 +30,19 @@ VERSION = "fork 1b07dec"
 
 Mode = Literal["faithful", "fixed"]
 
+MARKERS = (
+    *wrapper("Checkpoint for the last {n} turns:"),
+    *removed("Previous {n} turns omitted for brevity."),
+    *HEADINGS,
+)
+
 _CHECKPOINT = re.compile(r"Checkpoint for the last \d+ turns:\n|Previous \d+ turns omitted for brevity\.")
 
 
-@strategy("complexity_trap_summary", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "fixed"},))
+@strategy(
+    "complexity_trap_summary", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "fixed"},),
+    markers=MARKERS,
+)  # fmt: skip
 def complexity_trap_summary(
     history: History,
     *,
@@ -59,7 +70,10 @@ def complexity_trap_summary(
     return checkpoints.compacted()
 
 
-@strategy("complexity_trap_hybrid", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "fixed"},))
+@strategy(
+    "complexity_trap_hybrid", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "fixed"},),
+    markers=(*MARKERS, *OMITTED),
+)  # fmt: skip
 def complexity_trap_hybrid(
     history: History,
     *,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from compaction.artifacts import FileOp, Ledger, OpReader, Results
+from compaction.markers import SHORTENED, Marker
 from compaction.paths import Roots, find_roots
 from compaction.reading import of_project
 from compaction.strategies._parts import at_least, system_prompt
@@ -14,6 +15,15 @@ from compaction.transcript import Message
 from compaction.words import shorten
 
 MARK = "[Files of this session, from its tool calls. Not all of these calls are still in the context.]"
+
+MARKERS = (
+    Marker(MARK, "files:"),
+    Marker("- {path} (read): {n} lines shown", "- {path} (examined)", "line", made=True),
+    Marker("- {path} (read)", "- {path} (examined)", "line", made=True),
+    Marker("- {path} (moved): now {to}", "- {path} (deleted)\n- {to} (created)", "line", made=True),
+    Marker("- {path} (created and deleted){more}", "- {path} (deleted){more}", "line", made=True),
+    Marker("- and earlier: {counts}", SHORTENED, "line", made=True),
+)
 
 INDEX_TOKENS = 1000
 """About as much as the file section of a summary has, in published comparisons."""
@@ -24,7 +34,7 @@ MAX_LINE = 300
 """Characters."""
 
 
-@strategy("file_index", wraps="over")
+@strategy("file_index", wraps="over", markers=MARKERS)
 def file_index(
     history: History, *, over: str = "af_py_sliding_window", index_tokens: int = INDEX_TOKENS
 ) -> Sequence[Message]:

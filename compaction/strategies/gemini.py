@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from compaction.markers import SHORTENED, Marker, headings, shortened, wrapper
 from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRequest
 from compaction.strategies._originals import json_length, utf16_length
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
@@ -45,8 +46,17 @@ SECTIONS = (
     Section("task_state", ("next_steps",), "The plan, each step [DONE], [IN PROGRESS] or [TODO], and what is next."),
 )  # fmt: skip
 
+MARKERS = (
+    *wrapper(OPEN, CLOSE, "<scratchpad>", "</scratchpad>"),
+    Marker(ACKNOWLEDGED, place="whole", made=True),
+    Marker("Output too large. Showing first {n} and last {m} characters. For full output see: {file}", SHORTENED),
+    *shortened("... [{n} characters omitted] ..."),
+    *(Marker(f"[{word}]", f"({word.lower()})", made=True) for word in ("DONE", "IN PROGRESS", "TODO")),
+    *headings(SECTIONS, active_constraints="intent", file_system_state="files"),
+)
 
-@strategy("gemini_snapshot", needs_model=True, peer=PEER, peer_version=VERSION)
+
+@strategy("gemini_snapshot", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
 def gemini_snapshot(
     history: History,
     *,

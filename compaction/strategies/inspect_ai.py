@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from compaction.markers import removed
 from compaction.strategies._parts import at_least, remembered, without_reasoning
 from compaction.strategy import History, StrategyError, strategy
 from compaction.transcript import Message, ToolCall
@@ -24,6 +25,7 @@ SUMMARY_MARK = "[CONTEXT COMPACTION SUMMARY]"
 MEMORY_TOOL = "memory"
 MEMORY_ARGUMENTS = ("file_text", "insert_text", "new_str")
 SAVED = "(content saved to memory)"
+MARKERS = removed(REMOVED, SAVED)
 KEPT_TOOL = "tool_search"
 """Its results are definitions of tools and are never removed."""
 THRESHOLD = 0.9
@@ -58,7 +60,7 @@ def is_summary(message: Message) -> bool:
     return message.seq is None and message.role == "user" and message.text.startswith(SUMMARY_MARK)
 
 
-@strategy("inspect_trim", peer=PEER, peer_version=VERSION)
+@strategy("inspect_trim", peer=PEER, peer_version=VERSION, markers=MARKERS)
 def inspect_trim(history: History, *, preserve: float = 0.8, passes: int = 1) -> Sequence[Message]:
     """System messages, the input, and the newest share ``preserve`` of the other messages.
 
@@ -79,7 +81,7 @@ def inspect_trim(history: History, *, preserve: float = 0.8, passes: int = 1) ->
     return _saved(history, left)
 
 
-@strategy("inspect_edit", peer=PEER, peer_version=VERSION)
+@strategy("inspect_edit", peer=PEER, peer_version=VERSION, markers=MARKERS)
 def inspect_edit(
     history: History,
     *,

@@ -13,6 +13,7 @@ from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from compaction.groups import declarations
+from compaction.markers import headings, removed, wrapper
 from compaction.model import Section, SummaryError, SummaryRequest
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, without_reasoning
 from compaction.strategies._requests import instructions, summarized
@@ -49,6 +50,8 @@ SECTIONS = (
     Section("NEXT STEPS", ("next_steps",), "What is left to do for the request, and what comes next."),
 )
 
+MARKERS = (*wrapper(PREFIX.rstrip()), *removed(TOO_LONG), *headings(SECTIONS))
+
 _TYPES = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"}
 
 
@@ -58,6 +61,7 @@ _TYPES = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"
     peer=PEER,
     peer_version=VERSION,
     variants=({"trim_tokens": TRIM_TOKENS, "mode": "faithful"},),
+    markers=MARKERS,
 )
 def langchain_summary(
     history: History,
@@ -98,7 +102,7 @@ def langchain_summary(
     return (*apart, Message("user", PREFIX + text, covers=covers), *state[cut:])
 
 
-@strategy("clear_tool_uses", peer=PEER, peer_version=VERSION)
+@strategy("clear_tool_uses", peer=PEER, peer_version=VERSION, markers=removed(CLEARED))
 def clear_tool_uses(
     history: History,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from compaction.markers import wrapper
 from compaction.strategies._parts import at_least, cuts, stands_for
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies._trim import newest_from_user
@@ -23,7 +24,7 @@ class _Span(NamedTuple):
     tokens: int
 
 
-@strategy("langmem_running", needs_model=True, peer="langmem", peer_version="0.0.30")
+@strategy("langmem_running", needs_model=True, peer="langmem", peer_version="0.0.30", markers=wrapper(PREFIX.rstrip()))
 def langmem_running(
     history: History,
     *,

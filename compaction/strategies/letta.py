@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section, SummaryError, SummaryRequest
 from compaction.strategies._originals import cut_head
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, without_reasoning
@@ -53,8 +54,10 @@ _HINTS = Section("Lookup hints", (), "Topics and words by which what did not fit
 WINDOW_SECTIONS = (_GOALS, _HAPPENED, _DETAILS, _ERRORS, _HINTS)
 ALL_SECTIONS = (_GOALS, _HAPPENED, _DETAILS, _ERRORS, _STATE, _NEXT, _HINTS)
 
+MARKERS = (*wrapper(WINDOW_NOTE, ALL_NOTE), *shortened(CUT_MARK), *headings(ALL_SECTIONS))
 
-@strategy("letta_sliding", needs_model=True, peer="letta", peer_version="0.16.8")
+
+@strategy("letta_sliding", needs_model=True, peer="letta", peer_version="0.16.8", markers=MARKERS)
 def letta_sliding(
     history: History,
     *,

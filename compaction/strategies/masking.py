@@ -11,16 +11,20 @@ from dataclasses import replace
 from typing import Literal
 
 from compaction.groups import declarations
+from compaction.markers import removed
 from compaction.strategies._parts import at_least, remembered
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
 MASK = "<MASKED>"
 
+OMITTED = removed("Old environment output: ({n} lines omitted)")
+MASKED = removed(MASK)
+
 _OMITTED = re.compile(r"Old environment output: \(\d+ lines omitted\)")
 
 
-@strategy("mask_sweagent", peer="SWE-agent", peer_version="1.1.0")
+@strategy("mask_sweagent", peer="SWE-agent", peer_version="1.1.0", markers=OMITTED)
 def mask_sweagent(history: History, *, n: int = 10, polling: int = 1) -> Sequence[Message]:
     """All but the last ``n`` tool results are replaced by the number of their lines.
 
@@ -37,7 +41,10 @@ def mask_sweagent(history: History, *, n: int = 10, polling: int = 1) -> Sequenc
     return [_omit(history, m) if i in omitted else m for i, m in enumerate(messages)]
 
 
-@strategy("mask_openhands_v0", peer="openhands-ai", peer_version="0.62.0", variants=({"attention_window": 10},))
+@strategy(
+    "mask_openhands_v0", peer="openhands-ai", peer_version="0.62.0", variants=({"attention_window": 10},),
+    markers=MASKED,
+)  # fmt: skip
 def mask_openhands_v0(
     history: History, *, attention_window: int = 100, mode: Literal["faithful", "valid"] = "faithful"
 ) -> Sequence[Message]:
@@ -71,7 +78,7 @@ def mask_openhands_v0(
     return stays
 
 
-@strategy("mask_seed", peer="article", peer_version="undated")
+@strategy("mask_seed", peer="article", peer_version="undated", markers=MASKED)
 def mask_seed(history: History, *, attention_window: int = 10) -> Sequence[Message]:
     """Tool results *and user messages* before the last ``attention_window`` messages become ``<MASKED>``.
 

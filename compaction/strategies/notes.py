@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from compaction.markers import SHORTENED, Marker, headings, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.strategies._parts import at_least, cuts, needs_from, stands_for, system_prompt, tail_start
 from compaction.strategies._requests import EMPTY_SECTION, summary_request, with_all_sections
@@ -29,8 +30,10 @@ SECTIONS = (
     Section(OPEN, ("next_steps",), "What is unfinished or fails now."),
 )
 
+MARKERS = (*wrapper(MARK), Marker(CUT_LINE, SHORTENED, "line"), *headings(SECTIONS))
 
-@strategy("structured_notes", needs_model=True)
+
+@strategy("structured_notes", needs_model=True, markers=MARKERS)
 def structured_notes(
     history: History,
     *,

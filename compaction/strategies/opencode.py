@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal
 
+from compaction.markers import Marker, headings, removed
 from compaction.model import Section
 from compaction.strategies._originals import json_length, utf16_length
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
@@ -43,8 +44,12 @@ SECTIONS = (
     Section("Relevant files / directories", ("files",), "Files that were read, changed or created for the task."),
 )
 
+MARKERS = (
+    Marker(QUESTION, place="whole", made=True), *removed(CLEARED), *headings(SECTIONS, Instructions="intent")
+)  # fmt: skip
 
-@strategy("opencode_summary", needs_model=True, peer=PEER, peer_version=VERSION)
+
+@strategy("opencode_summary", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
 def opencode_summary(
     history: History,
     *,

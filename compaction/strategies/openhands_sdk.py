@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from compaction.markers import headings, shortened
 from compaction.model import Section, SummaryError, SummaryRequest
 from compaction.strategies._openhands_events import (
+    CLIPPED,
     Event,
     clipped,
     events_of,
@@ -49,13 +51,18 @@ SECTIONS = (
 )
 """The topics of the original's prompt, TASK_TRACKING aside; the embedded summariser has nothing for the last two."""
 
+MARKERS = (
+    *shortened(CLIPPED),
+    *headings((TASK_TRACKING, *SECTIONS), DEPS="details", VERSION_CONTROL_STATUS="state"),
+)
+
 _TRACKERS = ("task_track", "tasktrack", "todo", "update_plan")
 
 
 @strategy(
     "openhands_sdk", needs_model=True, peer=PEER, peer_version=VERSION, variants=(
         {"max_size": 80, "keep_first": 4}, {"mode": "full_content"},
-    ),
+    ), markers=MARKERS,
 )  # fmt: skip
 def openhands_sdk(
     history: History,

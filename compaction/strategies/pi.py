@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname
 from typing import Literal
 
 from compaction.artifacts import Ledger, file_ops, same_file
+from compaction.markers import Heading, Marker, headings, shortened, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.paths import Roots
 from compaction.strategies._originals import cut_head, quarter, utf16_length
@@ -60,6 +61,25 @@ PREFIX_SECTIONS = (
     Section("Context for Suffix", ("details", "errors"), "What one must know to understand the part that stays."),
 )
 
+
+def _listed(holes: Mapping[str, str]) -> str:
+    """A list of files in the form that other summaries have."""
+    verb = {"read": "examined"}.get(holes["what"], holes["what"])
+    return "\nfiles:\n" + "\n".join(f"- {path} ({verb})" for path in holes["lines"].split("\n"))
+
+
+MARKERS = (
+    *wrapper(OPEN, OPEN.partition("\n")[0], "<summary>", "</summary>", SPLIT_TURN, SPLIT_TURN.strip("\n-"), NO_HISTORY),
+    *shortened(RESULT_CUT.strip().replace("{}", "{n}")),
+    Marker("<{what}-files>\n{lines}\n</{what}-files>", _listed),
+    Marker("- [x] ", "- (done) ", made=True),
+    Marker("- [ ] ", "- (open) ", made=True),
+    *headings((*SECTIONS, *PREFIX_SECTIONS), Constraints_Preferences="intent"),
+    Heading("Done", "decisions"),
+    Heading("In Progress", "state"),
+    Heading("Blocked", "errors"),
+)
+
 _LISTS = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.DOTALL)
 
 
@@ -77,7 +97,10 @@ class _State:
     """Messages before the summary that no compaction has taken; only another strategy leaves such."""
 
 
-@strategy("pi_anchored_files", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "faithful"},))
+@strategy(
+    "pi_anchored_files", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "faithful"},),
+    markers=MARKERS,
+)  # fmt: skip
 def pi_anchored_files(
     history: History,
     *,

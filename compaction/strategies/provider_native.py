@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from compaction.markers import CALL, RESULT, Marker, removed, wrapper
 from compaction.model import NativeRequest, SummaryError
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
 from compaction.strategies._wire import (
@@ -24,6 +25,12 @@ from compaction.strategies._wire import (
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
+TOLD = (
+    Marker("[result without a call] ", RESULT),
+    Marker("[call without a result] ", CALL),
+)
+"""How the requests tell of what the APIs do not take; what a service repeats of it is the same text."""
+
 OPENAI_PATH = "/v1/responses/compact"
 ANTHROPIC_PATH = "/v1/messages"
 SUMMARIZE_BETA = "compact-2026-09-04"
@@ -36,7 +43,10 @@ CLEARED = "[Old tool result content cleared]"
 """Ours: what the service puts there is not shown to clients."""
 
 
-@strategy("openai_compact", needs_key=True, peer="OpenAI responses.compact", peer_version="openai 3.52.0")
+@strategy(
+    "openai_compact", needs_key="openai", is_opaque=True, peer="OpenAI responses.compact", peer_version="openai 3.52.0",
+    markers=TOLD,
+)  # fmt: skip
 def openai_compact(history: History) -> Sequence[Message]:
     """What OpenAI's endpoint for compaction returns: the user messages, and one item that only OpenAI can read.
 
@@ -109,7 +119,10 @@ def _json(item: Item) -> str:
     return json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-@strategy("anthropic_compact", needs_key=True, peer="Anthropic compaction", peer_version="anthropic 2.11.0")
+@strategy(
+    "anthropic_compact", needs_key="anthropic", peer="Anthropic compaction", peer_version="anthropic 2.11.0",
+    markers=(*TOLD, *wrapper("<summary>", "</summary>")),
+)  # fmt: skip
 def anthropic_compact(
     history: History,
     *,
@@ -181,7 +194,10 @@ def _anthropic_body(messages: Sequence[Message], max_tokens: int) -> Item:
     return body
 
 
-@strategy("anthropic_clear", needs_key=True, peer="Anthropic clear_tool_uses_20250919", peer_version="anthropic 2.11.0")
+@strategy(
+    "anthropic_clear", needs_key="anthropic", peer="Anthropic clear_tool_uses_20250919",
+    peer_version="anthropic 2.11.0", markers=removed(CLEARED),
+)  # fmt: skip
 def anthropic_clear(
     history: History,
     *,

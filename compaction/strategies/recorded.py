@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from compaction.markers import Marker, removed
 from compaction.strategies._parts import remembered, system_prompt
 from compaction.strategy import History, NotApplicable, strategy
 from compaction.transcript import Message, RecordedCompaction
 
+MARKERS = (
+    *removed("[Old tool result content cleared]"),
+    *(
+        Marker(f"{{start}}{begins}{{more}}", place="line", made=True)
+        for begins in (
+            "session is being continued from a previous conversation",
+            "continue the conversation from where we left off",
+            "read the full transcript at",
+        )
+    ),
+    Marker("Analysis:", place="line", made=True),
+    Marker("Summary:", place="line", made=True),
+    Marker("Recent messages are preserved verbatim.", place="line", made=True),
+)
+"""What the agents put around their own summaries of which logs are read; their headings are those of the strategies
+that follow them."""
 
-@strategy("recorded", peer="the session's agent")
+
+@strategy("recorded", peer="the session's agent", markers=MARKERS)
 def recorded(history: History) -> Sequence[Message]:
     """The context as the session's own agent had compacted it by then: a replay of its recorded compactions.
 

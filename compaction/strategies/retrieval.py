@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from compaction.markers import REMOVED, Marker, shortened
 from compaction.strategies._parts import at_least, remembered
 from compaction.strategy import History, strategy
 from compaction.tokens import TokenCounter
@@ -24,6 +25,11 @@ TARGET_TENTHS = 7
 
 STUB = "[Compressed: {key} — {lines} lines, {kind}. Use litellm_content_retrieve tool to get full content.]"
 CUT_MARK = "...[truncated for context window]..."
+MARKERS = (
+    Marker(STUB.format(key="message_{n}", lines="{of}", kind="{what}"), REMOVED),
+    Marker(STUB.format(key="{file}", lines="{of}", kind="{what}"), REMOVED + " {file}"),
+    *shortened(CUT_MARK),
+)
 LEAST_ROOM = 100
 """Tokens of room from which on a message that does not fit is cut rather than stubbed."""
 CHARS_A_TOKEN = 3
@@ -76,7 +82,10 @@ def recall(
     return left
 
 
-@strategy("retrieval_bm25", peer="litellm compress", peer_version="1.105.3", recall=recall, variants=({"retrieve": 5},))
+@strategy(
+    "retrieval_bm25", peer="litellm compress", peer_version="1.105.3", recall=recall, variants=({"retrieve": 5},),
+    markers=MARKERS,
+)  # fmt: skip
 def retrieval_bm25(
     history: History,
     *,

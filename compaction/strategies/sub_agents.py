@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from compaction.markers import headings, wrapper
 from compaction.model import Section
 from compaction.strategies._parts import at_least, stands_for, system_prompt
 from compaction.strategies._requests import summary_request
@@ -30,8 +31,10 @@ SECTIONS = (
     Section("Open", ("next_steps", "errors"), "What is not finished, what fails and why."),
 )
 
+MARKERS = (*wrapper(MARK), *headings(SECTIONS))
 
-@strategy("sub_agent_contexts", needs_model=True)
+
+@strategy("sub_agent_contexts", needs_model=True, markers=MARKERS)
 def sub_agent_contexts(
     history: History,
     *,

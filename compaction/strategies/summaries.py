@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from compaction.markers import headings, wrapper
 from compaction.model import Section, SummaryError
 from compaction.strategies._parts import at_least, cuts, needs_from, stands_for, system_prompt, tail_start
 from compaction.strategies._requests import summary_request, with_all_sections
@@ -67,7 +68,10 @@ REGENERATED_SECTIONS = (
 )
 
 
-@strategy("factory_style_anchored", needs_model=True, peer="Factory", peer_version="article of 2025-12-16")
+@strategy(
+    "factory_style_anchored", needs_model=True, peer="Factory", peer_version="article of 2025-12-16",
+    markers=(*wrapper(ANCHORED_MARK), *headings(ANCHORED_SECTIONS)),
+)  # fmt: skip
 def factory_style_anchored(
     history: History,
     *,
@@ -111,7 +115,10 @@ def factory_style_anchored(
     return (*system, summary, *messages[anchor:])
 
 
-@strategy("anthropic_sdk_regen", needs_model=True, peer="anthropic SDK", peer_version="0.125.0")
+@strategy(
+    "anthropic_sdk_regen", needs_model=True, peer="anthropic SDK", peer_version="0.125.0",
+    markers=(*wrapper(OPEN_TAG, CLOSE_TAG), *headings(REGENERATED_SECTIONS)),
+)  # fmt: skip
 def anthropic_sdk_regen(
     history: History, *, summary_tokens: int = SUMMARY_TOKENS, result_chars: int | None = None
 ) -> Sequence[Message]:
@@ -139,7 +146,7 @@ def anthropic_sdk_regen(
     return (*system, Message("user", text, covers=stands_for(gone)))
 
 
-@strategy("freeform_summary", needs_model=True)
+@strategy("freeform_summary", needs_model=True, markers=wrapper(FREEFORM_MARK))
 def freeform_summary(
     history: History,
     *,

@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import Literal
 
 from compaction.groups import declarations
+from compaction.markers import CALL, Marker
 from compaction.strategies._parts import at_least, remembered
 from compaction.strategy import History, strategy
 from compaction.transcript import Message, ToolCall
 
+MARKERS = (Marker("[called {name}({lines})]", CALL + "{name} {lines}", "line"),)
 
-@strategy("tool_fifo", peer="article", peer_version="undated")
+
+@strategy("tool_fifo", peer="article", peer_version="undated", markers=MARKERS)
 def tool_fifo(
     history: History, *, context_length: int | None = None, mode: Literal["valid", "faithful"] = "valid"
 ) -> Sequence[Message]:

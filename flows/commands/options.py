@@ -56,7 +56,10 @@ HistoryOption = Annotated[
 Model = Annotated[
     str | None,
     typer.Option(
-        metavar="SPEC", help="Summariser, responder and prober at once (default: embedded)", show_default=False
+        metavar="SPEC",
+        help="Summariser, responder and prober at once: embedded, openai:MODEL (OPENAI_API_KEY; OPENAI_BASE_URL for "
+        "any compatible server) or anthropic:MODEL (default: embedded)",
+        show_default=False,
     ),
 ]
 Summarizer = Annotated[str | None, typer.Option(metavar="SPEC", help="What summarises.", show_default=False)]
@@ -64,7 +67,28 @@ Responder = Annotated[str | None, typer.Option(metavar="SPEC", help="What answer
 Prober = Annotated[str | None, typer.Option(metavar="SPEC", help="What makes the probes.", show_default=False)]
 JudgeOption = Annotated[
     str | None,
-    typer.Option("--judge", metavar="SPEC", help="What scores the answers (default: embedded)", show_default=False),
+    typer.Option(
+        "--judge",
+        metavar="SPEC",
+        help="What scores the answers: embedded, openai:MODEL or anthropic:MODEL (default: embedded)",
+        show_default=False,
+    ),
+]
+Protocol = Annotated[
+    str | None,
+    typer.Option(
+        help="What a model as judge is shown. study: the compacted context too. closed: question, answer and truth "
+        "only. auto: study, unless a method leaves what only its provider can read (default: auto)",
+        show_default=False,
+    ),
+]
+BudgetUsd = Annotated[
+    float | None,
+    typer.Option("--budget-usd", metavar="X", help="Spend at most X US dollars on model calls.", show_default=False),
+]
+BudgetTokens = Annotated[
+    int | None,
+    typer.Option("--budget-tokens", metavar="N", help="Spend at most N tokens on model calls.", show_default=False),
 ]
 RubricOption = Annotated[
     str | None, typer.Option(metavar="ID|FILE.toml", help="What it scores them by.", show_default=False)
@@ -80,7 +104,12 @@ JudgeReplicates = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(metavar="N", help="Take the first N sessions only.", show_default=False)]
 Concurrency = Annotated[
-    int | None, typer.Option(metavar="N", help="Worker processes (default: one a core)", show_default=False)
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Most worker processes, and most model calls in flight (default: one a core, and 64)",
+        show_default=False,
+    ),
 ]
 Tokenizer = Annotated[
     str | None, typer.Option(help="o200k_base or cl100k_base (default: o200k_base)", show_default=False)

@@ -12,6 +12,7 @@ import typer
 
 from flows.commands import options as o
 from flows.leaderboard import render
+from flows.models.check import check_models
 from flows.orchestrator import prefect_api
 from flows.plan import in_scope, inputs_of, is_complete, unread
 from flows.problems import BROKEN, DONE, INCOMPLETE
@@ -39,10 +40,13 @@ def run(
     prober: o.Prober = None,
     judge: o.JudgeOption = None,
     rubric: o.RubricOption = None,
+    protocol: o.Protocol = None,
     replicates: o.Replicates = None,
     judge_replicates: o.JudgeReplicates = None,
     limit: o.Limit = None,
     concurrency: o.Concurrency = None,
+    budget_usd: o.BudgetUsd = None,
+    budget_tokens: o.BudgetTokens = None,
     tokenizer: o.Tokenizer = None,
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
@@ -62,11 +66,13 @@ def run(
             "history": history, "model": model, "summarizer": summarizer, "responder": responder, "prober": prober,
             "judge": judge, "rubric": rubric, "replicates": replicates, "judge_replicates": judge_replicates,
             "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer, "task_types": task_types,
-            "redact": False if no_redact else None,
+            "redact": False if no_redact else None, "protocol": protocol, "budget_usd": budget_usd,
+            "budget_tokens": budget_tokens,
         },
         study,
     )  # fmt: skip
     inputs_of(effective)
+    check_models(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
     with running(effective, report) as active:
@@ -75,7 +81,7 @@ def run(
             _evaluate(active, ephemeral, verbose)
         elif not is_loaded(target, effective):
             load_database(active)
-    _finish(target, effective, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
+    finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
 
 
 def _evaluate(active: Run, ephemeral: bool, verbose: bool) -> None:
@@ -91,11 +97,12 @@ def _evaluate(active: Run, ephemeral: bool, verbose: bool) -> None:
             raise
 
 
-def _finish(store: Store, study: Study, *, quiet: bool, as_json: bool, nothing_to_do: bool) -> None:
-    """Print the summary and the leaderboard, and exit."""
+def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool) -> None:
+    """Print the summary of a run that has ended, and the leaderboard, and exit."""
+    store, study = run.store, run.study
     parts = read_parts(store)
     sessions = in_scope(parts, inputs_of(study), study.limit)
-    summary = summarize(store, study, parts, sessions)
+    summary = summarize(store, study, parts, sessions, stopped=run.stopped, run_id=run.run_id)
     if as_json:
         board = json.loads(render(store.database, None, "json"))
         content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board}
@@ -106,7 +113,7 @@ def _finish(store: Store, study: Study, *, quiet: bool, as_json: bool, nothing_t
         if not quiet:
             print("\n".join(lines), file=sys.stderr)  # noqa: T201
         elif summary.exit_code != DONE:
-            print("\n".join(lines[-len(summary.problems) or None :]), file=sys.stderr)  # noqa: T201
+            print("\n".join(lines[-(len(summary.problems) + bool(summary.stopped)) or None :]), file=sys.stderr)  # noqa: T201
         if summary.counts["points"]:
             o.echo(render(store.database))
     raise typer.Exit(summary.exit_code)

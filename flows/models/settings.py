@@ -25,6 +25,12 @@ KEY_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_API_KEY", "anthropic": "AN
 REASONING = ("o1", "o3", "o4", "gpt-5", "gpt-6")
 """Beginnings of the names of OpenAI's models that reason: they take no temperature."""
 
+SAMPLED_CLAUDES = (
+    "claude-instant", "claude-2", "claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4-0", "claude-opus-4-1",
+    "claude-opus-4-2025", "claude-opus-4-5", "claude-opus-4-6",
+)  # fmt: skip
+"""Beginnings of the names of the Claude models that take a temperature; those since Opus 4.7 answer it with an error."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
@@ -103,7 +109,7 @@ def make_settings(spec: str, given: Mapping[str, Any], place: str) -> ModelSetti
         raise UsageProblem(f"{place}: unknown setting {unknown[0]!r}; known: {', '.join(_SET)}")
     values: dict[str, Any] = {
         "base_url": os.environ.get(BASE_URL_VARIABLES[provider]) or BASE_URLS[provider],
-        "temperature": None if provider == "openai" and model.startswith(REASONING) else 0.0,
+        "temperature": 0.0 if _takes_temperature(provider, model) else None,
     }
     values |= {name: _checked(name, value, place) for name, value in given.items()}
     values["base_url"] = values["base_url"].rstrip("/")
@@ -116,6 +122,12 @@ def make_settings(spec: str, given: Mapping[str, Any], place: str) -> ModelSetti
             f"put the key into {KEY_VARIABLES[provider]}"
         )
     return ModelSettings(spec=spec, **values)
+
+
+def _takes_temperature(provider: str, model: str) -> bool:
+    if provider == "openai":
+        return not model.startswith(REASONING)
+    return not model.startswith("claude-") or model.startswith(SAMPLED_CLAUDES)
 
 
 def _checked(name: str, value: Any, place: str) -> Any:

@@ -34,6 +34,8 @@ class TokenUse:
     """Reasoning included."""
     cached_input_tokens: int = 0
     """Of the input, what the provider served from its own prompt cache."""
+    cache_write_tokens: int = 0
+    """Of the input, what the provider wrote into its prompt cache, which newer models charge more for than for input."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from compaction import Message
+from compaction import CallsStoppedError, Message
 from compaction.tokens import total_tokens
 from flows import schemas
-from flows.models import Engine
+from flows.engine import Engine
+from flows.models.gateway import calling_for
 from flows.plan import AnswerJob, Batch
+from flows.store import Store
 from flows.study import Study
-from flows.work.process import Tally, contexts, engine, open_store, rows_by_id, session, why
+from flows.transcripts import SessionInfo
+from flows.work.process import (
+    Tally,
+    contexts,
+    each,
+    engine,
+    open_store,
+    recalled,
+    rows_by_id,
+    session,
+    unless_stopped,
+    why,
+)
+
+
+class _Asked(NamedTuple):
+    """One answer to be made."""
+
+    info: SessionInfo
+    job: AnswerJob
+    context: tuple[Message, ...]
+    probe: dict[str, Any]
 
 
 def answer_batch(
@@ -23,32 +47,50 @@ def answer_batch(
     """Answer the probes of a batch, each from one compacted context and what its method fetches for the question."""
     store, parts, methods = open_store(root), engine(study), study.methods()
     rows, tally = [], Tally()
-    for info, jobs in batch.items:
-        left = contexts(store, {job.compaction_id: info for job in jobs}, compaction_files)
-        probes = rows_by_id(store.probes, "probe_id", (job.probe_id for job in jobs), probe_files)
-        for job in jobs:
-            context, question = left[job.compaction_id], probes[job.probe_id]["question"]
-            fetched: list[Message] = []
-            if methods[job.method].recalls:
-                said, before = session(store, info).messages[: job.cut_seq], set(map(id, context))
-                context = methods[job.method].recall(context, question, said)
-                fetched = [message for message in context if id(message) not in before]
-            row = _answer(parts, context, probes[job.probe_id])
-            row.update(
-                fetched_tokens=total_tokens(fetched, parts.counter),
-                answer_id=job.answer_id, session_id=info.session_id, compaction_id=job.compaction_id,
-                probe_id=job.probe_id, replicate=job.replicate, responder=parts.responder.name,
-            )  # fmt: skip
-            rows.append(row)
-            tally.add(row["status"])
+
+    def answered(asked: _Asked) -> dict[str, Any]:
+        job = asked.job
+        context, fetched = recalled(
+            methods[job.method], asked.context, asked.probe["question"],
+            lambda: session(store, asked.info).messages[: job.cut_seq],
+        )  # fmt: skip
+        row = _answer(parts, context, asked.probe, job)
+        row.update(
+            fetched_tokens=total_tokens(fetched, parts.counter),
+            answer_id=job.answer_id, session_id=asked.info.session_id, compaction_id=job.compaction_id,
+            probe_id=job.probe_id, replicate=job.replicate, responder=parts.responder.name,
+            answered_at=datetime.now(UTC).replace(tzinfo=None),
+        )  # fmt: skip
+        return row
+
+    asked = _asked(store, batch, compaction_files, probe_files)
+    for row in each(unless_stopped(answered), asked, lambda _: 1):
+        if row is None:
+            tally.leave()
+            continue
+        rows.append(row)
+        tally.add(row["status"])
     store.answers.write(pa.Table.from_pylist(rows, schema=schemas.ANSWERS))
     return tally
 
 
-def _answer(parts: Engine, context: tuple[Message, ...], probe: dict[str, Any]) -> dict[str, Any]:
+def _asked(
+    store: Store, batch: Batch[AnswerJob], compaction_files: Sequence[str], probe_files: Sequence[str]
+) -> Iterator[_Asked]:
+    for info, jobs in batch.items:
+        left = contexts(store, {job.compaction_id: info for job in jobs}, compaction_files)
+        probes = rows_by_id(store.probes, "probe_id", (job.probe_id for job in jobs), probe_files)
+        for job in jobs:
+            yield _Asked(info, job, left[job.compaction_id], probes[job.probe_id])
+
+
+def _answer(parts: Engine, context: tuple[Message, ...], probe: dict[str, Any], job: AnswerJob) -> dict[str, Any]:
     start = perf_counter()
     try:
-        answer = parts.responder.answer(context, probe["question"], probe["max_tokens"])
+        with calling_for("answer", job.answer_id):
+            answer = parts.responder.answer(context, probe["question"], probe["max_tokens"], job.replicate)
+    except CallsStoppedError:
+        raise
     except Exception as error:  # whatever a responder raises costs this answer and no other
         return {"status": "failed", "error": why(error), "seconds": perf_counter() - start}
     return {

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
 
 from compaction import (
+    CallsStoppedError,
     CompactedContext,
     History,
     Message,
     Method,
     NotApplicable,
     PointsSpec,
+    SummaryError,
     Transcript,
     compact,
     find_points,
@@ -22,14 +24,15 @@ from compaction import (
 from compaction.strategy import tokens_by_kind
 from compaction.tokens import total_tokens
 from flows import schemas
+from flows.engine import Engine
 from flows.ids import point_ids
-from flows.models import Engine
+from flows.models.gateway import calling_for
 from flows.plan import Batch, CompactionJob, PointInfo, method_rows
 from flows.rows import ContextColumn
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo
-from flows.work.process import Tally, contexts, engine, open_store, remember, session, why
+from flows.work.process import Tally, contexts, each, engine, open_store, remember, session, why
 
 
 def find_batch(root: str, study: Study, infos: Sequence[SessionInfo]) -> Tally:
@@ -62,26 +65,59 @@ def _points(transcript: Transcript, spec: PointsSpec) -> list[dict[str, Any]]:
     ]
 
 
+Line = tuple[SessionInfo, Transcript, tuple[CompactionJob, ...]]
+"""Compactions of a session that have to be made one after the other."""
+
+
 def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: Sequence[str]) -> Tally:
     """Make the compactions of a batch and write them as one shard."""
     store, parts, methods = open_store(root), engine(study), study.methods()
     ids = [row["method_id"] for row in method_rows(study)]
     earlier = _earlier(store, batch, files)
     rows, column, tally = [], ContextColumn(), Tally()
-    for info, jobs in batch.items:
-        transcript = session(store, info)
+
+    def made(line: Line) -> list[tuple[dict[str, Any], tuple[Message, ...], Transcript] | None]:
+        info, transcript, jobs = line
+        found: list[tuple[dict[str, Any], tuple[Message, ...], Transcript] | None] = []
         for job in jobs:
-            row, context = _compact(transcript, job, methods[job.method], study, parts, earlier)
+            try:
+                row, context = _compact(transcript, job, methods[job.method], study, parts, earlier)
+            except CallsStoppedError:
+                found += [None] * (len(jobs) - len(found))
+                break
             row.update(method_id=ids[job.method], session_id=info.session_id)
-            rows.append(row)
-            column.add(context, transcript)
-            tally.add(row["status"])
             if row["status"] != "failed":
                 earlier[job.compaction_id] = context
                 remember(job.compaction_id, context)
+            found.append((row, context, transcript))
+        return found
+
+    for line in each(made, _lines(store, batch), lambda line: len(line[2])):
+        for outcome in line:
+            if outcome is None:
+                tally.leave()
+                continue
+            row, context, transcript = outcome
+            rows.append(row)
+            column.add(context, transcript)
+            tally.add(row["status"])
     table = pa.Table.from_pylist(rows, schema=schemas.COMPACTIONS.remove(len(schemas.COMPACTIONS) - 1))
     store.compactions.write(table.append_column(schemas.COMPACTIONS.field("context"), column.array()))
     return tally
+
+
+def _lines(store: Store, batch: Batch[CompactionJob]) -> Iterator[Line]:
+    """Every compaction on its own; in a chain those that build on each other together."""
+    for info, jobs in batch.items:
+        transcript = session(store, info)
+        line: list[CompactionJob] = []
+        for job in jobs:
+            if line and job.before != line[-1].compaction_id:
+                yield info, transcript, tuple(line)
+                line = []
+            line.append(job)
+        if line:
+            yield info, transcript, tuple(line)
 
 
 def _earlier(store: Store, batch: Batch[CompactionJob], files: Sequence[str]) -> dict[str, tuple[Message, ...]]:
@@ -94,7 +130,12 @@ def _earlier(store: Store, batch: Batch[CompactionJob], files: Sequence[str]) ->
 
 
 def history_at(
-    transcript: Transcript, point: PointInfo, study: Study, parts: Engine, previous: tuple[Message, ...] | None
+    transcript: Transcript,
+    point: PointInfo,
+    study: Study,
+    parts: Engine,
+    previous: tuple[Message, ...] | None,
+    replicate: int = 0,
 ) -> History:
     """What a method is given at a point; ``previous`` is what it left at the last one, None outside of a chain."""
     cut, cuts = point.point.cut_seq, point.point.earlier_cuts
@@ -106,10 +147,11 @@ def history_at(
         parts.counter,
         study.points_spec.budget,
         () if chained else cuts,
-        parts.summarizer,
+        parts.summarizer_for(replicate),
         previous or (),
         session=said,
         recorded=tuple(sorted(recorded, key=lambda compaction: compaction.at_seq)),
+        natives=parts.natives_for(replicate),
     )
 
 
@@ -130,20 +172,47 @@ def _compact(
     }
     if job.before is not None and job.before not in earlier:
         return {**row, "status": "failed", "error": "the method failed at an earlier point of the chain"}, ()
-    history = history_at(transcript, job.point, study, parts, earlier[job.before] if job.before else None)
+    previous = earlier[job.before] if job.before else None
+    history = history_at(transcript, job.point, study, parts, previous, job.replicate)
     start = perf_counter()
     try:
         row["tokens_before"] = total_tokens(history.messages, parts.counter)
-        result = compact(history, method)
+        with calling_for("compact", job.compaction_id):
+            result = compact(history, method)
+        _check_provider(history)
+    except CallsStoppedError:
+        raise
     except NotApplicable as reason:
         row.update(status="not_applicable", error=why(reason), seconds=perf_counter() - start)
         return {**row, **_calls(history)}, history.messages if study.history == "chain" else ()
     except Exception as error:  # whatever a strategy raises costs this compaction and no other
+        _check_stop(history)
         row.update(status="failed", error=why(error), seconds=perf_counter() - start)
         return {**row, **_calls(history)}, ()
     row.update(seconds=perf_counter() - start, **_outcome(result), **_calls(history))
     row["before_by_kind"] = tokens_by_kind(history.messages, parts.counter)
     return row, result.messages
+
+
+def _check_provider(history: History) -> None:
+    """A method may go on without the summary that a provider's fault cost it; that is no outcome of the method."""
+    _check_stop(history)
+    for failure in _failures(history):
+        raise SummaryError(str(failure))
+
+
+def _check_stop(history: History) -> None:
+    """A strategy may take the stop for a failure; it is none."""
+    for failure in _failures(history):
+        if isinstance(failure, CallsStoppedError):
+            raise failure
+
+
+def _failures(history: History) -> list[Exception]:
+    """What went wrong at the providers during a compaction."""
+    clients = (history.summarizer, *history.natives.values())
+    found = (getattr(client, "failure", None) for client in clients)
+    return [failure for failure in found if failure is not None]
 
 
 def _outcome(result: CompactedContext) -> dict[str, Any]:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from compaction import Transcript
+from compaction import CallsStoppedError, Transcript
 from flows import schemas
+from flows.models.gateway import calling_for
 from flows.plan import Batch, PointInfo, probe_id
 from flows.rows import probe_json
 from flows.study import Study
-from flows.work.process import Tally, engine, open_store, session, why
+from flows.work.process import Tally, each, engine, open_store, session, unless_stopped, why
 from judge import PROBE_TYPES, NotAsked, Prober
 
 
@@ -19,14 +20,20 @@ def probe_batch(root: str, study: Study, batch: Batch[PointInfo]) -> Tally:
     """Make the probes at every point of a batch; one that has no provable truth is written down as not asked."""
     store, prober = open_store(root), engine(study).prober
     rows, tally = [], Tally()
-    for info, points in batch.items:
-        transcript = session(store, info)
-        for point in points:
-            for row in _probes(prober, transcript, point):
-                rows.append({**row, "session_id": info.session_id})
-                tally.add(row["status"])
-                if row["status"] == "not_asked":
-                    tally.counts["not_asked"] = tally.counts.get("not_asked", 0) + 1
+
+    def made(asked: tuple[Transcript, PointInfo]) -> list[dict[str, Any]]:
+        return _probes(prober, *asked)
+
+    asked = ((session(store, info), point) for info, points in batch.items for point in points)
+    for found in each(unless_stopped(made), asked, lambda _: 1):
+        if found is None:
+            tally.leave()
+            continue
+        for row in found:
+            rows.append(row)
+            tally.add(row["status"])
+            if row["status"] == "not_asked":
+                tally.counts["not_asked"] = tally.counts.get("not_asked", 0) + 1
     store.probes.write(pa.Table.from_pylist(rows, schema=schemas.PROBES))
     return tally
 
@@ -35,10 +42,13 @@ def _probes(prober: Prober, transcript: Transcript, point: PointInfo) -> list[di
     def row(kind: str, status: str, **more: Any) -> dict[str, Any]:
         id = probe_id(point.point_id, kind, prober.name)
         named = {"probe_id": id, "point_id": point.point_id, "probe_type": kind, "prober": prober.name}
-        return {**named, "status": status, **more}
+        return {**named, "session_id": transcript.session_id, "status": status, **more}
 
     try:
-        found = {item.probe_type: item for item in prober.probes(transcript, point.point)}
+        with calling_for("probe", point.point_id):
+            found = {item.probe_type: item for item in prober.probes(transcript, point.point)}
+    except CallsStoppedError:
+        raise
     except Exception as error:  # whatever a prober raises costs this point and no other
         return [row(kind, "failed", reason=f"failed: {why(error)}") for kind in PROBE_TYPES]
     rows = []

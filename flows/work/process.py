@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compaction import Message, Transcript
-from flows.models import Engine, engine_for
+from compaction import CallsStoppedError, Message, Method, Transcript
+from flows.engine import Engine, engine_for
+from flows.loaded import Loaded
 from flows.redaction import Redactor
 from flows.rows import contexts_of
 from flows.store import Shards, Store
 from flows.study import Study
-from flows.transcripts import Loaded, SessionInfo, load, size_of
+from flows.transcripts import SessionInfo, load, size_of
 
 SESSION_BYTES = 256_000_000
 """Loaded sessions of one process, about; beyond, the least recently used are read again when needed."""
@@ -43,6 +46,10 @@ class Tally:
         else:
             self.done += 1
 
+    def leave(self) -> None:
+        """Count one item that was not begun, because no model call may be made any more."""
+        self.counts["left"] = self.counts.get("left", 0) + 1
+
     @staticmethod
     def total(tallies: Iterable[Tally]) -> Tally:
         """The sum."""
@@ -53,6 +60,62 @@ class Tally:
             for name, number in tally.counts.items():
                 whole.counts[name] = whole.counts.get(name, 0) + number
         return whole
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_threads: list[ThreadPoolExecutor] = []
+_advance: list[Callable[[int], None]] = []
+
+
+@contextmanager
+def in_threads(number: int) -> Iterator[None]:
+    """Let ``each`` of this process work on so many items at a time: for work that waits for a model."""
+    with ThreadPoolExecutor(number, thread_name_prefix="item") as pool:
+        _threads.append(pool)
+        try:
+            yield
+        finally:
+            _threads.remove(pool)
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def told(advance: Callable[[int], None]) -> Iterator[None]:
+    """Tell of every item that ``each`` is through with."""
+    _advance.append(advance)
+    try:
+        yield
+    finally:
+        _advance.remove(advance)
+
+
+def each(function: Callable[[Item], Result], items: Iterable[Item], weight: Callable[[Item], int]) -> Iterator[Result]:
+    """The function of every item, in order: one after the other, or side by side in the threads of the process.
+
+    ``weight`` says for how many an item counts in the progress.
+    """
+
+    def one(item: Item) -> Result:
+        result = function(item)
+        for advance in _advance:
+            advance(weight(item))
+        return result
+
+    return _threads[-1].map(one, items) if _threads else map(function, items)
+
+
+def unless_stopped(function: Callable[[Item], Result]) -> Callable[[Item], Result | None]:
+    """The function, giving None where no model call may be made any more: the item is left for another run."""
+
+    def tried(item: Item) -> Result | None:
+        try:
+            return function(item)
+        except CallsStoppedError:
+            return None
+
+    return tried
 
 
 def warm_up(study: Study) -> None:
@@ -75,9 +138,22 @@ def session(store: Store, info: SessionInfo) -> Transcript:
     return transcript
 
 
+_replaced: list[tuple[str, Engine]] = []
+
+
+@contextmanager
+def working_with(study: Study, other: Engine) -> Iterator[None]:
+    """Have the batches of this process use another engine for the study's store."""
+    _replaced.append((study.store, other))
+    try:
+        yield
+    finally:
+        _replaced.pop()
+
+
 def engine(study: Study) -> Engine:
     """The engine, the same as last time."""
-    return engine_for(study)
+    return next((other for store, other in _replaced if store == study.store), None) or engine_for(study)
 
 
 @cache
@@ -117,6 +193,20 @@ def contexts(store: Store, wanted: Mapping[str, SessionInfo], files: Sequence[st
             found[id] = context
             remember(id, context)
     return found
+
+
+def recalled(
+    method: Method, context: tuple[Message, ...], question: str, said: Callable[[], tuple[Message, ...]]
+) -> tuple[tuple[Message, ...], list[Message]]:
+    """The context in which a question is answered, and what of it the method fetched for the question.
+
+    ``said`` gives all that was said before the point; it is asked only of a method that fetches.
+    """
+    if not method.recalls:
+        return context, []
+    before = set(map(id, context))
+    whole = method.recall(context, question, said())
+    return whole, [message for message in whole if id(message) not in before]
 
 
 def remember(id: str, context: tuple[Message, ...]) -> None:

@@ -2,60 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from compaction import CallsStoppedError
 from flows import schemas
+from flows.models.gateway import calling_for
 from flows.plan import Batch, ScoreJob
 from flows.rows import probe_of
+from flows.store import Store
 from flows.study import Study
-from flows.work.process import Tally, contexts, engine, open_store, rows_by_id, why
-from judge import CriterionScore, Judge, JudgeCase
+from flows.transcripts import SessionInfo
+from flows.work.process import (
+    Tally,
+    contexts,
+    each,
+    engine,
+    open_store,
+    recalled,
+    rows_by_id,
+    session,
+    unless_stopped,
+    why,
+)
+from judge import CriterionScore, Judge, JudgeCase, Rubric
+from judge.llm import Verdict
+
+
+class _Asked(NamedTuple):
+    """One answer to be judged."""
+
+    info: SessionInfo
+    job: ScoreJob
+    case: JudgeCase
 
 
 def score_batch(root: str, study: Study, batch: Batch[ScoreJob], files: Mapping[str, Sequence[str]]) -> Tally:
     """Judge the answers of a batch; ``files`` names the shards of compactions, probes and answers to read."""
     store, parts = open_store(root), engine(study)
-    judge_id, criteria = parts.judge_id, parts.judge.rubric.criteria
     columns: dict[str, list[Any]] = {name: [] for name in schemas.SCORES.names}
     tally = Tally()
-    for info, jobs in batch.items:
-        left = contexts(store, {job.compaction_id: info for job in jobs}, files["compactions"])
-        probes = {
-            id: probe_of(row)
-            for id, row in rows_by_id(store.probes, "probe_id", (j.probe_id for j in jobs), files["probes"]).items()
-        }
-        answers = rows_by_id(store.answers, "answer_id", (j.answer_id for j in jobs), files["answers"])
-        for job in jobs:
-            probe = probes[job.probe_id]
-            asked = parts.judge.rubric.asked.get(probe.probe_type, ())
-            case = JudgeCase(probe, answers[job.answer_id]["text"], left[job.compaction_id], asked)
-            status, verdict = _score(parts.judge, case)
-            tally.add(status)
-            for result in verdict:
-                columns["answer_id"].append(job.answer_id)
-                columns["session_id"].append(info.session_id)
-                columns["judge_id"].append(judge_id)
-                columns["judge_replicate"].append(job.judge_replicate)
-                columns["dimension"].append(criteria[result.criterion].dimension)
-                columns["criterion"].append(result.criterion)
-                columns["status"].append(status)
-                columns["score"].append(result.score)
-                columns["unscored_reason"].append(result.unscored_reason)
-                columns["reasoning"].append(result.reasoning)
+
+    def scored(asked: _Asked) -> tuple[_Asked, str, Sequence[CriterionScore], Verdict | None]:
+        with calling_for("score", asked.job.answer_id):
+            return asked, *_score(parts.judge, asked.case)
+
+    cases = cases_of(store, study, parts.judge.rubric, batch, files)
+    for outcome in each(unless_stopped(scored), cases, lambda _: 1):
+        if outcome is None:
+            tally.leave()
+            continue
+        asked, status, verdict, stated = outcome
+        tally.add(status)
+        for result in verdict:
+            columns["answer_id"].append(asked.job.answer_id)
+            columns["session_id"].append(asked.info.session_id)
+            columns["judge_id"].append(parts.judge_id)
+            columns["judge_replicate"].append(asked.job.judge_replicate)
+            columns["dimension"].append(parts.judge.rubric.criteria[result.criterion].dimension)
+            columns["criterion"].append(result.criterion)
+            columns["status"].append(status)
+            columns["score"].append(result.score)
+            columns["unscored_reason"].append(result.unscored_reason)
+            columns["reasoning"].append(result.reasoning)
+            columns["stated_overall"].append(stated.stated_overall if stated else None)
+            columns["stated_dimensions"].append(json.dumps(dict(stated.stated_dimensions)) if stated else None)
+            columns["asked_again"].append(stated.asked_again if stated else None)
     store.scores.write(pa.table(columns, schema=schemas.SCORES))
     return tally
 
 
-def _score(judge: Judge, case: JudgeCase) -> tuple[str, Sequence[CriterionScore]]:
-    """One entry for each criterion that was asked, whatever the judge gave."""
+def cases_of(
+    store: Store, study: Study, rubric: Rubric, batch: Batch[ScoreJob], files: Mapping[str, Sequence[str]]
+) -> Iterator[_Asked]:
+    """What the judge sees of every job. The context is the one that the question was answered in, fetches included."""
+    methods = study.methods()
+    for info, jobs in batch.items:
+        left = contexts(store, {job.compaction_id: info for job in jobs}, files["compactions"])
+        rows = rows_by_id(store.probes, "probe_id", (job.probe_id for job in jobs), files["probes"])
+        probes = {id: probe_of(row) for id, row in rows.items()}
+        answers = rows_by_id(store.answers, "answer_id", (job.answer_id for job in jobs), files["answers"])
+        for job in jobs:
+            probe = probes[job.probe_id]
+            context = left[job.compaction_id]
+            if job.method is not None:
+                context, _ = recalled(
+                    methods[job.method], context, probe.question,
+                    lambda info=info, job=job: session(store, info).messages[: job.cut_seq],  # type: ignore[misc]
+                )  # fmt: skip
+            asked = rubric.asked.get(probe.probe_type, ())
+            case = JudgeCase(probe, answers[job.answer_id]["text"], context, asked, job.judge_replicate)
+            yield _Asked(info, job, case)
+
+
+def _score(judge: Judge, case: JudgeCase) -> tuple[str, Sequence[CriterionScore], Verdict | None]:
+    """One entry for each criterion that was asked, whatever the judge gave, and what a model stated beside."""
     try:
-        given = {result.criterion: result for result in judge.score(case)}
+        whole = judge.score(case)
+        given = {result.criterion: result for result in whole}
+    except CallsStoppedError:
+        raise
     except Exception as error:  # whatever a judge raises costs this verdict and no other
         reason = f"the judge failed: {why(error)}"
-        return "failed", [CriterionScore(criterion, None, "", reason) for criterion in case.criteria]
+        return "failed", [CriterionScore(criterion, None, "", reason) for criterion in case.criteria], None
     verdict = []
     for criterion in case.criteria:
         result = given.get(criterion)
@@ -66,4 +118,4 @@ def _score(judge: Judge, case: JudgeCase) -> tuple[str, Sequence[CriterionScore]
         elif result.score is not None and not 0 <= result.score <= 5:
             result = CriterionScore(criterion, None, result.reasoning, f"the judge gave {result.score}, outside of 0–5")
         verdict.append(result)
-    return "done", verdict
+    return "done", verdict, whole if isinstance(whole, Verdict) else None

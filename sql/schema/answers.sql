@@ -11,7 +11,8 @@ create table answers (
     n_tokens bigint check (n_tokens >= 0),
     fetched_tokens bigint check (fetched_tokens >= 0),
     seconds double check (seconds >= 0),
-    responder varchar not null
+    responder varchar not null,
+    answered_at timestamp
 );
 
 comment on table answers is
@@ -29,3 +30,4 @@ comment on column answers.fetched_tokens is
 'Tokens of the messages that the method put into the context for this question (retrieval); 0 where it fetches none';
 comment on column answers.seconds is 'Wall time in seconds';
 comment on column answers.responder is 'What answered: embedded or the spec of a model';
+comment on column answers.answered_at is 'When, in UTC; NULL for answers of stores that did not note it';

@@ -9,18 +9,27 @@ create table calls (
     cost_usd double check (cost_usd >= 0),
     cached boolean not null,
     seconds double check (seconds >= 0),
-    status varchar not null
+    status varchar not null,
+    error varchar,
+    run_id varchar,
+    started_at timestamp
 );
 
 comment on table calls is
-'Calls of models, those answered from the cache included; one row per model call';
+'Tries of model calls that were sent, and uses of answers that the call cache had; one row per model call';
 comment on column calls.call_id is 'Identity of the call';
 comment on column calls.stage is 'Stage that made it: compact, probe, answer or score';
 comment on column calls.item_id is 'Compaction, point or answer that it was made for';
 comment on column calls.model is 'Model that was called';
-comment on column calls.input_tokens is 'Tokens that were sent';
-comment on column calls.output_tokens is 'Tokens that came back';
-comment on column calls.cost_usd is 'US dollars by the configured prices; NULL where the price is not known';
+comment on column calls.input_tokens is
+'Tokens that were sent, as the provider counts them; NULL where it does not say';
+comment on column calls.output_tokens is
+'Tokens that came back, reasoning included; NULL where the provider does not say';
+comment on column calls.cost_usd is
+'US dollars by the configured prices, of a cached answer what it cost when it was made; NULL where not known';
 comment on column calls.cached is 'Whether the call cache answered, so that nothing was spent';
 comment on column calls.seconds is 'Wall time in seconds';
-comment on column calls.status is 'done, or what went wrong';
+comment on column calls.status is 'done, or the kind of fault';
+comment on column calls.error is 'What went wrong, in the provider''s words without keys; NULL when done';
+comment on column calls.run_id is 'Run that made it; NULL for calls of the embedded engine';
+comment on column calls.started_at is 'When it was sent, in UTC; NULL for calls of the embedded engine';

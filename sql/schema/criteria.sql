@@ -9,7 +9,7 @@ create table criteria (
 
 comment on table criteria is
 'The rubric as data; one row per rubric version × criterion';
-comment on column criteria.rubric is 'Id and version of the rubric';
+comment on column criteria.rubric is 'Id and version of the rubric, and the beginning of its hash';
 comment on column criteria.criterion is 'Id of the criterion';
 comment on column criteria.dimension is 'Dimension that the criterion belongs to';
 comment on column criteria.weight is 'Weight within the dimension';

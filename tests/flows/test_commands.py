@@ -17,7 +17,7 @@ from .conftest import ROOT, Command, session_lines, start, write_session
 def test_help_names_every_command_and_each_teaches_by_example(command: Command) -> None:
     overview = command("--help")
     assert overview.exit_code == 0
-    for name in ("run", "ingest", "leaderboard", "sql", "list", "doctor"):
+    for name in ("run", "plan", "ingest", "backfill", "cache", "leaderboard", "sql", "list", "doctor"):
         assert f" {name} " in overview.output
         shown = command(name, "--help")
         assert shown.exit_code == 0
@@ -45,9 +45,15 @@ def test_version(command: Command) -> None:
         ),
         (["run", "--points", "tokens:1"], "error: --points: points 'tokens:1': the step must be at least 500 tokens"),
         (["run", "--points", "often"], "error: --points: points 'often': expected tokens:N, messages:N or recorded"),
-        (["run", "--strategies", "none,openai_compact"], "error: --strategies: openai_compact needs a key"),
-        (["run", "--judge", "openai:gpt-5"], "error: --judge: 'openai:gpt-5' needs a model client"),
-        (["run", "--model", "llama"], "error: --model: expected embedded, found 'llama'"),
+        (["run", "--strategies", "none,openai_compact"], "error: method openai_compact has openai compact and takes"),
+        (
+            ["run", "--judge", "openai:gpt-5"],
+            "error: openai:gpt-5: OPENAI_API_KEY is not set; set it, or OPENAI_BASE_URL",
+        ),
+        (
+            ["run", "--model", "llama"],
+            "error: --model: expected embedded, openai:MODEL, anthropic:MODEL, found 'llama'",
+        ),
         (["run", "--history", "loop"], "error: --history: expected prefix or chain, found 'loop'"),
         (["run", "--tokenizer", "words"], "error: --tokenizer: expected o200k_base or cl100k_base"),
         (["run", "--study", "none.toml"], "error: study none.toml: no such file"),

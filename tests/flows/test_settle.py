@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compaction import Message, ToolCall, Transcript, counted
-from flows.models import LazyCounter
+from flows.engine import LazyCounter
 from flows.settle import settle
 from flows.store import Store
 from flows.transcripts import Fingerprint, InputRecord, PartWriter, SessionInfo, load, read_parts

@@ -23,7 +23,7 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('points = "messages:40"\nhistroy = "chain"\n', "line 2: histroy: unknown key; known: concurrency"),
+        ('points = "messages:40"\nhistroy = "chain"\n', "line 2: histroy: unknown key; known: budget_tokens"),
         ('\n\nhistory = "loop"\n', "line 3: history: expected prefix or chain, found 'loop'"),
         ('points = "tokens:ten"\n', "line 1: points: points 'tokens:ten': expected tokens:N"),
         ("replicates = 0\n", "line 1: replicates: expected a whole number of at least 1, found 0"),
@@ -31,8 +31,38 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
         ("strategies = [1]\n", "line 1: strategies: expected a text or a list of texts"),
         ('strategies = ["no_such_one"]\n', "line 1: strategies: unknown strategy 'no_such_one'; known: "),
         ('rubric = "no_such_one"\n', "line 1: rubric: no rubric 'no_such_one'; known: software_engineering"),
-        ('judge = "openai:gpt-5"\n', "line 1: judge: 'openai:gpt-5' needs a model client"),
-        ('model = "gpt"\n', "line 1: model: expected embedded, found 'gpt'"),
+        ('judge = "gpt-5"\n', "line 1: judge: expected embedded, openai:MODEL, anthropic:MODEL, found 'gpt-5'"),
+        ('model = "openai:"\n', "line 1: model: expected embedded, openai:MODEL, anthropic:MODEL, found 'openai:'"),
+        ('protocol = "open"\n', "line 1: protocol: expected auto or study or closed, found 'open'"),
+        ("budget_usd = 0\n", "line 1: budget_usd: expected an amount above 0 in US dollars, found 0"),
+        ("budget_tokens = 1.5\n", "line 1: budget_tokens: expected a whole number of at least 1, found 1.5"),
+        ('models = "all"\n', 'line 1: models: expected tables such as [models."openai:NAME"]'),
+        ('[models."gpt"]\nseed = 1\n', "line 1: models: 'gpt' is no model"),
+        (
+            'judge = "openai:x"\n[models."openai:x"]\nsede = 1\n',
+            "models: openai:x: unknown setting 'sede'; known: base_url",
+        ),
+        (
+            'judge = "openai:x"\n[models."openai:x"]\nseed = 1.5\n',
+            "openai:x: seed: found 1.5, which is no whole number",
+        ),
+        (
+            'judge = "openai:x"\n[models."openai:x"]\nbase_url = "http://me:pass@host/v1"\n',
+            "openai:x: base_url: an address with a user, a password or a query would be stored",
+        ),
+        (
+            'judge = "openai:x"\n[models."openai:x"]\nbase_url = "localhost:8080"\n',
+            "openai:x: base_url: expected an http or https address",
+        ),
+        ('strategies = ["openai_compact"]\n', "method openai_compact has openai compact and takes a key"),
+        (
+            'strategies = ["openai_compact"]\nsummarizer = "openai:x"\n',
+            "what it leaves can be read by openai's models only: name one with --responder openai:MODEL",
+        ),
+        (
+            'strategies = ["openai_compact"]\nmodel = "openai:x"\njudge = "openai:y"\nprotocol = "study"\n',
+            "protocol study: nobody but openai can read what openai_compact leaves",
+        ),
         ("[limit]\nn = 3\n", "line 1: limit: expected a whole number"),
         ('points = "messages:40\n', "not TOML: "),
     ],
@@ -47,8 +77,42 @@ def test_a_bad_study_is_refused_with_file_line_key_and_what_is_accepted(tmp_path
 
 
 def test_a_bad_flag_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match=r"^--judge: 'anthropic:x' needs a model client"):
-        make_study({"judge": "anthropic:x"})
+    with pytest.raises(
+        UsageProblem, match=r"^--judge: expected embedded, openai:MODEL, anthropic:MODEL, found 'cohere:x'"
+    ):
+        make_study({"judge": "cohere:x"})
+
+
+def test_the_settings_of_a_model_come_from_the_file_then_the_environment_and_stand_in_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    path = write(tmp_path, '[models."openai:a"]\ntemperature = 0.5\nbase_url = "https://elsewhere.example/v1"\n')
+    study = make_study({"model": "openai:a", "judge": "openai:b"}, path)
+    first, second = study.model_settings
+    assert (first.base_url, first.temperature) == ("https://elsewhere.example/v1", 0.5)
+    assert (second.base_url, second.temperature) == ("http://127.0.0.1:9/v1", 0.0)
+    assert "sk-secret" not in str(study.as_dict())
+    assert make_study({"judge": "openai:gpt-5.2"}).model_settings[0].temperature is None  # it reasons, and takes none
+
+
+def test_where_the_answering_model_is_makes_another_study_and_the_judge_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = []
+    for url in ("http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        keys.append(make_study({"responder": "openai:a"}).study_key)
+    assert keys[0] != keys[1]
+    assert make_study({"judge": "openai:a"}).study_key == make_study({}).study_key
+
+
+def test_the_protocol_is_closed_when_a_method_leaves_what_only_its_provider_reads() -> None:
+    assert make_study({"judge": "openai:a"}).judge_protocol == "study"
+    assert make_study({"judge": "openai:a", "protocol": "closed"}).judge_protocol == "closed"
+    opaque = make_study({"model": "openai:a", "judge": "openai:b", "strategies": "none,openai_compact"})
+    assert opaque.judge_protocol == "closed"
 
 
 def test_a_study_that_is_not_there_or_no_text_is_said(tmp_path: Path) -> None:

@@ -10,14 +10,15 @@ import pytest
 
 from compaction import Message, RecordedCompaction, ToolCall, Transcript, counted
 from compaction.transcript import Usage
-from flows.models import LazyCounter
+from flows.engine import LazyCounter
+from flows.loaded import Loaded
 from flows.plan import in_scope, unread
 from flows.runtime import running
 from flows.settle import settle
 from flows.sources import discover
 from flows.store import ROW_GROUP, Store
 from flows.study import Study
-from flows.transcripts import Fingerprint, InputRecord, Loaded, Part, PartWriter, load, read_parts
+from flows.transcripts import Fingerprint, InputRecord, Part, PartWriter, load, read_parts
 from flows.work.ingest import ingest_batch
 
 from .conftest import write_session

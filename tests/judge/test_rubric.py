@@ -1,8 +1,10 @@
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from judge import RubricError, list_rubrics, load_rubric
+from judge import Rubric, RubricError, list_rubrics, load_rubric
 
 
 def test_the_default_rubric_is_the_studys() -> None:
@@ -49,3 +51,45 @@ def test_a_rubric_that_does_not_hold_together_is_refused(tmp_path: Path, content
 def test_an_unknown_rubric_names_the_known_ones() -> None:
     with pytest.raises(RubricError, match="software_engineering"):
         load_rubric("nonesuch")
+
+
+def changed(**parts: Any) -> Rubric:
+    return replace(load_rubric(), **parts)
+
+
+def with_criterion(**parts: Any) -> Rubric:
+    criteria = load_rubric().criteria
+    return changed(criteria={**criteria, "accuracy_factual": replace(criteria["accuracy_factual"], **parts)})
+
+
+def test_a_rubrics_name_has_its_version_and_the_beginning_of_its_hash() -> None:
+    rubric = load_rubric()
+    assert rubric.name == f"software_engineering@1.{rubric.sha256[:8]}"
+    assert len(rubric.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    "rubric",
+    [
+        with_criterion(question="Right?"),
+        with_criterion(anchors={0: "none", 3: "some", 5: "all"}),
+        with_criterion(anchors={**load_rubric().criteria["accuracy_factual"].anchors, 4: "nearly all"}),
+        with_criterion(weight=1.5),
+        with_criterion(dimension="completeness"),
+        changed(asked={**load_rubric().asked, "recall": load_rubric().asked["recall"][1:]}),
+        changed(asked={**load_rubric().asked, "recall": load_rubric().asked["recall"][::-1]}),
+        changed(criteria=dict(reversed(load_rubric().criteria.items()))),
+    ],
+    ids=["question", "anchor", "anchor added", "weight", "dimension", "map", "order of the map", "order of criteria"],
+)
+def test_a_changed_rubric_is_another_rubric_though_its_version_is_the_same(rubric: Rubric) -> None:
+    assert rubric.version == load_rubric().version
+    assert rubric.name != load_rubric().name
+
+
+def test_layout_and_comments_of_a_rubrics_file_do_not_count(tmp_path: Path) -> None:
+    text = 'id="x"\nversion="1"\n[asked]\nrecall=["a"]\n[criteria.a]\ndimension="d"\nquestion="q"\n'
+    (tmp_path / "a.toml").write_text(text + 'anchors={0="a",3="b",5="c"}')
+    (tmp_path / "b.toml").write_text("# mine\n" + text + '\nweight=1\nanchors = {5 = "c", 0 = "a", 3 = "b"}')
+    assert load_rubric(str(tmp_path / "a.toml")) == load_rubric(str(tmp_path / "b.toml"))
+    assert load_rubric(str(tmp_path / "a.toml")).name == load_rubric(str(tmp_path / "b.toml")).name

@@ -1,0 +1,100 @@
+"""``backfill``: another judge for the answers that are there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from flows.commands import options as o
+from flows.commands.plan import show
+from flows.commands.run import finish
+from flows.forecast import forecast_backfill
+from flows.models.check import check_models
+from flows.orchestrator import prefect_api, prepare
+from flows.problems import BROKEN, DONE, StoreProblem
+from flows.progress import make_report
+from flows.runtime import Run, running
+from flows.selection import Selection, answers_to_judge, since_of, with_methods_of
+from flows.store import Store
+from flows.study import DEFAULT_STORE, Study, judged_by
+from flows.tables import loaded_study
+
+
+@o.reporting
+def backfill(
+    judge: Annotated[
+        str, typer.Option("--judge", metavar="SPEC", help="The judge: embedded, openai:MODEL or anthropic:MODEL.")
+    ],
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Answers given at this date or time (UTC) or later.", show_default=False),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="This method only, as the leaderboard names it; may be repeated.", show_default=False
+        ),
+    ] = None,
+    limit: o.Limit = None,
+    store: o.StoreOption = None,
+    study: o.StudyOption = None,
+    rubric: o.RubricOption = None,
+    protocol: o.Protocol = None,
+    judge_replicates: o.JudgeReplicates = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what it would do and cost, and do nothing.")] = False,
+    concurrency: o.Concurrency = None,
+    budget_usd: o.BudgetUsd = None,
+    budget_tokens: o.BudgetTokens = None,
+    ephemeral: o.Ephemeral = False,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Score the answers that a store has with another judge, or another version of one.
+
+    Nothing is compacted or answered again, and no score that is there is touched. It can be stopped and goes on where
+    it was.
+    """
+    target = Store.open(store or DEFAULT_STORE)
+    flags = {
+        "judge": judge, "rubric": rubric, "protocol": protocol, "judge_replicates": judge_replicates,
+        "concurrency": concurrency, "budget_usd": budget_usd, "budget_tokens": budget_tokens, "limit": limit,
+    }  # fmt: skip
+    effective = study_of_backfill(target, flags, study)
+    selection = Selection(since, tuple(method or ()))
+    since_of(since)
+    if plan:
+        prepare(verbose)
+        show(asyncio.run(forecast_backfill(effective, selection, make_report(quiet or as_json))), as_json)
+        raise typer.Exit(DONE)
+    check_models(effective)
+    with running(effective, make_report(quiet or as_json), what="backfill") as active:
+        nothing_to_do = not answers_to_judge(target, effective, active.engine, selection)
+        if not nothing_to_do:
+            _backfill(active, selection, ephemeral, verbose)
+    finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
+
+
+def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | None) -> Study:
+    """The study that the store's results are of, with another judge. Raises StoreProblem where there are none."""
+    loaded = loaded_study(store)
+    if loaded is None:
+        raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
+    located = replace(loaded, store=str(store.root), limit=None, budget_usd=None, budget_tokens=None, concurrency=None)
+    return judged_by(with_methods_of(located, store), flags, path)
+
+
+def _backfill(active: Run, selection: Selection, ephemeral: bool, verbose: bool) -> None:
+    _ = active.workers  # they start up while the server does
+    with prefect_api(active.report, ephemeral=ephemeral, verbose=verbose):
+        from flows.backfill import backfill as flow  # noqa: PLC0415 (Prefect reads its settings when it is imported)
+
+        try:
+            asyncio.run(flow(active.study, selection))
+        except BaseException:
+            active.record("failed", BROKEN)
+            raise

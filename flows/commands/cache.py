@@ -1,0 +1,155 @@
+"""``cache stats`` and ``cache prune``: what was paid for, and getting rid of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from flows.commands import options as o
+from flows.models.cache import FILE, CacheStats, CallCache, Pruned
+from flows.models.spend import Uses
+from flows.problems import UsageProblem
+from flows.store import Store
+from flows.study import DEFAULT_STORE
+
+
+@o.reporting
+def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
+    """Print what the call cache holds, what its calls have cost, and what it has saved.
+
+    Every answer of a model is kept in STORE/cache and paid for once: the same call of another run, method or day is
+    answered from there. Calls are counted since the cache was made, failed tries included.
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    if not (found.root / "cache" / FILE).exists():
+        o.echo(json.dumps({"answers": 0}) if as_json else f"no call cache in {found.root}: no model was asked yet")
+        return
+    with CallCache(found.root / "cache") as cache:
+        counted = cache.stats()
+        path = cache.path
+    o.echo(json.dumps(_as_json(counted), indent=2) if as_json else f"{path}: {_as_text(counted)}")
+
+
+@o.reporting
+def prune(
+    store: o.StoreOption = None,
+    older_than: Annotated[
+        float | None,
+        typer.Option("--older-than", metavar="DAYS", help="Answers made more than DAYS days ago.", show_default=False),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="SPEC", help="Answers of one model only, such as openai:gpt-5.2."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All answers.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Remove answers from the call cache and give their disk space back.
+
+    Scores and all other results stay: they are in the store's tables. A run that needs a removed answer again pays
+    for it again. --older-than and --model together remove what both name. What the calls have cost is kept.
+    """
+    if older_than is None and model is None and not everything:
+        raise UsageProblem("cache prune: say what to remove: --older-than DAYS, --model SPEC or --all")
+    if everything and (older_than is not None or model is not None):
+        raise UsageProblem("cache prune: --all leaves nothing to choose; leave out --older-than and --model, or --all")
+    if older_than is not None and not older_than >= 0:
+        raise UsageProblem(f"--older-than: expected a number of days, found {older_than:g}")
+    found = Store.open(store or DEFAULT_STORE)
+    if not (found.root / "cache" / FILE).exists():
+        o.echo(json.dumps({"answers": 0}) if as_json else f"no call cache in {found.root}: nothing to remove")
+        return
+    if dry_run:
+        with CallCache(found.root / "cache") as cache:
+            pruned = cache.prune(older_than, model, everything, dry_run=True)
+    else:
+        with found.locked("cache prune"), CallCache(found.root / "cache") as cache:
+            pruned = cache.prune(older_than, model, everything)
+    o.echo(json.dumps({**asdict(pruned), "dry_run": dry_run}) if as_json else _said(pruned, dry_run))
+
+
+def _said(pruned: Pruned, dry_run: bool) -> str:
+    removed = f"{_answers(pruned.answers)} ({_size(pruned.answer_bytes)})"
+    if dry_run:
+        return f"would remove {removed}, and leave {pruned.left:,}"
+    return f"removed {removed}, left {pruned.left:,}; the file is {_size(pruned.freed_bytes)} smaller"
+
+
+def _as_json(counted: CacheStats) -> dict[str, Any]:
+    return {
+        **asdict(counted),
+        "oldest": _day(counted.oldest, "seconds"),
+        "newest": _day(counted.newest, "seconds"),
+        "uses": [asdict(one) for one in counted.uses],
+    }
+
+
+def _as_text(counted: CacheStats) -> str:
+    lines = [f"{_answers(counted.answers)}, {_size(counted.bytes)}"]
+    if counted.answers:
+        lines[0] += f", made {_day(counted.oldest)} to {_day(counted.newest)}"
+        lines += [f"    {number:,} of {model}" for model, number in counted.answers_by_model.items()]
+    if counted.uses:
+        lines += ["", *_columns([_HEAD, *map(_line, counted.uses)])]
+    if any(one.unpriced or one.unpriced_saved for one in counted.uses):
+        lines += [
+            "",
+            "unknown, +: the price of some calls is not known; set input_usd and output_usd of the model in the study",
+        ]
+    return "\n".join(lines)
+
+
+_HEAD = ("stage", "model", "calls", "failed", "from cache", "tokens in", "tokens out", "USD spent", "USD saved")
+
+
+def _line(one: Uses) -> tuple[str, ...]:
+    done = one.calls - one.failed
+    counts = (one.calls, one.failed, one.cached, one.input_tokens, one.output_tokens)
+    return (
+        one.stage, one.model, *(f"{count:,}" for count in counts),
+        _money(one.cost_usd, one.unpriced, done), _money(one.saved_usd, one.unpriced_saved, one.cached),
+    )  # fmt: skip
+
+
+def _money(usd: float, unpriced: int, of: int) -> str:
+    """An amount, marked where it is not all; never a 0 for what is not known."""
+    if unpriced and unpriced >= of and not usd:
+        return "unknown"
+    return f"{usd:,.4f}{'+' if unpriced else ''}"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Words to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if number < 2 else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _day(seconds: float | None, precision: str = "day") -> str | None:
+    if seconds is None:
+        return None
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.date().isoformat() if precision == "day" else moment.isoformat(timespec="seconds")
+
+
+def _answers(number: int) -> str:
+    return f"{number:,} answer{'' if number == 1 else 's'}"
+
+
+def _size(number: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:,.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} GB"

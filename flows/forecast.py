@@ -1,0 +1,311 @@
+"""What a run would do, found out by doing it where nothing is kept.
+
+The stages run over a temporary store that links to the files of the real one, with models that look into the real call
+cache and otherwise note what would be sent, answering with a filler of the length that is assumed. So the number of
+calls is that of the code itself: an anchored summary's several calls, a chain's, a judge's. What cannot be known
+beforehand is how long the answers will be, and which probes a model makes; both are assumptions that the plan states.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from compaction import (
+    CompactionPoint,
+    Completion,
+    ModelError,
+    ModelRequest,
+    NativeRequest,
+    TokenCounter,
+    Transcript,
+)
+from compaction.testing import ScriptedProvider
+from flows.engine import engine_for
+from flows.journal import read_calls
+from flows.models.budget import most_tokens
+from flows.models.cache import FILE as CACHE_FILE
+from flows.models.cache import CallCache
+from flows.models.gateway import called_for
+from flows.models.keys import call_key
+from flows.models.prices import Prices
+from flows.models.settings import ModelSettings
+from flows.models.wire import TokenUse
+from flows.progress import Report
+from flows.runtime import running
+from flows.selection import Selection, answers_to_judge
+from flows.store import Store, store_path
+from flows.study import IN_FLIGHT, Study
+from flows.work.process import working_with
+from judge import NotAsked, Probe, Prober
+from judge.embedded import EmbeddedProber
+
+ASSUMED_SHARE = 0.5
+"""Share of its token limit that an answer is assumed to have."""
+CALLS_A_POINT = 8
+"""Calls a point that a model which writes probes is assumed to need: one that writes and one that guesses, a type."""
+COUNTED = 50
+"""Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
+LINKED = ("transcripts", "points", "compactions", "probes", "answers", "scores", "methods", "judges", "quarantine")
+
+
+@dataclass
+class Line:
+    """What one stage would ask of one model."""
+
+    stage: str
+    model: str
+    calls: int = 0
+    cached: int = 0
+    """Of the calls, those that the cache would answer."""
+    input_tokens: int = 0
+    """That would be sent, without the cached calls, by the study's tokenizer."""
+    output_tokens: int = 0
+    """Assumed to come back."""
+    cost_usd: float | None = 0.0
+    """With the assumed answers; None where the price is not known."""
+    most_usd: float | None = 0.0
+    """With the longest answers that the limits allow, and the most tokens that any tokenizer makes of the texts."""
+    seconds: float | None = None
+    """Wall time by the mean of what the model took so far, at the study's concurrency; None where nothing is known."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with ``to_pay`` beside it."""
+        return {**asdict(self), "to_pay": self.calls - self.cached}
+
+
+class Foreseen:
+    """Takes the place of the gateway: answers from the cache, and notes everything else."""
+
+    def __init__(self, cache: CallCache | None, counter: TokenCounter, prices: Prices | None = None) -> None:
+        self.lines: dict[tuple[str, str], Line] = {}
+        self._cache, self._counter, self._prices = cache, counter, prices or Prices()
+        self._lock = threading.Lock()
+        self._seen: set[str] = set()
+        self._counted: dict[str, list[int]] = {}
+        """Stage → prompts counted, their characters, their tokens."""
+
+    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
+        """The cached answer, or a filler."""
+        key = call_key(settings, request)
+        found = self._cache.get(key) if self._cache else None
+        if found is not None:
+            self._note(settings, key, request, cached=True)
+            return Completion(found.text, found.model, cached=True)
+        self._note(settings, key, request, cached=False)
+        filler = f"{key} {_filler(round(request.max_tokens * ASSUMED_SHARE))}"  # no two alike, as answers are
+        if request.check is not None:
+            raise ModelError("planned, not asked", "unavailable")
+        return Completion(filler, settings.model)
+
+    def native(
+        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
+    ) -> tuple[Mapping[str, Any], Completion]:
+        """The cached response, or one of the provider's shape."""
+        key = call_key(settings, request, replicate)
+        found = self._cache.get(key) if self._cache else None
+        self._note(settings, key, request, cached=found is not None)
+        if found is not None:
+            return found.body, Completion(found.text, found.model, cached=True)
+        return ScriptedProvider().compact(request)
+
+    def assume(self, settings: ModelSettings, calls: int) -> None:
+        """Note calls that the one just refused would have been followed by, each like it."""
+        with self._lock:
+            line = self._line(settings)
+            share = calls / max(line.calls - line.cached, 1)
+            line.calls += calls
+            line.input_tokens += round(line.input_tokens * share)
+            line.output_tokens += round(line.output_tokens * share)
+            for name in ("cost_usd", "most_usd"):
+                so_far = getattr(line, name)
+                setattr(line, name, None if so_far is None else so_far * (1 + share))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _line(self, settings: ModelSettings) -> Line:
+        stage, _ = called_for()
+        return self.lines.setdefault((stage, settings.spec), Line(stage, settings.spec))
+
+    def _note(self, settings: ModelSettings, key: str, request: ModelRequest | NativeRequest, *, cached: bool) -> None:
+        with self._lock:
+            line = self._line(settings)
+            line.calls += 1
+            if cached or key in self._seen:  # identical calls are made once
+                line.cached += 1
+                return
+            self._seen.add(key)
+            most = most_tokens(settings, request)
+            use = TokenUse(self._tokens(line.stage, request), round(most.output_tokens * ASSUMED_SHARE))
+            line.input_tokens += use.input_tokens
+            line.output_tokens += use.output_tokens
+            for name, cost in (
+                ("cost_usd", self._prices.cost(settings, use)),
+                ("most_usd", self._prices.bound(settings, most.input_tokens, most.output_tokens)),
+            ):
+                so_far = getattr(line, name)
+                setattr(line, name, None if so_far is None or cost is None else so_far + cost)
+
+    def _tokens(self, stage: str, request: ModelRequest | NativeRequest) -> int:
+        if isinstance(request, NativeRequest):
+            text = str(request.body)
+        else:
+            text = "\n".join(message.text for message in request.messages)
+        number, characters, tokens = self._counted.setdefault(stage, [0, 0, 0])
+        if number < COUNTED:
+            found = self._counter.count(text)
+            self._counted[stage] = [number + 1, characters + len(text), tokens + found]
+            return found
+        return round(len(text) * tokens / max(characters, 1))
+
+
+def _filler(tokens: int) -> str:
+    return "planned " * max(tokens, 1)
+
+
+@dataclass
+class StandIn:
+    """A model that writes probes, while nothing is asked: the embedded prober's take the place of its probes."""
+
+    asked: Prober
+    other: Prober
+    foreseen: Foreseen
+    settings: ModelSettings
+    calls_a_point: int
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.asked.name
+
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> list[Probe | NotAsked]:
+        """The model's probes where the cache has them."""
+        try:
+            return list(self.asked.probes(transcript, point))
+        except ModelError:
+            self.foreseen.assume(self.settings, self.calls_a_point - 1)
+            return list(self.other.probes(transcript, point))
+
+
+@contextmanager
+def shadow(study: Study) -> Iterator[Study]:
+    """The study over a temporary store that has all that the real one has; what is written there is gone at the end."""
+    real = store_path(study.store)
+    with tempfile.TemporaryDirectory(prefix="compaction-eval-plan-") as folder:
+        root = Path(folder) / "store"
+        root.mkdir()
+        if (real / "store.json").is_file():
+            shutil.copy(real / "store.json", root / "store.json")
+        for name in LINKED if real.is_dir() else ():
+            (root / name).mkdir()
+            for path in (real / name).glob("*"):
+                if path.is_file():
+                    (root / name / path.name).symlink_to(path.absolute())
+        yield replace(study, store=str(root), budget_usd=None, budget_tokens=None)
+
+
+def with_times(lines: list[Line], seconds_a_call: Mapping[tuple[str, str], float], study: Study) -> list[Line]:
+    """The lines with their wall time, where the journal knows how long a stage's calls to a model take."""
+    in_flight = study.concurrency or IN_FLIGHT
+    return [
+        replace(line, seconds=mean * (line.calls - line.cached) / in_flight)
+        if (mean := seconds_a_call.get((line.stage, line.model))) is not None
+        else line
+        for line in lines
+    ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run would do."""
+
+    items: dict[str, int]
+    """Stage → items that would be worked on: what the store does not have yet."""
+    lines: list[Line]
+    notes: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for ``--json``."""
+        return {"items": self.items, "calls": [line.as_dict() for line in self.lines], "notes": self.notes}
+
+
+async def forecast(study: Study, report: Report) -> Plan:
+    """Go through a run of this study where nothing is kept."""
+    from flows.answer import answer  # noqa: PLC0415 (Prefect, which they import, takes seconds)
+    from flows.compact import compact  # noqa: PLC0415
+    from flows.ingest import ingest  # noqa: PLC0415
+    from flows.probe import probe  # noqa: PLC0415
+    from flows.score import score  # noqa: PLC0415
+
+    return await _forecast(study, report, [stage.fn for stage in (ingest, compact, probe, answer, score)])
+
+
+async def forecast_backfill(study: Study, selection: Selection, report: Report) -> Plan:
+    """The same for a backfill."""
+    from flows.score import judge_all  # noqa: PLC0415 (as above)
+
+    real = Store.open(study.store)
+    jobs = answers_to_judge(real, study, engine_for(study), selection)
+
+    async def judge(planned: Study) -> None:
+        with running(planned) as run:
+            await judge_all(run, run.sessions(), jobs)
+
+    return await _forecast(study, report, [judge])
+
+
+async def _forecast(study: Study, report: Report, stages: Sequence[Callable[[Study], Awaitable[None]]]) -> Plan:
+    engine = engine_for(study)
+    folder = store_path(study.store) / "cache"
+    with ExitStack() as stack:
+        cache = stack.enter_context(CallCache(folder)) if (folder / CACHE_FILE).is_file() else None
+        foreseen = Foreseen(cache, engine.counter)
+        planned = stack.enter_context(shadow(study))
+        prober = study.settings(study.prober)
+        if prober is not None:
+            stand_in = StandIn(engine.prober, EmbeddedProber(), foreseen, prober, CALLS_A_POINT)
+            stack.enter_context(working_with(planned, replace(engine, prober=stand_in)))
+        run = stack.enter_context(running(planned, report, what="plan"))
+        run.foreseen = foreseen
+        for stage in stages:
+            await stage(planned)
+        items = {name: tally.done + tally.failed for name, tally in run.tallies.items()}
+        lines = with_times(list(foreseen.lines.values()), _seconds_a_call(study), study)
+    return Plan(items, lines, _notes(study, lines))
+
+
+def _seconds_a_call(study: Study) -> dict[tuple[str, str], float]:
+    """Stage and model → mean seconds of the calls that the store knows of."""
+    if not (store_path(study.store) / "store.json").is_file():
+        return {}
+    table = read_calls(Store.open(study.store))
+    sent = table.filter(pc.and_(pc.invert(table["cached"]), pc.equal(table["status"], "done")))
+    means = sent.group_by(["stage", "model"]).aggregate([("seconds", "mean")])
+    return {(row["stage"], row["model"]): row["seconds_mean"] for row in means.to_pylist()}
+
+
+def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
+    notes = []
+    if lines:
+        notes.append(
+            f"answers are assumed to have {ASSUMED_SHARE:.0%} of their token limit; at most is with all of it, and with "
+            "a token a byte of what is sent"
+        )
+    if study.prober != "embedded":
+        notes.append(
+            f"probes that are not written yet are taken to need {CALLS_A_POINT} calls a point, and to be as many as "
+            "the embedded prober finds"
+        )
+    unknown = sorted({line.model for line in lines if line.cost_usd is None})
+    if unknown:
+        names = ", ".join(unknown)
+        notes.append(f"no price is known for {names}: set input_usd and output_usd in [models] of the study")
+    return notes

@@ -1,0 +1,44 @@
+"""The journal of model calls, from the call cache's SQLite file to the store's Parquet files.
+
+A call is written down there the moment it has been paid for, so that nothing is lost when a run is killed. Here the
+rows become shards of ``calls/``, and leave the journal. Killed in between, the same rows are written again: the table
+takes each call once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pyarrow as pa
+
+from flows import schemas
+from flows.models.cache import CallCache
+from flows.store import Store
+
+
+def export_calls(store: Store, cache: CallCache | None = None) -> int:
+    """Move the journal's rows into a shard; how many. Without an open cache the store's own is opened."""
+    opened = cache
+    if opened is None:
+        if not (store.root / "cache" / "calls.sqlite").is_file():
+            return 0
+        opened = CallCache(store.root / "cache")
+    try:
+        opened.flush()
+        found = opened.journal_after(0)
+        if found:
+            rows = [asdict(entry) for _, entry in found]
+            store.calls.write(pa.Table.from_pylist(rows, schema=schemas.CALLS))
+            opened.forget_journal(found[-1][0])
+        return len(found)
+    finally:
+        if cache is None:
+            opened.close()
+
+
+def read_calls(store: Store) -> pa.Table:
+    """All calls of the store, each once."""
+    table = store.calls.read()
+    numbered = pa.table({"call_id": table["call_id"], "row": pa.array(range(len(table)), pa.int64())})
+    first = numbered.group_by("call_id").aggregate([("row", "min")])["row_min"]
+    return table.take(first.combine_chunks().sort())

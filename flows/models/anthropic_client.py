@@ -1,0 +1,224 @@
+"""Anthropic's messages, its compactions and its context edits. Needs the package ``anthropic``.
+
+One call of ``send`` is one try: a request in another form is sent only after a 400 that names the parameter which the
+server does not take, and what it takes is remembered for the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anthropic
+import openai
+import orjson
+
+from compaction.model import ModelRequest, NativeRequest
+from flows.models.answers import answer_text, check_model, joined, objects, part, refused, truncated, whole
+from flows.models.faults import Rejection, body_fault
+from flows.models.openai_client import missing_endpoint, unusable_setting
+from flows.models.post import Key, Poster
+from flows.models.settings import ModelSettings
+from flows.models.structured import with_schema
+from flows.models.waits import Raw, pause_asked
+from flows.models.wire import CallFault, Reply, TokenUse
+
+WAYS = ("json_schema", "json_object", "prompt")
+"""How a JSON answer is asked for, in the order in which they are tried. The second is a tool that it has to call."""
+
+TOOL = "answer"
+
+_NAMES = {
+    "json_schema": ("output_config.format", "output_config", "output_format", "json_schema", "schema", "format"),
+    "json_object": ("tool_choice", "tools", "input_schema"),
+}
+_SAMPLING = ("temperature", "top_p", "seed", "output_config.effort", "output_config")
+
+
+class AnthropicTransport:
+    """The client for all models at one base URL."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        """Only the base URL and the key count of these settings."""
+        key = Key(settings)
+        client = anthropic.AsyncAnthropic(
+            api_key=key.sent, base_url=settings.base_url, max_retries=0, open_telemetry=False,
+            # The same HTTP client as for OpenAI; the SDK takes any. No redirects: they would take the key along.
+            http_client=openai.DefaultAioHttpClient(follow_redirects=False),
+        )  # fmt: skip
+        self._poster = Poster(client, key, (anthropic.APIStatusError, anthropic.APIConnectionError))
+        self._prefix = "/v1" if settings.base_url.endswith("/v1") else ""
+        self._ways: dict[tuple[str, str, bytes], str] = {}
+
+    async def send(self, settings: ModelSettings, request: ModelRequest) -> Reply:
+        """One try. Raises CallFault."""
+        schema = b"" if request.schema is None else orjson.dumps(request.schema)
+        about = (settings.model, settings.structured, schema)
+        way = first = self._ways.get(about) or settings.structured
+        while True:
+            body = body_in(settings, request, way)
+            try:
+                answered = await self._poster.post(self._path("/v1/messages"), body, settings.timeout)
+                break
+            except Rejection as fault:
+                if (mended := unusable_setting(settings, _plain(body), fault, _SAMPLING)) is not None:
+                    raise mended from None
+                names = _NAMES.get(way, ())
+                if request.schema is None or fault.kind != "rejected" or not fault.said.names(*names):
+                    raise
+                way = WAYS[WAYS.index(way) + 1]
+        if way != first:
+            self._ways[about] = way
+        reply = read_reply(settings, answered.body, request, raw=answered.headers, keys=self._poster.secrets)
+        return replace(reply, pause=pause_asked(answered.headers))
+
+    async def send_native(self, settings: ModelSettings, request: NativeRequest) -> Reply:
+        """One try of a compaction or of context edits; the response as ``body``. Raises CallFault."""
+        betas = {"anthropic-beta": ",".join(request.betas)} if request.betas else None
+        body = {"model": settings.model, **request.body}
+        try:
+            answered = await self._poster.post(self._path(request.path), body, settings.timeout, betas)
+        except Rejection as fault:
+            raise missing_endpoint(settings, request, fault) or fault from None
+        found = answered.body
+        use = messages_use(found)
+        if found.get("type") == "error":
+            raise body_fault(found, answered.headers, self._poster.secrets, use)
+        if not isinstance(found.get("content"), list):
+            raise CallFault("malformed", "the response has no list 'content'", use=use)
+        model = check_model(settings, found.get("model"), use)
+        stop = found.get("stop_reason")
+        if stop == "refusal":
+            raise refused(_why_refused(found), use)
+        if stop == "model_context_window_exceeded":
+            raise CallFault("overflow", "the context is longer than the model's window", use=use)
+        if stop == "max_tokens" and "compaction" in request.body:
+            raise CallFault("truncated", f"the compaction was cut at {request.body.get('max_tokens')} tokens", use=use)
+        return Reply("", model, use, found, pause_asked(answered.headers))
+
+    def _path(self, path: str) -> str:
+        """Below the base URL, which may end with the version that the path begins with."""
+        return path.removeprefix(self._prefix)
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self._poster.close()
+
+
+def body(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
+    """The request that is sent first, before anything is known of the server; for batches, where nothing is told."""
+    return body_in(settings, request, settings.structured)
+
+
+def body_in(settings: ModelSettings, request: ModelRequest, way: str) -> dict[str, Any]:
+    """A request of ``/v1/messages`` that asks for JSON in this way; nothing in it that was not asked for.
+
+    The leading system messages are the parameter ``system``, later ones a user's text, marked; blank messages, which
+    the API refuses, are left out.
+    """
+    said = [{"role": m.role, "content": m.text} for m in request.messages if m.text.strip()]
+    if request.schema is not None and way == "prompt":
+        said = with_schema(said, request.schema)
+    lead = next((n for n, message in enumerate(said) if message["role"] != "system"), len(said))
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "max_tokens": request.max_tokens + settings.reasoning_tokens,
+        "messages": [_below_the_system_prompt(message) for message in said[lead:]],
+    }
+    if lead:
+        body["system"] = "\n\n".join(message["content"] for message in said[:lead])
+    given = {"temperature": settings.temperature, "top_p": settings.top_p, "seed": settings.seed}
+    body |= {name: value for name, value in given.items() if value is not None}
+    config: dict[str, Any] = {}
+    if settings.reasoning_effort is not None:
+        config["effort"] = settings.reasoning_effort
+    if request.schema is not None and way == "json_schema":
+        config["format"] = {"type": "json_schema", "schema": _taken_schema(request.schema)}
+    if config:
+        body["output_config"] = config
+    if request.schema is not None and way == "json_object":
+        tool = {"name": TOOL, "description": "Takes your whole answer.", "input_schema": request.schema}
+        body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+    return body
+
+
+def _taken_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema without the keywords that the API refuses; they are told in its descriptions."""
+    try:
+        return anthropic.transform_schema(dict(schema))
+    except (ValueError, AssertionError):  # the package cannot read it; the server may
+        return schema
+
+
+def _below_the_system_prompt(message: dict[str, str]) -> dict[str, str]:
+    if message["role"] != "system":
+        return message
+    return {"role": "user", "content": f"<system>\n{message['content']}\n</system>"}
+
+
+def _plain(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body without what asks for JSON: a complaint about that is no complaint about a setting."""
+    config = part(body, "output_config")
+    if "format" in config or "effort" not in config:
+        return {name: value for name, value in body.items() if name != "output_config"}
+    return body
+
+
+def messages_use(body: Mapping[str, Any]) -> TokenUse:
+    """Tokens of a response, those of a compaction included: the service leaves them out of its totals.
+
+    ``input_tokens`` of Anthropic does not count what its prompt cache read or stored. Source: the docstrings of
+    ``anthropic.types.beta.BetaUsage``.
+    """
+    usage = part(body, "usage")
+    own = [step for step in objects(usage.get("iterations")) if step.get("type") == "compaction"]
+    every = (usage, *own)
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return TokenUse(
+        sum(whole(step.get(name)) for step in every for name in names),
+        sum(whole(step.get("output_tokens")) for step in every),
+        sum(whole(step.get("cache_read_input_tokens")) for step in every),
+        sum(whole(step.get("cache_creation_input_tokens")) for step in every),
+    )
+
+
+def _why_refused(body: Mapping[str, Any]) -> str:
+    details = part(body, "stop_details")
+    return str(details.get("explanation") or details.get("category") or "")
+
+
+def error_fault(error: Any) -> CallFault:
+    """The fault of a request that failed on its own in a batch: an error response without its status."""
+    return body_fault(error if isinstance(error, Mapping) else {"message": "failed without a reason"}, (), ())
+
+
+def read_reply(
+    settings: ModelSettings,
+    body: Mapping[str, Any],
+    request: ModelRequest | None = None,
+    *,
+    raw: Raw = (),
+    keys: Sequence[str] = (),
+) -> Reply:
+    """The answer in a response of status 200, its headers ``raw``. Raises CallFault."""
+    use = messages_use(body)
+    if body.get("type") == "error" or body.get("error"):
+        raise body_fault(body, raw, keys, use)
+    if not isinstance(body.get("content"), list):
+        raise CallFault("malformed", "the response has no list 'content'", use=use)
+    model = check_model(settings, body.get("model"), use)
+    blocks, stop = objects(body["content"]), body.get("stop_reason")
+    if stop == "refusal":
+        raise refused(_why_refused(body), use)
+    if stop == "max_tokens":
+        thought = whole(part(part(body, "usage"), "output_tokens_details").get("thinking_tokens"))
+        raise truncated(settings, request, use, thought)
+    if stop == "model_context_window_exceeded":
+        raise CallFault("overflow", "the context and the answer are longer than the model's window", use=use)
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    if calls and calls[0].get("name") == TOOL:
+        return Reply(orjson.dumps(calls[0].get("input")).decode(), model, use)
+    if calls or stop in ("tool_use", "pause_turn", "compaction"):
+        raise CallFault("rejected", f"the model did not answer (stop_reason {stop})", use=use)
+    return Reply(answer_text(joined(blocks, "text"), request, use), model, use)

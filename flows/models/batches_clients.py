@@ -1,0 +1,63 @@
+"""The batch interface of a model's provider, with the key from the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import openai
+
+from compaction.model import ModelRequest
+from flows.models import openai_client
+from flows.models.batches_openai import OpenAIBatches
+from flows.models.batches_wire import BatchClient
+from flows.models.post import Key
+from flows.models.settings import ModelSettings
+from flows.models.wire import Reply
+from flows.problems import UsageProblem
+
+
+def batch_client(settings: ModelSettings) -> BatchClient:
+    """The client for all models at one base URL.
+
+    Raises UsageProblem when the provider's key is not set, or its package is not installed.
+    """
+    key = Key(settings)
+    if key.problem:
+        raise UsageProblem(f"{settings.spec}: {key.problem}")
+    if settings.provider == "anthropic":
+        if find_spec("anthropic") is None:
+            raise UsageProblem(
+                f"{settings.spec}: the package anthropic is not installed; pip install 'compaction-eval[anthropic]'"
+            )
+        import anthropic  # noqa: PLC0415 (an extra)
+
+        from flows.models.batches_anthropic import AnthropicBatches  # noqa: PLC0415 (imports it)
+
+        return AnthropicBatches(
+            anthropic.Anthropic(
+                api_key=key.sent, base_url=settings.base_url.removesuffix("/v1"),
+                # A redirect would take the prompts, and with some servers the key, to an address that nobody named.
+                http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
+            ),
+            key.secrets,
+        )  # fmt: skip
+    client = openai.OpenAI(
+        api_key=key.sent,
+        base_url=settings.base_url,
+        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+    )
+    return OpenAIBatches(client, key.secrets)
+
+
+def read_reply(settings: ModelSettings, request: ModelRequest, body: Mapping[str, Any]) -> Reply:
+    """The answer in a provider's response, looked at as the live client does; of the request its form counts only.
+
+    Raises CallFault.
+    """
+    if settings.provider == "anthropic":
+        from flows.models import anthropic_client  # noqa: PLC0415 (imports an extra)
+
+        return anthropic_client.read_reply(settings, body, request)
+    return openai_client.read_reply(settings, body, request)

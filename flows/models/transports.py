@@ -1,0 +1,26 @@
+"""The client for a model's provider."""
+
+from __future__ import annotations
+
+from flows.models.openai_client import OpenAITransport
+from flows.models.settings import ModelSettings
+from flows.models.wire import Transport
+from flows.problems import UsageProblem
+
+
+def make_transport(settings: ModelSettings) -> Transport:
+    """A new client for all models at the base URL of these settings, with the key from the environment.
+
+    Raises UsageProblem when the provider's package is not installed.
+    """
+    if settings.provider == "openai":
+        return OpenAITransport(settings)
+    try:
+        from flows.models.anthropic_client import AnthropicTransport  # noqa: PLC0415 (an extra, and slow to import)
+    except ModuleNotFoundError as error:
+        if error.name != "anthropic":
+            raise
+        raise UsageProblem(
+            f"model {settings.spec!r}: the package anthropic is not installed; pip install 'compaction-eval[anthropic]'"
+        ) from None
+    return AnthropicTransport(settings)

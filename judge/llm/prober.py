@@ -1,0 +1,207 @@
+"""Probes that a language model writes and this code verifies.
+
+The model is shown a part of the history (``probe_show``) and drafts questions with true answers and quotes
+(``probe_reply``); every quote, name and number is looked up (``probe_check``), what the tool calls prove is put right
+and completed (``probe_build``), and a question that the model answers without the history is dropped. docs/probes.md
+tells it in full.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
+from importlib.resources import files
+from string import Template
+
+from compaction.model import Model, ModelError, ModelRequest
+from compaction.points import CompactionPoint
+from compaction.reading import of_project
+from compaction.strategy import load_registry
+from compaction.tokens import DEFAULT_ENCODING, TiktokenCounter, TokenCounter
+from compaction.transcript import Message, Transcript
+from compaction.version import code_version, identity_version
+from judge.embedded.facts import SessionFacts
+from judge.llm import probe_check as check
+from judge.llm.data import json_text
+from judge.llm.probe_build import Ground, build
+from judge.llm.probe_check import Dropped
+from judge.llm.probe_reply import SCHEMAS, Draft, checker, parse
+from judge.llm.probe_show import Shown, draw, end_of, file_calls, windows
+from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeType
+
+SHOWN_TOKENS = 12_000
+"""Tokens of the history that one call shows: some dozens of messages, enough for a decision and what came before it,
+and a price a point that does not grow with the session."""
+
+LEAST_SHOWN = 500
+"""Tokens below which nothing worth asking for can be shown."""
+
+WINDOWS = 2
+"""Parts of the history that are tried for a fact or a decision: not every part has one."""
+
+DRAFTS = 3
+"""Questions that one call writes for a fact or a decision; the first that passes is asked."""
+
+REPLY_TOKENS: dict[ProbeType, int] = {"recall": 1_500, "artifact": 3_000, "continuation": 2_500, "decision": 2_000}
+"""Most tokens of a reply: about twice what the prompts ask for, since a reply that is cut off is none."""
+
+GUESS_ROOM = 2
+"""A guess may be so many times as long as an answer: one that is cut off would be lost whole."""
+
+_CODE = (
+    "compaction", "judge/embedded", "judge/llm/data.py", "judge/llm/prober.py", "judge/llm/probe_build.py",
+    "judge/llm/probe_check.py", "judge/llm/probe_reply.py", "judge/llm/probe_show.py",
+    *(f"judge/prompts/probe_{name}.md" for name in ("rules", "guess", *PROBE_TYPES)),
+)  # fmt: skip
+_NO_GUESS = ("blank", "refused", "truncated")
+"""Kinds of errors by which a model does not come to a guess: then it does not know."""
+
+
+class ModelProber:
+    """Has a model write the probes of a point, and asks only what it can verify.
+
+    Args:
+        model: Any language model. It writes and it guesses, so a probe that passes is one that this model at least
+            cannot answer from its own knowledge.
+        counter: Counts what is shown; o200k when None.
+        shown_tokens: Tokens of the history that one call shows.
+    """
+
+    def __init__(self, model: Model, *, counter: TokenCounter | None = None, shown_tokens: int = SHOWN_TOKENS) -> None:
+        self._model = model
+        self._given_counter = counter
+        self._shown_tokens = shown_tokens
+        self._own = threading.local()
+        self._lock = threading.Lock()
+        self._left_out: Counter[str] = Counter()
+        identity = {
+            "model": model.identity, "code": code_version(*_CODE), "shown_tokens": shown_tokens,
+            "tokenizer": counter.name if counter else DEFAULT_ENCODING,
+        }  # fmt: skip
+        self.name = f"{model.name}@{identity_version(identity)}"
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """``type: what`` → how many drafts, quotes and parts were dropped, added or put right since it was made."""
+        with self._lock:
+            return Counter(self._left_out)
+
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
+        """One entry for each probe type, from the messages before the cut alone; the same for the same answers.
+
+        Raises:
+            ModelError: A call failed; nothing is known about the probe, and another run may try again.
+            CallsStoppedError: No call may be made any more.
+        """
+        facts = self._facts(transcript)
+        history = cache(lambda: check.everything(facts.messages[: point.cut_seq]))
+        return tuple(self._probe(probe_type, facts, point, history) for probe_type in PROBE_TYPES)
+
+    def _probe(
+        self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint, history: Callable[[], str]
+    ) -> Probe | NotAsked:
+        def note(what: str) -> None:
+            with self._lock:
+                self._left_out[f"{probe_type}: {what}"] += 1
+
+        ground = Ground(facts, point.cut_seq, self._counter, _methods(), note, history)
+        reasons = []
+        try:
+            for shown, drafts in self._written(probe_type, facts, point):
+                for draft in drafts:
+                    try:
+                        probe = build(probe_type, draft, shown, ground)
+                        self._must_not_guess(probe)
+                        return probe
+                    except Dropped as dropped:
+                        note(dropped.reason)
+                        reasons.append(dropped.reason)
+        except Dropped as dropped:
+            reasons.append(dropped.reason)
+        return NotAsked(probe_type, max(reasons, key=check.REASONS.index, default=check.NOTHING))
+
+    def _written(
+        self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint
+    ) -> Iterator[tuple[Shown, list[Draft]]]:
+        """What the model is shown and the drafts that it writes, until somebody has enough.
+
+        Raises Dropped when there is nothing to show, or the model's window is too small for it.
+        """
+        if probe_type == "artifact" and not _touches_files(facts, point.cut_seq):
+            raise Dropped(check.NO_FILES)
+        budget = self._shown_tokens
+        while budget >= LEAST_SHOWN:
+            try:
+                for shown in self._parts(probe_type, facts, point, budget):
+                    yield shown, self._write(probe_type, shown)
+                return
+            except ModelError as error:
+                if error.kind != "overflow":
+                    raise
+                budget //= 2
+        raise Dropped(check.TOO_SMALL)
+
+    def _parts(
+        self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint, budget: int
+    ) -> Iterator[Shown]:
+        cut, counter = point.cut_seq, self._counter
+        if probe_type in ("recall", "decision"):
+            parts = windows(facts.messages[:cut], draw(point, probe_type), budget, counter, WINDOWS)
+        else:
+            show: Callable[..., Shown | None] = file_calls if probe_type == "artifact" else end_of
+            parts = iter(filter(None, [show(facts, cut, budget, counter)]))
+        first = next(parts, None)
+        if first is None:
+            raise Dropped(check.TOO_SMALL)
+        yield first
+        yield from parts
+
+    def _write(self, probe_type: ProbeType, shown: Shown) -> list[Draft]:
+        rules = Template(_prompt("rules")).substitute(task=Template(_prompt(probe_type)).substitute(drafts=DRAFTS))
+        data = f"<session>\n{shown.text}\n</session>\n\nThe session ends here. Write the JSON that you were told to."
+        request = ModelRequest(
+            (Message("system", rules), Message("user", data)), REPLY_TOKENS[probe_type], SCHEMAS[probe_type],
+            check=checker(probe_type),
+        )  # fmt: skip
+        return parse(probe_type, self._model.complete(request).text)[:DRAFTS]
+
+    def _must_not_guess(self, probe: Probe) -> None:
+        """Raises Dropped when the model states the truth without having seen anything."""
+        messages = (Message("system", _prompt("guess")), Message("user", json_text({"question": probe.question})))
+        try:
+            guess = self._model.complete(ModelRequest(messages, GUESS_ROOM * probe.max_tokens)).text
+        except ModelError as error:
+            if error.kind not in _NO_GUESS:
+                raise
+            return
+        if check.share_guessed(probe, guess) >= check.GUESSED_SHARE:
+            raise Dropped(check.GUESSED)
+
+    @cached_property
+    def _counter(self) -> TokenCounter:
+        return self._given_counter or TiktokenCounter()
+
+    def _facts(self, transcript: Transcript) -> SessionFacts:
+        """What the session proves about itself; each thread keeps that of its last session."""
+        facts: SessionFacts | None = getattr(self._own, "facts", None)
+        if facts is None or facts.transcript is not transcript:
+            facts = self._own.facts = SessionFacts(transcript)
+        return facts
+
+
+def _touches_files(facts: SessionFacts, cut: int) -> bool:
+    ledger = facts.ledger(cut)
+    return bool(of_project([o for ops in (ledger.created, ledger.modified, ledger.examined) for o in ops.values()]))
+
+
+@cache
+def _prompt(name: str) -> str:
+    return files("judge").joinpath("prompts", f"probe_{name}.md").read_text(encoding="utf-8").strip()
+
+
+@cache
+def _methods() -> frozenset[str]:
+    """Names of methods that are no words of a language."""
+    return frozenset(name.lower() for name in load_registry() if "_" in name)

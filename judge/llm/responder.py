@@ -1,0 +1,111 @@
+"""A language model that answers a probe from a compacted context and nothing else.
+
+The context goes into the request as one piece of data and not as turns of the chat. Turns would hand the roles on: a
+system prompt or a request in the transcript would be the responder's own, providers refuse tool calls of tools that
+the request does not declare, and results whose call was compacted away. As data every context can be sent to every
+provider, and each message keeps the role that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from compaction.memo import Memo
+from compaction.model import Model, ModelError, ModelRequest
+from compaction.transcript import Message, ToolCall
+from compaction.version import code_version, identity_version
+from judge.answer import Answer, AnswerError
+from judge.blinding import has_opaque
+from judge.llm.data import json_text, neutralise
+
+HEADROOM = 2
+"""The model may write so many times the tokens that its question allows: an answer that is cut off is no answer, and
+one that is merely too long is graded for it."""
+
+ROOM = 16_000_000
+"""Characters of contexts whose shown form is remembered."""
+
+
+@cache
+def answer_prompt() -> str:
+    """The responder's system message."""
+    return files("judge").joinpath("prompts", "answer.md").read_text(encoding="utf-8").strip()
+
+
+class ModelResponder:
+    """Sees one context and one question a call: not the truth, not the strategy, no other probe."""
+
+    def __init__(self, model: Model, prompt: str | None = None) -> None:
+        """``prompt`` takes the place of the one that comes with the package."""
+        text = answer_prompt() if prompt is None else prompt
+        code = code_version("judge/llm/responder.py", "judge/llm/data.py")
+        made_of = {"model": dict(model.identity), "prompt": text, "code": code}
+        self.name = f"{model.name}@{identity_version(made_of)}"
+        self._model = model
+        self._system = Message("system", text)
+        self._shown: Memo[str] = Memo(ROOM)
+
+    def answer(self, context: Sequence[Message], question: str, max_tokens: int, replicate: int = 0) -> Answer:
+        """The model's answer. Raises AnswerError with the model's reason, or CallsStoppedError."""
+        asked = Message("user", f'{{"context":[{self._messages(context)}],\n"question":{json_text(question)}}}')
+        request = ModelRequest((self._system, asked), HEADROOM * max_tokens, replicate=replicate)
+        try:
+            done = self._model.complete(request)
+        except ModelError as error:
+            raise AnswerError(str(error)) from error
+        return Answer(done.text.strip(), done.model, done.input_tokens, done.output_tokens, done.cost_usd)
+
+    def _messages(self, context: Sequence[Message]) -> str:
+        if has_opaque(context):
+            raise AnswerError("the context holds an item that its provider alone can read; this request has text only")
+        if not isinstance(context, tuple):
+            return context_json(context)
+        known = self._shown.get(id(context))
+        return self._shown.put(id(context), context, context_json(context)) if known is None else known
+
+
+def context_json(context: Sequence[Message]) -> str:
+    """The messages of a context as JSON objects, one a line, with commas between them.
+
+    Calls are numbered through the context, and a result says which one it belongs to where the call is still there.
+    """
+    numbers: dict[str, int] = {}
+    count = 0
+    lines = []
+    for message in context:
+        shown: dict[str, Any] = {"role": message.role}
+        if message.role == "tool":
+            if message.tool_call_id in numbers:
+                shown["result_of_call"] = numbers[message.tool_call_id]
+            if message.tool_name:
+                shown["tool"] = message.tool_name
+            if message.is_error:
+                shown["failed"] = True
+        if message.reasoning:
+            shown["thinking"] = message.reasoning
+        if message.text or not (message.reasoning or message.tool_calls):
+            shown["text"] = message.text
+        line = json_text(shown)
+        if message.tool_calls:
+            calls = []
+            for call in message.tool_calls:
+                count += 1
+                numbers[call.id] = count
+                calls.append(f'{{"call":{count},"tool":{json_text(call.name)},"arguments":{_arguments(call)}}}')
+            line = f'{line[:-1]},"calls":[{",".join(calls)}]}}'
+        lines.append(line)
+    return ("\n" + ",\n".join(lines) + "\n") if lines else ""
+
+
+def _arguments(call: ToolCall) -> str:
+    """The JSON object as it was written (read and written again, long numbers would change); else a JSON string."""
+    try:
+        is_object = isinstance(orjson.loads(call.arguments), dict)
+    except ValueError:  # cut off, or no JSON from the start
+        is_object = False
+    return neutralise(call.arguments) if is_object else json_text(call.arguments)

@@ -1,0 +1,626 @@
+"""Every answer is paid for once, no failure is kept, and every call ends with an answer or a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compaction.model import CallsStoppedError, Completion, ModelError, ModelRequest, NativeRequest, ReplyError
+from flows.models.budget import Budget
+from flows.models.cache import CallCache
+from flows.models.calls import JournalEntry
+from flows.models.gateway import Gateway, calling_for
+from flows.models.keys import call_key
+from flows.models.retries import RetryPolicy
+from flows.models.wire import RETRIED, CallFault, FaultKind, Reply, TokenUse
+from flows.problems import UsageProblem
+from tests.flows.models.scripted import SETTINGS, USE, ScriptedTransport, answer_of, faults, reply, request
+
+QUICK = RetryPolicy(first_wait=0.001, longest_wait=0.002)
+KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+ERRORS = {
+    "blank": "blank", "truncated": "truncated", "refused": "refused", "wrong_model": "unavailable",
+    "overflow": "overflow", "rejected": "rejected", "unusable": "unusable",
+}  # fmt: skip
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[CallCache]:
+    with CallCache(tmp_path / "cache") as opened:
+        yield opened
+
+
+def journal(cache: CallCache) -> list[JournalEntry]:
+    cache.flush()
+    return [entry for _, entry in cache.journal_after(0)]
+
+
+def in_threads(calls: Sequence[Callable[[], Any]], threads: int = 64) -> list[Any]:
+    """What each call returned or raised."""
+
+    def outcome(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(outcome, calls))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        time.sleep(0.002)
+
+
+# Answers
+
+
+def test_an_answer_is_paid_for_once_and_served_from_the_cache_from_then_on(cache: CallCache) -> None:
+    transport = ScriptedTransport()
+    with Gateway(cache, transport=transport) as gateway:
+        first, second = gateway.complete(SETTINGS, request()), gateway.complete(SETTINGS, request())
+    assert first == Completion("answer to q", "m-2026", 100, 10, 120e-6, False, first.seconds)
+    assert second == replace(first, cached=True)
+    assert len(transport.sent) == 1
+
+
+def test_the_cache_serves_the_next_process_and_nothing_is_started_for_it(cache: CallCache) -> None:
+    with Gateway(cache, transport=ScriptedTransport()) as gateway:
+        gateway.complete(SETTINGS, request())
+    before = threading.active_count()
+    with Gateway(cache, transport=lambda settings: pytest.fail("a client was made")) as gateway:
+        assert gateway.complete(SETTINGS, request()).cached
+        assert threading.active_count() == before
+
+
+def test_a_replicate_is_a_call_of_its_own(cache: CallCache) -> None:
+    transport = ScriptedTransport()
+    with Gateway(cache, transport=transport) as gateway:
+        assert not any(gateway.complete(SETTINGS, request(replicate=n)).cached for n in range(3))
+    assert len(transport.sent) == 3
+
+
+def test_without_a_cache_calls_are_made_all_the_same() -> None:
+    transport = ScriptedTransport()
+    with Gateway(None, transport=transport) as gateway:
+        assert not gateway.complete(SETTINGS, request()).cached
+        assert not gateway.complete(SETTINGS, request()).cached
+
+
+def test_the_journal_has_a_row_for_every_try_and_every_use_and_says_what_for(cache: CallCache) -> None:
+    with Gateway(cache, run_id="r1", transport=ScriptedTransport(faults("server", 1)), policy=QUICK) as gateway:
+        for item in ("a", "b"):
+            with calling_for("score", item):
+                gateway.complete(SETTINGS, request())
+        gateway.complete(SETTINGS, request("other"))
+    rows = [
+        (row.run_id, row.stage, row.item_id, row.status, row.cached, row.input_tokens, row.cost_usd, row.error)
+        for row in journal(cache)
+        if row.key == call_key(SETTINGS, request())
+    ]
+    assert rows == [
+        ("r1", "score", "a", "server", False, None, 0.0, "scripted server"),
+        ("r1", "score", "a", "done", False, 100, 120e-6, None),
+        ("r1", "score", "b", "done", True, 100, 120e-6, None),
+    ]
+    assert {(row.stage, row.item_id) for row in journal(cache) if row.key != call_key(SETTINGS, request())} == {
+        ("", "")
+    }
+
+
+def test_a_server_that_counts_no_tokens_has_an_unknown_cost_and_not_none(cache: CallCache) -> None:
+    free = replace(SETTINGS, input_usd=0.0, output_usd=0.0)
+    with Gateway(cache, transport=ScriptedTransport(lambda asked, n: reply(use=TokenUse()))) as gateway:
+        assert gateway.complete(SETTINGS, request("a")).cost_usd is None
+        assert gateway.complete(free, request("b")).cost_usd == 0.0
+    assert [(row.input_tokens, row.cost_usd) for row in journal(cache)] == [(None, None), (None, 0.0)]
+
+
+def test_a_native_compaction_gives_its_response_back_and_is_cached_as_well(cache: CallCache) -> None:
+    asked = NativeRequest("openai", "/v1/responses/compact", {"input": []})
+    transport = ScriptedTransport(lambda asked, n: reply("", body={"output": [n]}))
+    with Gateway(cache, transport=transport) as gateway:
+        found = [gateway.native(SETTINGS, asked, replicate) for replicate in (0, 0, 1)]
+    assert [body for body, _ in found] == [{"output": [1]}, {"output": [1]}, {"output": [2]}]
+    assert [completion.cached for _, completion in found] == [False, True, False]
+    assert found[0][1].cost_usd == pytest.approx(120e-6)
+
+
+# What cannot be used
+
+
+def no_json(text: str) -> None:
+    raise ReplyError("it is no JSON")
+
+
+def test_an_answer_that_the_request_cannot_use_is_charged_noted_and_not_kept(cache: CallCache) -> None:
+    transport, budget = ScriptedTransport(), Budget(tokens=10_000)
+    with Gateway(cache, transport=transport, budget=budget) as gateway:
+        for _ in range(2):
+            with pytest.raises(ModelError, match="openai:m: the answer cannot be used: it is no JSON") as caught:
+                gateway.complete(SETTINGS, request(check=no_json))
+            assert caught.value.kind == "invalid"
+    assert len(transport.sent) == 2
+    assert budget.spent_tokens == 220
+    assert [(row.status, row.cost_usd) for row in journal(cache)] == [("malformed", 120e-6)] * 2
+
+
+def test_a_stored_answer_that_no_longer_passes_is_a_miss_and_is_replaced(cache: CallCache) -> None:
+    texts = iter(["old", "new"])
+
+    def is_new(text: str) -> None:
+        if text != "new":
+            raise ReplyError("old")
+
+    transport = ScriptedTransport(lambda asked, n: reply(next(texts)))
+    with Gateway(cache, transport=transport) as gateway:
+        gateway.complete(SETTINGS, request())
+        assert gateway.complete(SETTINGS, request(check=is_new)).text == "new"
+        again = gateway.complete(SETTINGS, request(check=is_new))
+    assert (again.text, again.cached, len(transport.sent)) == ("new", True, 2)
+
+
+# Faults
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_that_stays_ends_with_its_reason_after_its_tries_and_is_not_kept(
+    kind: FaultKind, cache: CallCache
+) -> None:
+    transport = ScriptedTransport(faults(kind))
+    tries = 2 if kind == "blank" else 6 if kind in RETRIED else 1
+    with Gateway(cache, transport=transport, policy=QUICK) as gateway:
+        with pytest.raises(ModelError, match=f"scripted {kind}") as caught:
+            gateway.complete(SETTINGS, request())
+        assert caught.value.kind == ERRORS.get(kind, "unavailable")
+        assert len(transport.sent) == tries
+        assert str(caught.value).startswith("openai:m: ")
+        assert (f"after {tries} tries" in str(caught.value)) == (tries > 1)
+    assert [row.status for row in journal(cache)] == [kind] * tries
+    assert cache.get(call_key(SETTINGS, request())) is None
+
+
+@pytest.mark.parametrize("kind", sorted(RETRIED))
+def test_a_fault_that_passes_is_tried_again_and_the_answer_is_kept(kind: FaultKind, cache: CallCache) -> None:
+    transport = ScriptedTransport(faults(kind, 1))
+    with Gateway(cache, transport=transport, policy=QUICK) as gateway:
+        assert gateway.complete(SETTINGS, request()).text == "answer to q"
+    assert [row.status for row in journal(cache)] == [kind, "done"]
+    assert cache.get(call_key(SETTINGS, request())) is not None
+
+
+def test_a_failed_call_is_made_anew_the_next_time(cache: CallCache) -> None:
+    transport = ScriptedTransport(faults("refused", 1))
+    with Gateway(cache, transport=transport) as gateway:
+        with pytest.raises(ModelError):
+            gateway.complete(SETTINGS, request())
+        assert not gateway.complete(SETTINGS, request()).cached
+
+
+def test_with_all_faults_together_at_30_percent_no_call_is_lost_and_no_failure_kept(cache: CallCache) -> None:
+    chance = random.Random(5)
+    kinds = [kind for kind in KINDS if kind != "unusable"]
+
+    def script(asked: ModelRequest, number: int) -> Reply:
+        if chance.random() < 0.3:
+            raise CallFault(chance.choice(kinds), "scripted")
+        return answer_of(asked)
+
+    transport = ScriptedTransport(script, delay=0.001)
+    asked = [request(f"q{n}") for n in range(500)]
+    with Gateway(cache, transport=transport, policy=QUICK) as gateway:
+        found = in_threads([lambda each=each: gateway.complete(SETTINGS, each) for each in asked])
+    ends = Counter(type(outcome).__name__ for outcome in found)
+    assert set(ends) == {"Completion", "ModelError"}
+    assert ends.total() == 500
+    for each, outcome in zip(asked, found, strict=True):
+        kept = cache.get(call_key(SETTINGS, each))
+        if isinstance(outcome, Completion):
+            assert outcome.text == f"answer to {each.messages[0].text}"
+            assert kept is not None
+        else:
+            assert kept is None
+    rows = journal(cache)
+    assert len(rows) == len(transport.sent)
+    assert sum(row.status == "done" for row in rows) == ends["Completion"]
+    assert transport.most_in_flight <= 64
+
+
+def test_when_no_call_can_succeed_the_next_ones_fail_at_once_and_are_not_sent(cache: CallCache) -> None:
+    transport = ScriptedTransport(faults("unusable"))
+    other = replace(SETTINGS, spec="openai:other")
+    with Gateway(cache, transport=transport) as gateway:
+        cache.put(
+            call_key(SETTINGS, request("paid")),
+            replace(_stored(cache, transport), text="paid"),
+            JournalEntry("1", "", "", "", "openai:m", "k", 1, 1, 0.0, False, 0.0, "done", "2026-01-01"),
+        )
+        for name in ("a", "b", "c"):
+            with pytest.raises(ModelError, match="scripted unusable") as caught:
+                gateway.complete(SETTINGS, request(name))
+            assert caught.value.kind == "unusable"
+        assert len(transport.sent) == 1
+        assert gateway.complete(SETTINGS, request("paid")).text == "paid"
+        with pytest.raises(ModelError):
+            gateway.complete(other, request("a"))
+        assert len(transport.sent) == 2
+
+
+def _stored(cache: CallCache, transport: ScriptedTransport) -> Any:
+    from flows.models.calls import StoredCall
+
+    return StoredCall("", "m", USE, 0.0, 0.0)
+
+
+def test_a_try_that_hangs_is_given_up_after_the_models_time() -> None:
+    transport = ScriptedTransport(lambda asked, n: asyncio.sleep(60, reply()))
+    with Gateway(None, transport=transport, policy=replace(QUICK, tries=2)) as gateway:
+        with pytest.raises(ModelError, match=r"no answer after 2 tries: no whole answer within 0\.02 s"):
+            gateway.complete(replace(SETTINGS, timeout=0.02), request())
+    assert transport.in_flight == 0
+
+
+def test_a_client_that_breaks_is_a_fault_with_its_traceback_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(asked: Any, number: int) -> Reply:
+        raise KeyError("choices")
+
+    with Gateway(None, transport=ScriptedTransport(broken), policy=QUICK) as gateway:
+        with pytest.raises(ModelError, match="the client failed: KeyError: 'choices'") as caught:
+            gateway.complete(SETTINGS, request())
+    assert caught.value.kind == "unavailable"
+    assert "in broken" in caplog.text
+
+
+def test_a_blank_text_is_a_fault_even_where_the_client_takes_it_for_an_answer() -> None:
+    with Gateway(None, transport=ScriptedTransport(lambda asked, n: reply(" \n")), policy=QUICK) as gateway:
+        with pytest.raises(ModelError) as caught:
+            gateway.complete(SETTINGS, request())
+    assert caught.value.kind == "blank"
+
+
+class Slept:
+    """A clock that only waits for further tries move."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.time += seconds
+        await asyncio.sleep(0)
+
+
+def test_waits_grow_from_half_a_second_with_full_jitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda low, high: high if low == 0.0 else pytest.fail("no full jitter"))
+    clock = Slept()
+    policy = RetryPolicy(tries=9)
+    with Gateway(
+        None, transport=ScriptedTransport(faults("server")), policy=policy, clock=lambda: clock.time, sleep=clock.sleep
+    ) as gateway:
+        with pytest.raises(ModelError):
+            gateway.complete(SETTINGS, request())
+    assert clock.waits == [0.5, 1, 2, 4, 8, 16, 30, 30]
+
+
+def test_the_wait_that_a_provider_asks_for_is_kept_to_even_when_it_is_longer_than_ours() -> None:
+    clock = Slept()
+    transport = ScriptedTransport(faults("rate_limited", 1, wait=90.0))
+    with Gateway(None, transport=transport, clock=lambda: clock.time, sleep=clock.sleep) as gateway:
+        gateway.complete(SETTINGS, request())
+    assert clock.waits[0] == 90.0
+    assert clock.time == 90.0
+
+
+def test_no_try_begins_after_the_deadline_and_what_the_provider_wants_is_said() -> None:
+    clock = Slept()
+    transport = ScriptedTransport(faults("rate_limited", wait=250.0))
+    with Gateway(None, transport=transport, clock=lambda: clock.time, sleep=clock.sleep) as gateway:
+        with pytest.raises(ModelError, match=r"after 3 tries \(the next would be 250 s later, past 600 s"):
+            gateway.complete(SETTINGS, request())
+    assert clock.time == 500.0
+
+
+def test_while_a_provider_wants_a_pause_beyond_the_deadline_other_calls_fail_without_being_sent() -> None:
+    transport = ScriptedTransport(faults("rate_limited", wait=3600.0))
+    with Gateway(None, transport=transport) as gateway:
+        for name in ("a", "b"):
+            with pytest.raises(ModelError) as caught:
+                gateway.complete(SETTINGS, request(name))
+            assert caught.value.kind == "unavailable"
+    assert len(transport.sent) == 1
+    assert "3600 s" in str(caught.value)
+
+
+KEY = "sk-proj-verysecret0123456789"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["the environment's", "one that looks like a key"])
+@pytest.mark.parametrize("breaks", [True, False], ids=["client breaks", "fault"])
+def test_no_key_is_raised_or_noted_or_logged(
+    known: bool, breaks: bool, cache: CallCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = "plainsecret" if known else KEY
+    if known:
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    def script(asked: Any, number: int) -> Reply:
+        raise ValueError(f"Bearer {key}") if breaks else CallFault("unusable", f"Incorrect API key provided: {key}.")
+
+    with caplog.at_level(logging.DEBUG), Gateway(cache, transport=ScriptedTransport(script), policy=QUICK) as gateway:
+        for name in ("a", "b"):
+            with pytest.raises(ModelError) as caught:
+                gateway.complete(SETTINGS, request(name))
+            assert key not in str(caught.value)
+            assert caught.value.__cause__ is None
+    assert all(key not in (row.error or "") for row in journal(cache))
+    assert key not in caplog.text
+
+
+# At once
+
+
+def test_identical_calls_in_flight_are_one_call(cache: CallCache) -> None:
+    release = threading.Event()
+
+    async def slow() -> Reply:
+        while not release.is_set():
+            await asyncio.sleep(0.005)
+        return reply()
+
+    transport = ScriptedTransport(lambda asked, n: slow())
+    with Gateway(cache, transport=transport) as gateway, ThreadPoolExecutor(20) as pool:
+        results = [pool.submit(gateway.complete, SETTINGS, request()) for _ in range(20)]
+        time.sleep(0.1)
+        release.set()
+        found = [result.result() for result in results]
+    assert len(transport.sent) == 1
+    assert sorted(completion.cached for completion in found) == [False] + [True] * 19
+    assert len(journal(cache)) == 20
+
+
+def test_those_who_wait_for_the_same_call_get_its_failure_and_not_one_object() -> None:
+    transport = ScriptedTransport(faults("refused"), delay=0.1)
+    with Gateway(None, transport=transport) as gateway:
+        found = in_threads([lambda: gateway.complete(SETTINGS, request())] * 10, 10)
+    assert {(type(error), error.kind) for error in found} == {(ModelError, "refused")}
+    assert len({id(error) for error in found}) == 10
+
+
+def test_all_places_are_used_and_never_one_more() -> None:
+    transport = ScriptedTransport(delay=0.01)
+    with Gateway(None, transport=transport, concurrency=8) as gateway:
+        in_threads([lambda n=n: gateway.complete(SETTINGS, request(f"{n}")) for n in range(64)], 32)
+    assert transport.most_in_flight == 8
+
+
+def test_overload_lowers_what_is_in_flight() -> None:
+    """The server takes two calls at a time: the limit must come down from 16 near to that, and every call be answered."""
+    transport = ScriptedTransport(delay=0.002)
+
+    def script(asked: Any, number: int) -> Reply:
+        if transport.in_flight > 2:
+            raise CallFault("overloaded", "too much")
+        return answer_of(asked)
+
+    transport.script = script
+    policy = RetryPolicy(tries=50, first_wait=0.001, longest_wait=0.004)
+    with Gateway(None, transport=transport, concurrency=16, policy=policy) as gateway:
+        found = in_threads([lambda n=n: gateway.complete(SETTINGS, request(f"{n}")) for n in range(100)], 16)
+    assert {type(outcome) for outcome in found} == {Completion}
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from flows.models.cache import CallCache
+from flows.models.gateway import Gateway
+from tests.flows.models.scripted import SETTINGS, ScriptedTransport, reply, request
+
+folder = Path(sys.argv[1])
+
+def script(asked, number):
+    with (folder / "calls").open("a") as calls:
+        calls.write("call\\n")
+    return reply()
+
+(folder / f"ready{sys.argv[2]}").touch()
+while not (folder / "go").exists():
+    time.sleep(0.001)
+with CallCache(folder / "cache") as cache, Gateway(cache, transport=ScriptedTransport(script, delay=0.3)) as gateway:
+    print(gateway.complete(SETTINGS, request()).cached)
+"""
+
+
+def test_identical_calls_of_two_processes_are_one_call(tmp_path: Path) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(tmp_path), str(number)], cwd=Path(__file__).parents[3],
+            stdout=subprocess.PIPE, text=True,
+        )
+        for number in range(2)
+    ]  # fmt: skip
+    wait_until(lambda: all((tmp_path / f"ready{number}").exists() for number in range(2)))
+    (tmp_path / "go").touch()
+    said = sorted(process.communicate(timeout=60)[0].strip() for process in processes)
+    assert said == ["False", "True"]
+    assert (tmp_path / "calls").read_text() == "call\n"
+
+
+def test_when_the_other_process_fails_this_one_makes_the_call(tmp_path: Path) -> None:
+    transport = ScriptedTransport()
+    with CallCache(tmp_path) as other, CallCache(tmp_path) as cache:
+        assert other.claim(call_key(SETTINGS, request()), 60)
+        with Gateway(cache, transport=transport) as gateway, ThreadPoolExecutor(1) as pool:
+            result = pool.submit(gateway.complete, SETTINGS, request())
+            time.sleep(0.1)
+            assert transport.sent == []
+            other.release(call_key(SETTINGS, request()))
+            assert not result.result(10).cached
+
+
+# Budget
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 12_000), st.randoms(use_true_random=False), st.booleans())
+def test_the_budget_is_never_passed_whatever_happens(limit: int, chance: random.Random, in_dollars: bool) -> None:
+    """Tokens are charged at most up to the bound, for answers and for faults, known and unknown."""
+    charged = 0
+    most = 64 + 16 + 4 + 50  # bytes of the prompt and around it, and the limit of the answer
+
+    def script(asked: Any, number: int) -> Reply:
+        nonlocal charged
+        use = TokenUse(chance.randint(0, most - 50), chance.randint(1, 50))
+        charged += use.input_tokens + use.output_tokens
+        if chance.random() < 0.3:
+            known = chance.random() < 0.5
+            raise CallFault(chance.choice(["timeout", "malformed", "truncated"]), "x", use=use if known else None)
+        return reply(use=use)
+
+    budget = Budget(usd=limit / 1e6) if in_dollars else Budget(tokens=limit)
+    model = replace(SETTINGS, output_usd=1.0)  # so that a token is a millionth of a dollar, whichever it is
+    transport = ScriptedTransport(script)
+    with Gateway(None, transport=transport, policy=QUICK, budget=budget) as gateway:
+        found = in_threads([lambda n=n: gateway.complete(model, request(f"{n:04}")) for n in range(100)], 16)
+    assert charged <= limit
+    assert {type(outcome) for outcome in found} <= {Completion, ModelError, CallsStoppedError}
+    assert any(isinstance(outcome, CallsStoppedError) for outcome in found) == budget.stopped
+    assert budget.stopped or len(transport.sent) >= 100
+
+
+def test_what_is_cached_costs_nothing_after_the_budget_is_spent(cache: CallCache) -> None:
+    budget = Budget(tokens=240)
+    with Gateway(cache, transport=ScriptedTransport(), budget=budget) as gateway:
+        gateway.complete(SETTINGS, request("a"))
+        gateway.complete(SETTINGS, request("b"))
+        with pytest.raises(CallsStoppedError, match="220 tokens are spent"):
+            gateway.complete(SETTINGS, request("c"))
+        assert gateway.complete(SETTINGS, request("a")).cached
+
+
+@pytest.mark.parametrize(
+    ("kind", "charge"),
+    [("server", 0), ("rate_limited", 0), ("rejected", 0), ("timeout", 131), ("connection", 131), ("refused", 131)],
+)
+def test_a_fault_is_charged_in_full_where_it_may_have_cost_something(kind: FaultKind, charge: int) -> None:
+    budget = Budget(tokens=10_000)
+    policy = replace(QUICK, tries=1)
+    with Gateway(None, transport=ScriptedTransport(faults(kind)), budget=budget, policy=policy) as gateway:
+        with pytest.raises(ModelError):
+            gateway.complete(SETTINGS, request())
+    assert budget.spent_tokens == charge
+
+
+def test_a_fault_with_known_tokens_is_charged_and_noted_with_them(cache: CallCache) -> None:
+    budget = Budget(usd=1)
+    transport = ScriptedTransport(faults("truncated", use=TokenUse(10, 50)))
+    with Gateway(cache, transport=transport, budget=budget) as gateway:
+        with pytest.raises(ModelError):
+            gateway.complete(SETTINGS, request())
+    assert budget.spent_usd == pytest.approx(110e-6)
+    assert [(row.input_tokens, row.output_tokens, row.cost_usd) for row in journal(cache)] == [(10, 50, 110e-6)]
+
+
+def test_a_budget_in_dollars_without_a_price_refuses_the_call_before_it_is_made() -> None:
+    transport = ScriptedTransport()
+    with Gateway(None, transport=transport, budget=Budget(usd=1)) as gateway:
+        with pytest.raises(UsageProblem, match="price is unknown"):
+            gateway.complete(replace(SETTINGS, input_usd=None), request())
+    assert transport.sent == []
+
+
+# The end
+
+
+def test_closing_lets_a_try_finish_and_stores_its_answer(cache: CallCache) -> None:
+    transport = ScriptedTransport(delay=0.2)
+    gateway = Gateway(cache, transport=transport)
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(gateway.complete, SETTINGS, request())
+        wait_until(lambda: transport.in_flight == 1)
+        gateway.close()
+        assert result.result(5).text == "answer to q"
+    assert cache.get(call_key(SETTINGS, request())) is not None
+    assert transport.closed == 1
+
+
+def test_closing_ends_what_hangs_and_what_waits_for_another_try_or_another_process(tmp_path: Path) -> None:
+    def script(asked: ModelRequest, number: int) -> Any:
+        if asked.messages[0].text == "fails":
+            raise CallFault("rate_limited", "wait", wait=500.0)
+        return asyncio.sleep(60, reply())
+
+    transport = ScriptedTransport(script)
+    with CallCache(tmp_path) as other, CallCache(tmp_path) as cache, ThreadPoolExecutor(4) as pool:
+        assert other.claim(call_key(SETTINGS, request("claimed")), 60)
+        budget = Budget(tokens=10_000)
+        gateway = Gateway(cache, transport=transport, grace=0.05, budget=budget)
+        results = [pool.submit(gateway.complete, SETTINGS, request("hangs"))]
+        wait_until(lambda: transport.in_flight == 1)
+        results += [pool.submit(gateway.complete, SETTINGS, request(name)) for name in ("fails", "claimed")]
+        wait_until(lambda: len(transport.sent) == 2 and transport.in_flight == 1)
+        gateway.close()
+        gateway.close()
+        for result in results:
+            with pytest.raises(CallsStoppedError, match="run again"):
+                result.result(5)
+        with pytest.raises(CallsStoppedError):
+            gateway.complete(SETTINGS, request("late"))
+        assert other.claim(call_key(SETTINGS, request("hangs")), 1), "the claim was not given back"
+        rows = {row.status: row for row in journal(cache)}
+    assert set(rows) == {"connection", "rate_limited"}
+    assert rows["connection"].cost_usd is None
+    assert budget.spent_tokens == 64 + 16 + len("hangs") + 50
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("model call")]
+
+
+def test_a_caller_who_is_interrupted_does_not_lose_the_answer(cache: CallCache) -> None:
+    transport = ScriptedTransport(delay=0.3)
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        wait_until(lambda: transport.in_flight == 1)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    with Gateway(cache, transport=transport) as gateway:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            gateway.complete(SETTINGS, request())
+        thread.join()
+        assert gateway.complete(SETTINGS, request()).cached
+    assert len(transport.sent) == 1
+
+
+def test_a_cache_that_breaks_is_the_callers_problem_and_holds_nobody_up(tmp_path: Path) -> None:
+    cache = CallCache(tmp_path)
+    transport = ScriptedTransport(delay=0.1)
+    with Gateway(cache, transport=transport) as gateway, ThreadPoolExecutor(1) as pool:
+        result = pool.submit(gateway.complete, SETTINGS, request())
+        wait_until(lambda: transport.in_flight == 1)
+        cache.close()
+        with pytest.raises(Exception, match="closed"):
+            result.result(10)
+        gateway._cache = None
+        assert gateway.complete(SETTINGS, request()).text == "answer to q"

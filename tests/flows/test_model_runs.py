@@ -1,0 +1,306 @@
+"""Whole runs with a language model in every part, against a provider on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.database import connect
+from tests.flows.models.server import MockProvider, Received
+
+from .conftest import Command, start, write_session
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = ("--points", "messages:20", "--strategies", "none,empty,freeform_summary,factory_style_anchored", "--quiet")
+MODEL = ("--summarizer", "openai:m", "--responder", "openai:m", "--judge", "openai:judge")
+
+
+def asked_of_a_judge(body: dict[str, Any]) -> list[str]:
+    """Ids of the criteria, where the request is one for a verdict."""
+    said = "".join(message["content"] for message in body.get("messages", ()) if message["role"] == "user")
+    found = re.search(r'"rubric_criteria"\s*:\s*\[(.*?)\]', said, re.DOTALL)
+    return re.findall(r'"(\w+)"', found[1]) if found else []
+
+
+def handler(body: dict[str, Any]) -> str:
+    """A verdict for a judge's request, else a text of its own for every request."""
+    ids = asked_of_a_judge(body)
+    if not ids:
+        return f"Looked into src/{hash(json.dumps(body)) % 10_000}.py; nothing else is known."
+    results = [{"criterionId": id, "score": 2 + number % 3, "reasoning": "as seen"} for number, id in enumerate(ids)]
+    return json.dumps({"criterionResults": results, "aggregateScore": 3.0, "dimensionScores": {}})
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A provider that summarises, answers and judges."""
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with MockProvider(handler=handler) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.openai_url)
+        yield running
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    for number, (word, turns) in enumerate({"orchard": 30, "harbour": 25}.items()):
+        write_session(tmp_path / "logs" / f"{word}.jsonl", f"session-{number}", turns, word)
+    return tmp_path / "logs"
+
+
+def query(store: Path, sql: str) -> list[tuple[Any, ...]]:
+    with connect(store / "scores.duckdb") as connection:
+        return connection.execute(sql).fetchall()
+
+
+def bodies(requests: list[Received]) -> Counter[bytes]:
+    return Counter(request.raw for request in requests)
+
+
+def test_a_model_summarises_answers_and_judges_and_every_call_is_made_once(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store = tmp_path / "store"
+    first = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
+    assert first.exit_code == 0, first.output
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+    assert set(bodies(provider.requests).values()) == {1}
+    n_sent = len(provider.requests)
+    (counts,) = query(
+        store,
+        "SELECT (SELECT count(*) FROM calls WHERE NOT cached AND status = 'done'), "
+        "(SELECT count(DISTINCT stage) FROM calls), (SELECT count(*) FROM answers WHERE status = 'done'), "
+        "(SELECT count(DISTINCT answer_id) FROM scores WHERE score IS NOT NULL), "
+        "(SELECT count(*) FROM leaderboard), (SELECT max(cost_usd) FROM costs)",
+    )
+    n_answers = query(store, "SELECT count(*) FROM answers")[0][0]
+    assert counts == (n_sent, 3, n_answers, n_answers, 4, None)  # the price of a model of one's own is unknown, not 0
+    assert query(store, "SELECT judge, protocol FROM judges") == [
+        (f"openai:judge (127.0.0.1:{provider.port})", "study")
+    ]
+
+    again = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL, "--json")
+    assert json.loads(again.stdout)["nothing_to_do"] is True
+    for name in ("compactions", "answers", "scores"):
+        for file in (store / name).glob("*.parquet"):
+            file.unlink()
+    rebuilt = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
+    assert rebuilt.exit_code == 0, rebuilt.output
+    assert len(provider.requests) == n_sent
+
+
+def test_an_answer_that_cannot_be_had_is_failed_with_its_reason_and_tried_again_by_the_next_run(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store = tmp_path / "store"
+    provider.handler = lambda body: "" if "pytest" in json.dumps(body) and not asked_of_a_judge(body) else handler(body)
+    first = working_command("run", sessions, "--store", store, *OPTIONS, "--responder", "openai:m")
+    assert first.exit_code == 3, first.output
+    assert "answers failed" in first.stderr
+    failed = query(store, "SELECT count(*), any_value(error) FROM answers WHERE status = 'failed'")[0]
+    assert failed[0] > 0
+    assert "m" in failed[1]
+    assert query(store, "SELECT count(*) FROM scores JOIN answers USING (answer_id) WHERE status = 'failed'") == [(0,)]
+    provider.handler = handler
+    again = working_command("run", sessions, "--store", store, *OPTIONS, "--responder", "openai:m")
+    assert again.exit_code == 0, again.output
+    assert query(store, "SELECT count(*) FROM answers WHERE status = 'failed'") == [(0,)]
+
+
+def test_a_key_that_is_refused_costs_one_call_and_is_named_nowhere(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.flows.models.server import HttpError
+
+    def refuse(body: dict[str, Any]) -> str:
+        raise HttpError(401, "Incorrect API key provided: sk-very-secret-key-0123456789.", code="invalid_api_key")
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-0123456789")
+    provider.handler = refuse
+    store = tmp_path / "store"
+    result = working_command(
+        "run", sessions, "--store", store, *OPTIONS, "--responder", "openai:m", "--concurrency", "1"
+    )
+    assert result.exit_code == 3, result.output
+    assert len(provider.requests) == 1
+    assert "very-secret" not in result.output + result.stderr
+    for file in store.rglob("*"):
+        if file.is_file():
+            assert b"very-secret" not in file.read_bytes(), file
+
+
+def test_a_run_stops_at_its_budget_and_the_next_one_goes_on(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text('[models."openai:m"]\ninput_usd = 1.0\noutput_usd = 5.0\n')
+    store = tmp_path / "store"
+    arguments = ("run", sessions, "--store", store, *OPTIONS, "--responder", "openai:m", "--study", study)
+    first = working_command(*arguments, "--budget-usd", "0.06")
+    assert first.exit_code == 4, first.output
+    assert "stopped at the budget of $0.06" in first.stderr
+    assert query(store, "SELECT status, exit_code FROM runs") == [("stopped", 4)]
+    spent, n_done, n_failed = query(
+        store,
+        "SELECT (SELECT sum(cost_usd) FROM calls WHERE NOT cached), count(*) FILTER (WHERE status = 'done'), "
+        "count(*) FILTER (WHERE status = 'failed') FROM answers",
+    )[0]
+    assert 0 < spent <= 0.06
+    assert n_done > 0
+    assert n_failed == 0
+    n_sent = len(provider.requests)
+    second = working_command(*arguments, "--budget-usd", "5")
+    assert second.exit_code == 0, second.output
+    assert set(bodies(provider.requests).values()) == {1}
+    assert len(provider.requests) > n_sent
+
+
+def test_a_budget_in_dollars_needs_a_price(sessions: Path, provider: MockProvider, command: Command) -> None:
+    result = command("run", sessions, "--responder", "openai:m", "--budget-usd", "1")
+    assert result.exit_code == 2
+    assert "the price of openai:m is not known" in result.stderr
+    assert provider.requests == []
+
+
+def test_a_killed_run_repeats_at_most_the_calls_that_were_in_flight(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store, in_flight = tmp_path / "store", 4
+    provider.delay = 0.15
+    arguments = ("run", sessions, "--store", store, *OPTIONS, *MODEL, "--concurrency", in_flight)
+    for wanted in (10, 40):
+        process = start(*arguments)
+        deadline = time.monotonic() + 120
+        while len(provider.requests) < wanted:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    provider.delay = 0.0
+    done = working_command(*arguments)
+    assert done.exit_code == 0, done.output
+    repeated = {raw: number for raw, number in bodies(provider.requests).items() if number > 1}
+    assert sum(repeated.values()) - len(repeated) <= 2 * in_flight
+    paid = query(store, "SELECT count(*) FROM calls WHERE NOT cached AND status = 'done'")[0][0]
+    assert paid >= len(bodies(provider.requests)) - 2 * in_flight
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+
+
+def test_a_backfill_adds_a_judge_and_touches_nothing_else(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store = tmp_path / "store"
+    assert working_command("run", sessions, "--store", store, *OPTIONS).exit_code == 0
+    tables = {name: query(store, f"SELECT * FROM {name} ORDER BY ALL") for name in ("scores", "answers", "compactions")}
+    planned = working_command("backfill", "--judge", "openai:judge", "--store", store, "--plan", "--json")
+    assert planned.exit_code == 0, planned.output
+    (line,) = json.loads(planned.stdout)["calls"]
+    assert provider.requests == []
+
+    some = working_command("backfill", "--judge", "openai:judge", "--store", store, "--method", "none", "--quiet")
+    assert some.exit_code == 0, some.output
+    n_none = query(store, "SELECT count(DISTINCT answer_id) FROM scores JOIN judges USING (judge_id) "
+                          "WHERE judge <> 'embedded'")[0][0]  # fmt: skip
+    answers_of_none = query(store, "SELECT count(*) FROM answers JOIN compactions USING (compaction_id) "
+                                   "JOIN methods USING (method_id) WHERE method = 'none'")[0][0]  # fmt: skip
+    assert n_none == answers_of_none
+    rest = working_command("backfill", "--judge", "openai:judge", "--store", store, "--quiet")
+    assert rest.exit_code == 0, rest.output
+    assert line["to_pay"] == len(provider.requests)
+    assert set(bodies(provider.requests).values()) == {1}
+    assert query(store, "SELECT count(DISTINCT judge_id) FROM leaderboard") == [(2,)]
+    old = query(store, "SELECT scores.* FROM scores JOIN judges USING (judge_id) WHERE judge = 'embedded' ORDER BY ALL")
+    assert sorted(map(str, old)) == sorted(map(str, tables["scores"]))
+    for name in ("answers", "compactions"):
+        assert query(store, f"SELECT * FROM {name} ORDER BY ALL") == tables[name]
+    n_sent = len(provider.requests)
+    assert working_command("backfill", "--judge", "openai:judge", "--store", store).exit_code == 0
+    assert len(provider.requests) == n_sent
+    wrong = working_command("backfill", "--judge", "openai:judge", "--store", store, "--method", "nothing")
+    assert (wrong.exit_code, "no results of 'nothing'" in wrong.stderr) == (2, True)
+
+
+def test_a_plan_foresees_the_calls_and_changes_nothing(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store = tmp_path / "store"
+    options = (sessions, "--store", store, *OPTIONS, *MODEL)
+    planned = working_command("plan", *options, "--json")
+    assert planned.exit_code == 0, planned.output
+    assert not store.exists()
+    assert provider.requests == []
+    lines = {line["stage"]: line for line in json.loads(planned.stdout)["calls"]}
+    assert set(lines) == {"compact", "answer", "score"}
+    assert all(line["cost_usd"] is None and line["cached"] <= line["calls"] for line in lines.values())
+
+    assert working_command("run", *options).exit_code == 0
+    sent = dict(query(store, "SELECT stage, count(*) FROM calls WHERE NOT cached GROUP BY stage"))
+    assert {stage: line["to_pay"] for stage, line in lines.items()} == sent
+
+    for file in (store / "scores").glob("*.parquet"):
+        file.unlink()
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*.parquet")}
+    again = json.loads(working_command("plan", *options, "--json").stdout)
+    (line,) = again["calls"]
+    assert (line["stage"], line["to_pay"]) == ("score", 0)
+    assert again["items"]["score"] > 0
+    assert {path: path.stat().st_mtime_ns for path in store.rglob("*.parquet")} == before
+
+
+def test_at_thirty_per_cent_faults_every_answer_is_there_once_or_failed_with_a_reason(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    kinds = ("429", "429_retry_after", "500", "503", "cut_body", "invalid_json", "schema_violation", "empty",
+             "refusal", "wrong_model", "reset")  # fmt: skip
+    provider.faults = dict.fromkeys(kinds, 0.3 / len(kinds))
+    store = tmp_path / "store"
+    result = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
+    assert result.exit_code in (0, 3), result.output
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+    expected, there = query(
+        store,
+        "SELECT (SELECT count(*) FROM probes) * (SELECT count(*) FROM methods), "
+        "(SELECT count(*) FROM answers) + (SELECT count(*) FROM compactions JOIN probes USING (point_id) "
+        "WHERE status = 'failed')",
+    )[0]
+    assert there == expected
+    assert query(store, "SELECT count(*) FROM answers WHERE status = 'failed' AND error IS NULL") == [(0,)]
+    assert query(store, "SELECT count(*) FROM answers WHERE text LIKE '%refus%'") == [(0,)]
+    provider.faults = {}
+    for _ in range(2):
+        final = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
+    assert final.exit_code == 0, final.output
+    answered = query(store, "SELECT count(*) FROM answers WHERE status = 'done'")[0][0]
+    assert answered == expected
+
+
+def test_nothing_that_the_judge_is_sent_names_a_method_or_an_id(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store = tmp_path / "store"
+    assert working_command("run", sessions, "--store", store, *OPTIONS, *MODEL).exit_code == 0
+    requests = [request for request in provider.requests if asked_of_a_judge(request.body)]
+    assert requests
+    known = set()
+    for table, columns in {
+        "methods": ("method", "strategy", "method_id", "peer"), "compactions": ("compaction_id",),
+        "answers": ("answer_id",), "probes": ("probe_id",), "points": ("point_id",), "sessions": ("session_id",),
+        "runs": ("run_id",),
+    }.items():  # fmt: skip
+        for column in columns:
+            known |= {str(value) for (value,) in query(store, f"SELECT DISTINCT {column} FROM {table}")}
+    known -= {"none", "empty", "own", "None"}  # words of the language, too
+    for request in requests:
+        sent = request.raw.decode() + json.dumps(dict(request.headers))
+        assert [name for name in known if name in sent] == []
+        assert len(asked_of_a_judge(request.body)) == len(set(asked_of_a_judge(request.body)))  # one answer a request

@@ -1,0 +1,186 @@
+"""Compacted contexts of every method, with all texts that a strategy can have taken something from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import flows.samples
+from compaction import Message, Method, NotApplicable, SummaryError, SummaryRequest, compact
+from compaction.strategy import default_methods, parse_method
+from compaction.testing import CharacterCounter, ScriptedProvider, ScriptedSummarizer, history, talk
+from compaction.tokens import counted
+from compaction.transcript import RecordedCompaction
+from flows.sources import discover, read_input
+from judge.blinding import Blinder
+from tests.compaction.histories import build, compacted, random_words
+from tests.compaction.test_strategies import METHODS
+
+BITING = (
+    "af_py_tool_result(max_chars=60)", "af_py_tool_result(keep_last_tool_call_groups=0)",
+    'af_net_tool_result(text="names",minimum_preserved_groups=0,trigger="tokens>1")',
+    'af_net_tool_result(minimum_preserved_groups=0,trigger="tokens>1")', "codex_local(user_tokens=3)",
+    "gemini_snapshot(output_tokens=0,output_chars=40)", "letta_sliding(clip_chars=30)",
+    "structured_notes(all_notes_tokens=6,tail_tokens=20)", "sub_agent_contexts(tail_tokens=20,segment_tokens=30)",
+    "opencode_summary(prune=true,prune_protect=0,prune_minimum=0,tail_tokens=4000)",
+    "retrieval_bm25(target=60)", "retrieval_bm25(target=600)", "complexity_trap_summary(omit_turns=true,n=2)",
+    "complexity_trap_hybrid(n=2,keep_last_m_turns=6,mask_n=1)", "clear_tool_uses(keep=0,clear_tool_inputs=true)",
+    "mask_sweagent(n=1)", "mask_openhands_v0(attention_window=1)", 'mask_openhands_v0(attention_window=1,mode="valid")',
+    "inspect_edit(keep_tool_uses=0)", "tool_fifo", 'tool_fifo(mode="faithful")', "pi_anchored_files(keep_recent_tokens=60)",
+    'langchain_summary(keep=3,trim_tokens=1,mode="faithful")', 'langchain_summary(keep=3,mode="faithful")',
+    'file_index(over="empty")', 'file_index(over="freeform_summary")', 'file_index(over="head_tail",index_tokens=20)',
+    'file_index(over="mask_sweagent(n=1)")', 'pipeline(steps="mask_seed -> af_py_tool_result -> head_tail")',
+    'pipeline(steps="clear_tool_uses(keep=1) -> autogen_head_tail")',
+    'pipeline(steps="tool_fifo -> af_py_summarization(max_summary_input_tokens=100000)")',
+    "openai_compact", "anthropic_compact", "anthropic_clear(keep=1)",
+    "anthropic_clear(keep=1,clear_tool_inputs=true)",
+)  # fmt: skip
+"""Methods with parameters that make them write what they seldom write."""
+
+HEADINGS: tuple[Callable[[str], str], ...] = (
+    lambda title: f"## {title}\n", lambda title: f"**{title}**\n", lambda title: f"3. {title}:\n",
+    lambda title: f"{title}: ", lambda title: f"### {title}:\n", lambda title: f"**{title}:** ",
+    lambda title: f"# {title.upper()}\n",
+)  # fmt: skip
+"""How models write the headings that they are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a method left of a history."""
+
+    method: str
+    context: tuple[Message, ...]
+    history: tuple[Message, ...]
+    summaries: tuple[str, ...]
+
+
+def methods() -> dict[str, Method]:
+    """Every strategy with parameters that bite on a short history, all variants, and what is made of strategies."""
+    found = dict(METHODS)
+    found |= {method.name: method for method in (*default_methods(), *map(parse_method, BITING))}
+    return found
+
+
+def free_text(number: int, request: SummaryRequest) -> str:
+    """A summary in one line, of words that stand nowhere else."""
+    return f"alpha{number} beta{number} gamma{number} delta{number} in file{number}.py"
+
+
+def obedient(number: int, request: SummaryRequest) -> str:
+    """A summary in the form that the prompt asks for, as different models write it."""
+    if not request.sections:
+        return f"<summary>\nepsilon{number} zeta{number} eta{number}\n</summary>"
+    heading = HEADINGS[number % len(HEADINGS)]
+    blocks = []
+    for place, section in enumerate(request.sections):
+        word = f"{number}x{place}"
+        body = "- (none)" if place % 4 == 3 else f"- theta{word} iota{word}\n- kappa{word} lambda{word} mu{word}"
+        if number % len(HEADINGS) == 1 and section.title.islower():
+            blocks.append(f"<{section.title}>\n{body}\n</{section.title}>")
+        else:
+            blocks.append(heading(section.title) + body)
+    text = "\n\n".join(blocks)
+    if "### Done" in request.sections[2 % len(request.sections)].ask:
+        text += (
+            f"\n\n### Done\n- [x] nu{number} xi{number}\n### In Progress\n- [ ] rho{number}\n### Blocked\n- tau{number}"
+        )
+    if "[DONE]" in request.sections[-1].ask:
+        text = f"<scratchpad>\nphi{number} chi{number}\n</scratchpad>\n<state_snapshot>\n{text}\n[DONE] psi{number}\n</state_snapshot>"
+    return text
+
+
+def histories() -> Iterator[tuple[Message, ...]]:
+    """Histories of every awkward shape, a plain one, and parts of real sessions."""
+    yield from (build(random_words(seed)) for seed in (1, 4, 8, 11, 17))
+    yield talk("s u a2 u a1 a3 a u a1 a1 u a2 a1", tokens=None)
+    samples = Path(flows.samples.__path__[0])
+    for name, end in (("auth_service.jsonl", 46), ("ledger.jsonl", 60)):
+        for found in discover([str(samples / name)]):
+            for transcript in read_input(found).transcripts:
+                yield tuple(counted(m, CharacterCounter()) for m in transcript.messages[:end])
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """The contexts of every method, from every history, with two summarisers."""
+    return tuple(
+        case
+        for messages in histories()
+        for name, method in methods().items()
+        for answer in (free_text, obedient)
+        if (case := _case(name, method, messages, answer)) is not None
+    )
+
+
+def _case(
+    name: str, method: Method, messages: tuple[Message, ...], answer: Callable[[int, SummaryRequest], str]
+) -> Case | None:
+    given: list[str] = []
+
+    def say(request: SummaryRequest) -> str:
+        given.append(answer(len(given) + len(messages), request))
+        return given[-1]
+
+    if answer is obedient and not method.needs_model:
+        return None
+    recorded: Sequence[RecordedCompaction] = [
+        replace(c, cleared_text="[Old tool result content cleared]", summary=c.summary and continued(c.summary))
+        for c in compacted(messages)
+    ]
+    size = sum(message.tokens or 0 for message in messages)
+    asked = history(
+        messages, budget=max(24, size // 3), summarizer=ScriptedSummarizer(say), recorded=recorded,
+        provider=ScriptedProvider(),
+    )  # fmt: skip
+    try:
+        left = compact(asked, method).messages
+    except (SummaryError, NotApplicable):
+        return None
+    return Case(name, left, messages, (*given, "SUMMARY", *(c.summary for c in compacted(messages) if c.summary)))
+
+
+def continued(summary: str) -> str:
+    """A summary as an agent's log has it."""
+    return (
+        "This session is being continued from a previous conversation that ran out of room.\n\n"
+        f"Summary:\n{summary}\n\nPlease continue the conversation from where we left off, without questions."
+    )
+
+
+COMMON = re.compile(
+    r"\[removed\]|\[shortened\]|\[not readable\]|^(?:summary|intent|files|decisions|errors|state|details|next_steps|free):$"
+    r"|^(?:call|result:(?: \(error\))?|system:|user:|assistant:|thinking:) ?|^- (?:\((?:done|open|in progress|todo)\) )?"
+    r"|\((?:examined|modified|created|deleted)\)",
+    re.MULTILINE,
+)
+"""What all methods' contexts are written with."""
+
+
+def unexplained(text: str, sources: str) -> set[str]:
+    """What of a text stands neither in the sources nor in the forms that all contexts have: two words, or one."""
+    found = set()
+    for line in COMMON.sub("\n", text).splitlines():
+        words = line.split()
+        for pair in zip(words, words[1:] or words, strict=False):
+            said = " ".join(dict.fromkeys(pair))
+            if said not in sources and said.strip("`,:") not in sources:
+                found.add(said)
+    return found
+
+
+@cache
+def _sources(messages: tuple[Message, ...], summaries: tuple[str, ...], blinder: Blinder) -> str:
+    said = [
+        part for m in messages for part in (m.text, m.reasoning, *(f"{c.name} {c.arguments}" for c in m.tool_calls))
+    ]
+    made = [blinder.context((Message("user", text, covers=(0,)),)) for text in summaries]
+    return " ".join(" ".join((*said, *summaries, blinder.context(messages), *made)).split())
+
+
+def of_the_method(case: Case, blinder: Blinder) -> set[str]:
+    """What a judge would see of a context that only the method can have written."""
+    return unexplained(blinder.context(case.context), _sources(case.history, case.summaries, blinder))
