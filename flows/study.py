@@ -44,7 +44,7 @@ class Study:
     strategies: tuple[str, ...] = ()
     """``id`` or ``id(name=value,…)``; empty for all that are registered and need no key."""
     named_methods: tuple[str, ...] = ()
-    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file tables ``[[methods]]``."""
+    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``."""
     points: str = "tokens:32000"
     history: str = "prefix"
     """``prefix``: each point compacts the session up to it. ``chain``: what the method left last time, and the rest."""

@@ -7,6 +7,7 @@ Each strategy works on groups, so that they can follow one another on the groups
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
@@ -30,17 +31,22 @@ NO_RESULTS = "no results"
 CUT_MARK = "... [truncated]"
 MAX_SUMMARY_CHARS = 4096
 
+_TOOL = r"[A-Z][A-Za-z]+|[A-Za-z]\w*_\w+"
+
 
 def _told(holes: Mapping[str, str]) -> str:
-    """A collapsed group as results; where one of another tool begins cannot be told from what a result says."""
-    name, found, _ = holes["lines"].partition(": ")
-    if not found or not name.isidentifier():
-        return RESULT + holes["lines"]
-    return RESULT + holes["lines"].replace(f"; {name}: ", f"\n{RESULT}{name}: ")
+    """A collapsed group as results, one a line: they are told apart by the first one's tool and by names like a tool's.
+
+    Results without a name, and those of a tool whose name is a plain word, stay joined.
+    """
+    if holes["lines"] == NO_RESULTS:
+        return REMOVED
+    name = re.escape(holes["lines"].partition(": ")[0])
+    text = re.sub(rf"; ({name}|{_TOOL}): ", rf"\n{RESULT}\1: ", holes["lines"])
+    return RESULT + re.sub(rf"; (?=\w*{re.escape(CUT_MARK)}$)", "\n", text)
 
 
 MARKERS = (
-    Marker(f"{PREFIX}{NO_RESULTS}{SUFFIX}", REMOVED),
     Marker(PREFIX + "{lines}" + SUFFIX, _told, "whole", made=True),
     Marker(PREFIX, RESULT),
     *shortened(CUT_MARK),

@@ -25,7 +25,7 @@ SUMMARY_MARK = "[CONTEXT COMPACTION SUMMARY]"
 MEMORY_TOOL = "memory"
 MEMORY_ARGUMENTS = ("file_text", "insert_text", "new_str")
 SAVED = "(content saved to memory)"
-MARKERS = removed(REMOVED, SAVED)
+MARKERS = removed(SAVED)
 KEPT_TOOL = "tool_search"
 """Its results are definitions of tools and are never removed."""
 THRESHOLD = 0.9
@@ -81,7 +81,7 @@ def inspect_trim(history: History, *, preserve: float = 0.8, passes: int = 1) ->
     return _saved(history, left)
 
 
-@strategy("inspect_edit", peer=PEER, peer_version=VERSION, markers=MARKERS)
+@strategy("inspect_edit", peer=PEER, peer_version=VERSION, markers=(*MARKERS, *removed(REMOVED)))
 def inspect_edit(
     history: History,
     *,

@@ -27,6 +27,7 @@ STUB = "[Compressed: {key} — {lines} lines, {kind}. Use litellm_content_retrie
 CUT_MARK = "...[truncated for context window]..."
 MARKERS = (
     Marker(STUB.format(key="message_{n}", lines="{of}", kind="{what}"), REMOVED),
+    Marker(STUB.format(key="{file}.{type}_{n}", lines="{of}", kind="{what}"), REMOVED + " {file}.{type}"),
     Marker(STUB.format(key="{file}", lines="{of}", kind="{what}"), REMOVED + " {file}"),
     *shortened(CUT_MARK),
 )

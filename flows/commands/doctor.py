@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
+import socket
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import typer
 
 from compaction import TiktokenCounter
 from flows.commands import options as o
+from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES, PROVIDERS, Provider, make_settings
 from flows.orchestrator import Server, answers, configured_url, prepare
 from flows.problems import BROKEN, DONE, Problem
 from flows.runtime import versions
@@ -44,7 +49,8 @@ def doctor(
     """Check what is installed, configured, reachable; exit code 1 when one is broken."""
     path = store_path(store or DEFAULT_STORE)
     checks: list[Callable[[], Finding]] = [
-        _versions, _tokenizers, lambda: _store(path), lambda: _space(path), lambda: _prefect(prefect)
+        _versions, _tokenizers, lambda: _store(path), lambda: _space(path), lambda: _prefect(prefect),
+        *(functools.partial(_provider, provider) for provider in PROVIDERS),
     ]  # fmt: skip
     findings = [check() for check in checks]
     if as_json:
@@ -94,6 +100,27 @@ def _space(path: Path) -> Finding:
     place = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     return Finding("disk", "ok" if free > LITTLE_SPACE else "warning", f"{free / 1e9:,.1f} GB free at {place}")
+
+
+def _provider(provider: Provider) -> Finding:
+    """Whether its models could be called. No model is called: that may cost money."""
+    name = f"{provider} models"
+    if provider == "anthropic" and find_spec("anthropic") is None:
+        return Finding(name, "ok", "the package is not installed; pip install 'compaction-eval[anthropic]' for them")
+    try:
+        settings = make_settings(f"{provider}:any", {}, BASE_URL_VARIABLES[provider])
+    except Problem as problem:
+        return Finding(name, "broken", str(problem))
+    key = f"{KEY_VARIABLES[provider]} is {'set' if settings.api_key() else 'not set'}"
+    if settings.is_official and not settings.api_key():
+        return Finding(name, "ok", f"{key}, nor {BASE_URL_VARIABLES[provider]}: only the embedded engine can be used")
+    address = urlsplit(settings.base_url)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=5.0).close()
+    except OSError as error:
+        return Finding(name, "warning", f"{key}; nothing answers at {settings.base_url}: {error}")
+    return Finding(name, "ok", f"{key}; {settings.base_url} can be reached")
 
 
 def _prefect(start: bool) -> Finding:

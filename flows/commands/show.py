@@ -12,6 +12,7 @@ from compaction import load_registry
 from compaction.adapters import listed
 from flows.commands import options as o
 from flows.leaderboard import Format, Split, render, render_by, render_query
+from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES
 from flows.problems import Problem
 from flows.sources import formats
 from flows.store import Store
@@ -158,7 +159,19 @@ def _judges() -> list[dict[str, Any]]:
             "name": "embedded",
             "what": "Scores from the facts that an answer has, lacks or makes up; no language model is asked.",
             "needs": "nothing",
-        }
+        },
+        *(
+            {
+                "name": f"{provider}:MODEL",
+                "what": f"{what}; under the protocol study it is shown the compacted context, under closed it is not.",
+                "parameters": {"temperature": 0.0, "judge_replicates": 1, "protocol": "auto"},
+                "needs": f"{KEY_VARIABLES[provider]}, or {BASE_URL_VARIABLES[provider]}" + needs,
+            }
+            for provider, what, needs in (
+                ("openai", "Any model behind OpenAI's interface", ""),
+                ("anthropic", "Any model behind Anthropic's interface", "; the extra anthropic"),
+            )
+        ),
     ]
 
 

@@ -29,7 +29,7 @@ SAMPLED_CLAUDES = (
     "claude-instant", "claude-2", "claude-3", "claude-haiku-4", "claude-sonnet-4", "claude-opus-4-0", "claude-opus-4-1",
     "claude-opus-4-2025", "claude-opus-4-5", "claude-opus-4-6",
 )  # fmt: skip
-"""Beginnings of the names of the Claude models that take a temperature; those since Opus 4.7 answer it with an error."""
+"""Beginnings of the names of the Claude models that take a temperature; later ones, from Opus 4.7 on, refuse it."""
 
 
 @dataclass(frozen=True, slots=True)

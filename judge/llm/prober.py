@@ -47,8 +47,8 @@ DRAFTS = 3
 REPLY_TOKENS: dict[ProbeType, int] = {"recall": 1_500, "artifact": 3_000, "continuation": 2_500, "decision": 2_000}
 """Most tokens of a reply: about twice what the prompts ask for, since a reply that is cut off is none."""
 
-GUESS_ROOM = 2
-"""A guess may be so many times as long as an answer: one that is cut off would be lost whole."""
+GUESS_TOKENS = 500
+"""Most tokens of a guess: a right one is right from its first items on, and a long one is worth no money."""
 
 _CODE = (
     "compaction", "judge/embedded", "judge/llm/data.py", "judge/llm/prober.py", "judge/llm/probe_build.py",
@@ -171,7 +171,7 @@ class ModelProber:
         """Raises Dropped when the model states the truth without having seen anything."""
         messages = (Message("system", _prompt("guess")), Message("user", json_text({"question": probe.question})))
         try:
-            guess = self._model.complete(ModelRequest(messages, GUESS_ROOM * probe.max_tokens)).text
+            guess = self._model.complete(ModelRequest(messages, GUESS_TOKENS)).text
         except ModelError as error:
             if error.kind not in _NO_GUESS:
                 raise

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import flows.samples
 from compaction import Message, Method, NotApplicable, SummaryError, SummaryRequest, compact
+from compaction.model import NativeRequest
 from compaction.strategy import default_methods, parse_method
 from compaction.testing import CharacterCounter, ScriptedProvider, ScriptedSummarizer, history, talk
 from compaction.tokens import counted
@@ -29,7 +31,8 @@ BITING = (
     "retrieval_bm25(target=60)", "retrieval_bm25(target=600)", "complexity_trap_summary(omit_turns=true,n=2)",
     "complexity_trap_hybrid(n=2,keep_last_m_turns=6,mask_n=1)", "clear_tool_uses(keep=0,clear_tool_inputs=true)",
     "mask_sweagent(n=1)", "mask_openhands_v0(attention_window=1)", 'mask_openhands_v0(attention_window=1,mode="valid")',
-    "inspect_edit(keep_tool_uses=0)", "tool_fifo", 'tool_fifo(mode="faithful")', "pi_anchored_files(keep_recent_tokens=60)",
+    "inspect_edit(keep_tool_uses=0)", "tool_fifo", 'tool_fifo(mode="faithful")',
+    "pi_anchored_files(keep_recent_tokens=60)",
     'langchain_summary(keep=3,trim_tokens=1,mode="faithful")', 'langchain_summary(keep=3,mode="faithful")',
     'file_index(over="empty")', 'file_index(over="freeform_summary")', 'file_index(over="head_tail",index_tokens=20)',
     'file_index(over="mask_sweagent(n=1)")', 'pipeline(steps="mask_seed -> af_py_tool_result -> head_tail")',
@@ -60,48 +63,61 @@ class Case:
 
 def methods() -> dict[str, Method]:
     """Every strategy with parameters that bite on a short history, all variants, and what is made of strategies."""
-    found = dict(METHODS)
+    found = {f"{name} small": method for name, method in METHODS.items()}
     found |= {method.name: method for method in (*default_methods(), *map(parse_method, BITING))}
     return found
 
 
-def free_text(number: int, request: SummaryRequest) -> str:
-    """A summary in one line, of words that stand nowhere else."""
-    return f"alpha{number} beta{number} gamma{number} delta{number} in file{number}.py"
+def free_text(number: int, request: SummaryRequest) -> tuple[str, str]:
+    """A summary in one line, of words that stand nowhere else; and what it says, which is the same."""
+    text = f"alpha{number} beta{number} gamma{number} delta{number} in file{number}.py"
+    return text, text
 
 
-def obedient(number: int, request: SummaryRequest) -> str:
-    """A summary in the form that the prompt asks for, as different models write it."""
+def obedient(number: int, request: SummaryRequest) -> tuple[str, str]:
+    """A summary in the form that the prompt asks for, as different models write it; and what it says, without it."""
     if not request.sections:
-        return f"<summary>\nepsilon{number} zeta{number} eta{number}\n</summary>"
+        prose = f"epsilon{number} zeta{number} eta{number}"
+        return f"<summary>\n{prose}\n</summary>", prose
     heading = HEADINGS[number % len(HEADINGS)]
-    blocks = []
+    blocks, said = [], []
     for place, section in enumerate(request.sections):
         word = f"{number}x{place}"
-        body = "- (none)" if place % 4 == 3 else f"- theta{word} iota{word}\n- kappa{word} lambda{word} mu{word}"
+        lines = f"- theta{word} iota{word}\n- kappa{word} lambda{word} mu{word}"
+        body = "- (none)" if place % 4 == 3 else lines
+        said.append(lines)
         if number % len(HEADINGS) == 1 and section.title.islower():
             blocks.append(f"<{section.title}>\n{body}\n</{section.title}>")
         else:
             blocks.append(heading(section.title) + body)
     text = "\n\n".join(blocks)
-    if "### Done" in request.sections[2 % len(request.sections)].ask:
-        text += (
-            f"\n\n### Done\n- [x] nu{number} xi{number}\n### In Progress\n- [ ] rho{number}\n### Blocked\n- tau{number}"
-        )
+    said += [f"- nu{number} xi{number}", f"- rho{number}"]
+    if any("### Done" in section.ask for section in request.sections):
+        text += f"\n\n### Done\n- [x] nu{number} xi{number}\n### In Progress\n- [ ] rho{number}\n### Blocked\n- (none)"
     if "[DONE]" in request.sections[-1].ask:
-        text = f"<scratchpad>\nphi{number} chi{number}\n</scratchpad>\n<state_snapshot>\n{text}\n[DONE] psi{number}\n</state_snapshot>"
-    return text
+        text = f"<scratchpad>\nnu{number} xi{number}\n</scratchpad>\n<state_snapshot>\n{text}\n</state_snapshot>"
+        text += f"\n- [DONE] rho{number}"
+    return text, "\n".join(said)
 
 
 def histories() -> Iterator[tuple[Message, ...]]:
     """Histories of every awkward shape, a plain one, and parts of real sessions."""
     yield from (build(random_words(seed)) for seed in (1, 4, 8, 11, 17))
     yield talk("s u a2 u a1 a3 a u a1 a1 u a2 a1", tokens=None)
+    yield with_memory(talk("s u a1 u a1 a2 u a1", tokens=None))
     samples = Path(flows.samples.__path__[0])
     for name, end in (("auth_service.jsonl", 46), ("ledger.jsonl", 60)):
         for found in discover([str(samples / name)]):
             for transcript in read_input(found).transcripts:
                 yield tuple(counted(m, CharacterCounter()) for m in transcript.messages[:end])
+
+
+def with_memory(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The same with calls of a tool that stores text."""
+    arguments = '{"command": "create", "file_text": "omega written down"}'
+    calls = [tuple(replace(c, name="memory", arguments=arguments) for c in m.tool_calls) for m in messages]
+    names = [m.tool_name and "memory" for m in messages]
+    return tuple(replace(m, tool_calls=c, tool_name=n) for m, c, n in zip(messages, calls, names, strict=True))
 
 
 @cache
@@ -117,13 +133,14 @@ def cases() -> tuple[Case, ...]:
 
 
 def _case(
-    name: str, method: Method, messages: tuple[Message, ...], answer: Callable[[int, SummaryRequest], str]
+    name: str, method: Method, messages: tuple[Message, ...], answer: Callable[[int, SummaryRequest], tuple[str, str]]
 ) -> Case | None:
     given: list[str] = []
 
     def say(request: SummaryRequest) -> str:
-        given.append(answer(len(given) + len(messages), request))
-        return given[-1]
+        text, said = answer(len(given) + len(messages), request)
+        given.append(said)
+        return text
 
     if answer is obedient and not method.needs_model:
         return None
@@ -134,13 +151,25 @@ def _case(
     size = sum(message.tokens or 0 for message in messages)
     asked = history(
         messages, budget=max(24, size // 3), summarizer=ScriptedSummarizer(say), recorded=recorded,
-        provider=ScriptedProvider(),
+        provider=ScriptedProvider(_service),
     )  # fmt: skip
     try:
         left = compact(asked, method).messages
     except (SummaryError, NotApplicable):
         return None
-    return Case(name, left, messages, (*given, "SUMMARY", *(c.summary for c in compacted(messages) if c.summary)))
+    theirs = ("Told: sigma {} upsilon", *(found.summary for found in compacted(messages) if found.summary))
+    return Case(name, left, messages, (*given, *theirs))
+
+
+def _service(request: NativeRequest) -> Mapping[str, Any]:
+    """A provider that repeats the form in which it is told of calls and results, in the tags of its own prompt."""
+    text = "<summary>Told:\n[call without a result] sigma {}\n[result without a call] upsilon</summary>"
+    if request.provider == "openai":
+        said = {"type": "message", "role": "user", "content": text.removeprefix("<summary>").removesuffix("</summary>")}
+        return {"output": [said, {"type": "compaction", "encrypted_content": "gAAAA"}]}
+    if "compaction" in request.body:
+        return {"content": [{"type": "compaction", "content": text}]}
+    return {"context_management": {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 3}]}}
 
 
 def continued(summary: str) -> str:
@@ -152,9 +181,10 @@ def continued(summary: str) -> str:
 
 
 COMMON = re.compile(
-    r"\[removed\]|\[shortened\]|\[not readable\]|^(?:summary|intent|files|decisions|errors|state|details|next_steps|free):$"
-    r"|^(?:call|result:(?: \(error\))?|system:|user:|assistant:|thinking:) ?|^- (?:\((?:done|open|in progress|todo)\) )?"
-    r"|\((?:examined|modified|created|deleted)\)",
+    r"\[removed\]|\[shortened\]|\[not readable\]"
+    r"|^(?:summary|intent|files|decisions|errors|state|details|next_steps|free):$"
+    r"|^(?:call|result:(?: \(error\))?|system:|user:|assistant:|thinking:) ?"
+    r"|^- (?:\((?:done|open|in progress|todo)\) )?|\((?:examined|modified|created|deleted)\)",
     re.MULTILINE,
 )
 """What all methods' contexts are written with."""
@@ -167,9 +197,16 @@ def unexplained(text: str, sources: str) -> set[str]:
         words = line.split()
         for pair in zip(words, words[1:] or words, strict=False):
             said = " ".join(dict.fromkeys(pair))
-            if said not in sources and said.strip("`,:") not in sources:
+            known = said in sources or all(_is_listed(word, sources) for word in pair)
+            if not known and said.replace(";", "") not in sources:
                 found.add(said)
     return found
+
+
+def _is_listed(word: str, sources: str) -> bool:
+    """Whether a word is a name or a path that a list tells of, without what holds the list together."""
+    name = word.strip("`,:;-")
+    return not name or (word != name and name in sources) or ("/" in name and name.rpartition("/")[2] in sources)
 
 
 @cache
@@ -177,8 +214,7 @@ def _sources(messages: tuple[Message, ...], summaries: tuple[str, ...], blinder:
     said = [
         part for m in messages for part in (m.text, m.reasoning, *(f"{c.name} {c.arguments}" for c in m.tool_calls))
     ]
-    made = [blinder.context((Message("user", text, covers=(0,)),)) for text in summaries]
-    return " ".join(" ".join((*said, *summaries, blinder.context(messages), *made)).split())
+    return " ".join(" ".join((*said, *summaries, blinder.context(messages))).split())
 
 
 def of_the_method(case: Case, blinder: Blinder) -> set[str]:

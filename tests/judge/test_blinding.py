@@ -54,14 +54,26 @@ def left(spec: str, answer: str = "It was about file0.py.") -> str:
 @pytest.mark.parametrize(
     "alike",
     [
-        ("mask_sweagent(n=2)", "clear_tool_uses(keep=2)", "inspect_edit(keep_tool_uses=2,keep_thinking_turns=null)"),
-        ("freeform_summary", "anthropic_sdk_regen", "letta_sliding(max_words=1)", "codex_local(user_tokens=0)"),
+        ("mask_sweagent(n=2)", "clear_tool_uses(keep=2)", "inspect_edit(keep_tool_uses=2)"),
+        ("freeform_summary", "anthropic_sdk_regen", "codex_local(user_tokens=0)"),
         ("head_tail(head=1,tail=3)", 'pipeline(steps="head_tail(head=1,tail=3)")'),
-        ("af_py_tool_result", 'af_net_tool_result(minimum_preserved_groups=1,trigger="tokens>1")'),
     ],
 )
 def test_methods_that_keep_the_same_are_shown_the_same(alike: tuple[str, ...]) -> None:
     assert len({left(spec) for spec in alike}) == 1
+
+
+def test_a_collapsed_result_is_shown_as_one_that_stays() -> None:
+    said = talk("u a1 a1 a", tokens=None)
+    seen = [
+        shown(compact(history(said), parse_method(spec)).messages)
+        for spec in (
+            "af_py_tool_result(keep_last_tool_call_groups=0)",
+            'af_net_tool_result(minimum_preserved_groups=0,trigger="tokens>1")',
+        )
+    ]
+    assert seen[0] == seen[1] == "user: user 0\nresult: read: result 2\nresult: read: result 4\nassistant: assistant 5"
+    assert set(seen[0].splitlines()) <= set(shown(said).splitlines())
 
 
 def test_headings_are_told_by_what_they_hold() -> None:

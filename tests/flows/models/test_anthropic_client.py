@@ -256,8 +256,10 @@ def test_openai_models_do_without_the_package() -> None:
 
 @pytest.mark.parametrize(
     ("name", "temperature"),
-    [("claude-opus-4-6", 0.0), ("claude-sonnet-4-5-20250929", 0.0), ("claude-opus-4-7", None), ("claude-sonnet-5", None),
-     ("qwen3-8b", 0.0)],
+    [
+        ("claude-opus-4-6", 0.0), ("claude-sonnet-4-5-20250929", 0.0), ("claude-opus-4-7", None),
+        ("claude-sonnet-5", None), ("qwen3-8b", 0.0),
+    ],
 )  # fmt: skip
 def test_claudes_that_refuse_a_temperature_are_not_sent_one(name: str, temperature: float | None) -> None:
     assert make_settings(f"anthropic:{name}", {}, "test").temperature == temperature
