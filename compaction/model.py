@@ -107,7 +107,7 @@ class ModelRequest:
     """What a language model is asked. Everything in it but ``check`` can change the answer."""
 
     messages: tuple[Message, ...]
-    """Of roles system, user and assistant; of each only role and text are sent."""
+    """Of roles system, user and assistant. Of each role and text are sent, or its opaque item to the provider of it."""
     max_tokens: int
     """Most tokens of the answer, a model's reasoning not counted."""
     schema: Mapping[str, Any] | None = None

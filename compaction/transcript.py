@@ -61,6 +61,11 @@ class Message:
     """JSON of a provider's own item (an encrypted summary), sent back to that provider unchanged; no one else can
     read it. ``text`` then holds what of it is readable."""
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether it is an item that nobody but its provider can read."""
+        return bool(self.opaque) and not self.text.strip()
+
     def with_text(self, text: str) -> Message:
         """The same message with another text, to be counted anew."""
         return replace(self, text=text, tokens=None)

@@ -296,8 +296,8 @@ def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
     notes = []
     if lines:
         notes.append(
-            f"answers are assumed to have {ASSUMED_SHARE:.0%} of their token limit; at most is with all of it, and with "
-            "a token a byte of what is sent"
+            f"answers are assumed to have {ASSUMED_SHARE:.0%} of their token limit; at most is with all of it, and "
+            "with a token a byte of what is sent"
         )
     if study.prober != "embedded":
         notes.append(

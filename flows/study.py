@@ -325,3 +325,9 @@ def _check_providers(study: Study, place: str) -> None:
                 f"{place}method {method.name}: what it leaves can be read by {method.provider}'s models only: name one "
                 f"with --responder {method.provider}:MODEL, found {study.responder}"
             )
+        responder = study.settings(study.responder)
+        if method.is_opaque and responder is not None and responder.api != "responses":
+            raise UsageProblem(
+                f"{place}method {method.name}: what it leaves can be sent to the interface responses only: set "
+                f'api = "responses" in [models."{responder.spec}"] of a study file'
+            )

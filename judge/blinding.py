@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import dedent
 
 from compaction.markers import CALL, REMOVED, RESULT, Declared, Heading, Marker, literal, replaced
 from compaction.memo import Memo
@@ -45,6 +46,7 @@ ROOM = 100_000_000
 _ORDER = {"whole": 0, "start": 1, "end": 1, "line": 2, "anywhere": 3}
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _TAG = re.compile(r"^(\s*(?:[-*]\s+)?)<(/?)([A-Za-z][\w-]*)((?:\s+[\w-]+=\"[^\"]*\")*)\s*>(?:(.*)</\3>)?\s*$")
+_COMMENT = re.compile(r"^(\s*)<!--\s*(.*?)\s*-->\s*$")
 _ATTRIBUTE = re.compile(r"=\"([^\"]*)\"")
 _MARK = re.compile(r"^\s{0,3}(#{1,6}\s*|\d{1,2}[.)]\s+|(?=\*\*))")
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![\w*])")
@@ -68,7 +70,7 @@ def blinded(text: str) -> str:
 
 def has_opaque(context: Iterable[Message]) -> bool:
     """Whether something in a context can be read by its provider alone: then a judge can only be asked ``closed``."""
-    return any(message.opaque and not message.text.strip() for message in context)
+    return any(message.is_unreadable for message in context)
 
 
 def form_version() -> str:
@@ -182,7 +184,7 @@ class Blinder:
             said = _plain(line if heading is None else heading[1])
             if not _NOTHING.match(said):
                 found.setdefault(current, []).append(said)
-        bodies = {kind: "\n".join(_without_gaps(found.get(kind, ()))) for kind in ("", *KINDS)}
+        bodies = {kind: dedent("\n".join(_without_gaps(found.get(kind, ())))).strip() for kind in ("", *KINDS)}
         return {kind: body for kind, body in bodies.items() if body}
 
     def _heading(self, line: str) -> tuple[str, str] | None:
@@ -245,7 +247,7 @@ def _plain(line: str) -> str:
     if tag is not None:
         values = [f"({value.lower()}) " for value in _ATTRIBUTE.findall(tag[4])]
         line = f"{tag[1]}{''.join(values)}{tag[5]}" if tag[5] else ""
-    return _BULLET.sub(r"\1- ", _BOLD.sub(r"\1", line)).rstrip()
+    return _BULLET.sub(r"\1- ", _BOLD.sub(r"\1", _COMMENT.sub(r"\1\2", line))).rstrip()
 
 
 def _without_gaps(lines: Iterable[str]) -> list[str]:

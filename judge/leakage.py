@@ -83,8 +83,9 @@ class Leakage:
 def leakage(samples: Sequence[Sample], *, folds: int = 5, seed: int = 0, permutations: int = PERMUTATIONS) -> Leakage:
     """Guess the methods of samples, sessions held out in ``folds`` parts; the same for the same samples and seed.
 
-    The p-value permutes the labels of fixed guesses. That is exact for one held-out part; over several it takes the
-    guesses as independent of the labels of other sessions, which holds where nothing leaks.
+    The p-value permutes the labels of fixed guesses, which is exact for one held-out part. Over several it is a little
+    too small, since each session also trained the guesses for the others: of runs on pure noise 7 to 10 % came out
+    below 0.05 and 1.3 % below 0.01.
 
     Raises ValueError for samples of fewer than two methods or two sessions.
     """

@@ -117,6 +117,8 @@ def body_in(settings: ModelSettings, request: ModelRequest, way: str) -> dict[st
     The leading system messages are the parameter ``system``, later ones a user's text, marked; blank messages, which
     the API refuses, are left out.
     """
+    if any(message.is_unreadable for message in request.messages):
+        raise CallFault("rejected", "a compaction item of another provider cannot be sent to anthropic")
     said = [{"role": m.role, "content": m.text} for m in request.messages if m.text.strip()]
     if request.schema is not None and way == "prompt":
         said = with_schema(said, request.schema)

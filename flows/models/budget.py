@@ -63,7 +63,9 @@ def most_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) 
         limit = request.body.get("max_tokens") or request.body.get("max_output_tokens") or NATIVE_OUTPUT
         passes = 2 if request.provider == "anthropic" else 1
         return TokenUse(passes * sent, passes * int(limit))
-    read = PER_REQUEST + sum(_bytes(message.text) + PER_MESSAGE for message in request.messages)
+    read = PER_REQUEST + sum(
+        _bytes(message.text) + _bytes(message.opaque) + PER_MESSAGE for message in request.messages
+    )
     if request.schema is not None:
         read += 2 * _json_bytes(request.schema) + PER_SCHEMA
     return TokenUse(read, request.max_tokens + settings.reasoning_tokens)

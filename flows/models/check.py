@@ -20,8 +20,8 @@ def check_models(study: Study) -> None:
             )
         if settings.is_official and not settings.api_key():
             raise UsageProblem(
-                f"{settings.spec}: {KEY_VARIABLES[provider]} is not set; set it, or {BASE_URL_VARIABLES[provider]} to a "
-                "server of your own"
+                f"{settings.spec}: {KEY_VARIABLES[provider]} is not set; set it, or {BASE_URL_VARIABLES[provider]} to "
+                "a server of your own"
             )
         if study.budget_usd is not None and Prices().bound(settings, 1, 1) is None:
             raise UsageProblem(

@@ -24,8 +24,8 @@ KEY_FORMAT = 1
 def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, replicate: int | None = None) -> str:
     """SHA-256, as hex digits, of a call.
 
-    It covers ``settings.identity``, the replicate, and of a request the roles and texts of its messages, the token
-    limit and the schema; of a native request its path, body and betas. The order of names within a schema or a body
+    It covers ``settings.identity``, the replicate, and of a request the roles, texts and opaque items of its
+    messages, the token limit and the schema; of a native request its path, body and betas. The order of names within a schema or a body
     counts: models write the fields of an answer in the order of its schema. ``replicate`` None stands for the
     request's own (a native request has none: 0).
     """
@@ -33,7 +33,10 @@ def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, rep
     if isinstance(request, ModelRequest):
         # Texts follow as they are, with their lengths before: to escape a long one takes longer than to hash it.
         texts = [message.text.encode("utf-8", "surrogatepass") for message in request.messages]
-        said = [[message.role, len(text)] for message, text in zip(request.messages, texts, strict=True)]
+        said = [
+            [m.role, len(text), *([m.opaque] if m.is_unreadable else ())]
+            for m, text in zip(request.messages, texts, strict=True)
+        ]
         asked: list[Any] = ["complete", said, request.max_tokens, request.schema]
         number = request.replicate if replicate is None else replicate
     else:

@@ -145,7 +145,7 @@ def body_in(settings: ModelSettings, request: ModelRequest, manner: Manner) -> d
 
 
 def _chat_body(settings: ModelSettings, request: ModelRequest, manner: Manner) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": settings.model, "messages": _messages(request, manner)}
+    body: dict[str, Any] = {"model": settings.model, "messages": _messages(settings, request, manner)}
     body |= {manner.limit: request.max_tokens + settings.reasoning_tokens, **_sampling(settings)}
     if settings.reasoning_effort is not None:
         body["reasoning_effort"] = settings.reasoning_effort
@@ -155,7 +155,7 @@ def _chat_body(settings: ModelSettings, request: ModelRequest, manner: Manner) -
 
 
 def _responses_body(settings: ModelSettings, request: ModelRequest, manner: Manner) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": settings.model, "input": _messages(request, manner)}
+    body: dict[str, Any] = {"model": settings.model, "input": _messages(settings, request, manner)}
     body |= {manner.limit: request.max_tokens + settings.reasoning_tokens, **_sampling(settings)}
     if settings.reasoning_effort is not None:
         body["reasoning"] = {"effort": settings.reasoning_effort}
@@ -167,8 +167,17 @@ def _responses_body(settings: ModelSettings, request: ModelRequest, manner: Mann
     return body
 
 
-def _messages(request: ModelRequest, manner: Manner) -> list[dict[str, str]]:
-    messages = [{"role": message.role, "content": message.text} for message in request.messages]
+def _messages(settings: ModelSettings, request: ModelRequest, manner: Manner) -> list[dict[str, Any]]:
+    """The messages; one that only OpenAI can read goes as the item that OpenAI made."""
+    if settings.api == "chat" and any(message.is_unreadable for message in request.messages):
+        raise CallFault(
+            "rejected",
+            f'a compaction item can be sent to responses only: set api = "responses" in [models."{settings.spec}"]',
+        )
+    messages: list[dict[str, Any]] = [
+        orjson.loads(message.opaque) if message.is_unreadable else {"role": message.role, "content": message.text}
+        for message in request.messages
+    ]
     if request.schema is not None and manner.way != "json_schema":
         return with_schema(messages, request.schema)
     return messages

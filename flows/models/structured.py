@@ -16,7 +16,7 @@ valid against this JSON schema:
 """
 
 
-def with_schema(messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any]) -> list[dict[str, str]]:
+def with_schema(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, str]]:
     """The messages, with the schema in the words of the last system message, or in one of its own before them all."""
     ask = _ASK + orjson.dumps(schema).decode()
     asked = [dict(message) for message in messages]

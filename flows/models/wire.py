@@ -35,7 +35,7 @@ class TokenUse:
     cached_input_tokens: int = 0
     """Of the input, what the provider served from its own prompt cache."""
     cache_write_tokens: int = 0
-    """Of the input, what the provider wrote into its prompt cache, which newer models charge more for than for input."""
+    """Of the input, what the provider wrote into its prompt cache, which costs more than other input on newer models."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 The context goes into the request as one piece of data and not as turns of the chat. Turns would hand the roles on: a
 system prompt or a request in the transcript would be the responder's own, providers refuse tool calls of tools that
 the request does not declare, and results whose call was compacted away. As data every context can be sent to every
-provider, and each message keeps the role that it had.
+provider, and each message keeps the role that it had. Only what nobody but its provider can read (an encrypted
+compaction) goes as it is, before the data; a client that cannot send it refuses the request.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from compaction.model import Model, ModelError, ModelRequest
 from compaction.transcript import Message, ToolCall
 from compaction.version import code_version, identity_version
 from judge.answer import Answer, AnswerError
-from judge.blinding import has_opaque
 from judge.llm.data import json_text, neutralise
 
 HEADROOM = 2
@@ -53,7 +53,8 @@ class ModelResponder:
     def answer(self, context: Sequence[Message], question: str, max_tokens: int, replicate: int = 0) -> Answer:
         """The model's answer. Raises AnswerError with the model's reason, or CallsStoppedError."""
         asked = Message("user", f'{{"context":[{self._messages(context)}],\n"question":{json_text(question)}}}')
-        request = ModelRequest((self._system, asked), HEADROOM * max_tokens, replicate=replicate)
+        items = (message for message in context if message.is_unreadable)
+        request = ModelRequest((self._system, *items, asked), HEADROOM * max_tokens, replicate=replicate)
         try:
             done = self._model.complete(request)
         except ModelError as error:
@@ -61,8 +62,6 @@ class ModelResponder:
         return Answer(done.text.strip(), done.model, done.input_tokens, done.output_tokens, done.cost_usd)
 
     def _messages(self, context: Sequence[Message]) -> str:
-        if has_opaque(context):
-            raise AnswerError("the context holds an item that its provider alone can read; this request has text only")
         if not isinstance(context, tuple):
             return context_json(context)
         known = self._shown.get(id(context))
@@ -88,7 +87,9 @@ def context_json(context: Sequence[Message]) -> str:
                 shown["failed"] = True
         if message.reasoning:
             shown["thinking"] = message.reasoning
-        if message.text or not (message.reasoning or message.tool_calls):
+        if message.is_unreadable:
+            shown["stands_for"] = "earlier messages, as an item that precedes this one"
+        elif message.text or not (message.reasoning or message.tool_calls):
             shown["text"] = message.text
         line = json_text(shown)
         if message.tool_calls:

@@ -108,10 +108,14 @@ def test_where_the_answering_model_is_makes_another_study_and_the_judge_does_not
     assert make_study({"judge": "openai:a"}).study_key == make_study({}).study_key
 
 
-def test_the_protocol_is_closed_when_a_method_leaves_what_only_its_provider_reads() -> None:
+def test_the_protocol_is_closed_when_a_method_leaves_what_only_its_provider_reads(tmp_path: Path) -> None:
     assert make_study({"judge": "openai:a"}).judge_protocol == "study"
     assert make_study({"judge": "openai:a", "protocol": "closed"}).judge_protocol == "closed"
-    opaque = make_study({"model": "openai:a", "judge": "openai:b", "strategies": "none,openai_compact"})
+    path = write(tmp_path, '[models."openai:a"]\napi = "responses"\n')
+    flags = {"model": "openai:a", "judge": "openai:b", "strategies": "none,openai_compact"}
+    opaque = make_study(flags, path)
+    with pytest.raises(UsageProblem, match='set api = "responses" in'):
+        make_study(flags)
     assert opaque.judge_protocol == "closed"
 
 

@@ -92,6 +92,16 @@ def test_what_a_summary_says_stays_word_for_word() -> None:
     assert left("freeform_summary", text).endswith(f"summary:\n{text}")
 
 
+def test_a_summary_in_xml_is_shown_as_one_in_markdown() -> None:
+    theirs = (
+        "<state_snapshot>\n  <overall_goal>\n    Win.\n  </overall_goal>\n  <task_state>\n"
+        '    <step status="DONE">start</step>\n    <!-- and then -->\n    end\n  </task_state>\n</state_snapshot>'
+    )
+    assert left("freeform_summary", theirs) == left(
+        "freeform_summary", "## Goal\nWin.\n\n## Next Steps\n(done) start\nand then\nend"
+    )
+
+
 def test_an_empty_section_is_not_shown() -> None:
     assert left("freeform_summary", "## Goal\n- (none)\n## Next Steps\nNone.\n## Decisions\n- a").endswith(
         "summary:\ndecisions:\n- a"

@@ -316,9 +316,8 @@ def test_waits_grow_from_half_a_second_with_full_jitter(monkeypatch: pytest.Monk
     policy = RetryPolicy(tries=9)
     with Gateway(
         None, transport=ScriptedTransport(faults("server")), policy=policy, clock=lambda: clock.time, sleep=clock.sleep
-    ) as gateway:
-        with pytest.raises(ModelError):
-            gateway.complete(SETTINGS, request())
+    ) as gateway, pytest.raises(ModelError):
+        gateway.complete(SETTINGS, request())
     assert clock.waits == [0.5, 1, 2, 4, 8, 16, 30, 30]
 
 
@@ -534,9 +533,8 @@ def test_a_fault_is_charged_in_full_where_it_may_have_cost_something(kind: Fault
 def test_a_fault_with_known_tokens_is_charged_and_noted_with_them(cache: CallCache) -> None:
     budget = Budget(usd=1)
     transport = ScriptedTransport(faults("truncated", use=TokenUse(10, 50)))
-    with Gateway(cache, transport=transport, budget=budget) as gateway:
-        with pytest.raises(ModelError):
-            gateway.complete(SETTINGS, request())
+    with Gateway(cache, transport=transport, budget=budget) as gateway, pytest.raises(ModelError):
+        gateway.complete(SETTINGS, request())
     assert budget.spent_usd == pytest.approx(110e-6)
     assert [(row.input_tokens, row.output_tokens, row.cost_usd) for row in journal(cache)] == [(10, 50, 110e-6)]
 

@@ -94,6 +94,14 @@ def test_what_is_not_sent_leaves_the_key(request_: ModelRequest) -> None:
     assert call_key(SETTINGS, request_) == call_key(SETTINGS, REQUEST)
 
 
+def test_an_item_that_only_its_provider_reads_is_part_of_the_key() -> None:
+    keys = {
+        call_key(SETTINGS, replace(REQUEST, messages=(SYSTEM, Message("user", opaque=item), *REQUEST.messages[1:])))
+        for item in ("", '{"id":1}', '{"id":2}')
+    }
+    assert len(keys) == 3
+
+
 @pytest.mark.parametrize(
     "changed",
     [replace(NATIVE, path="/v1/responses"), replace(NATIVE, body={"input": []}), replace(NATIVE, betas=("b",))],

@@ -55,6 +55,19 @@ def test_a_chat_request_holds_nothing_that_was_not_asked_for(provider: MockProvi
     assert provider.requests[0].body == {"model": "wren-2", "messages": SAID, "max_tokens": 50}
 
 
+def test_an_item_that_only_openai_reads_is_sent_as_openai_made_it_and_over_responses_alone(
+    provider: MockProvider,
+) -> None:
+    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}
+    request = ModelRequest((Message("assistant", opaque=orjson.dumps(item).decode()), Message("user", "Which?")), 50)
+    (refused,) = answers(settings_for(provider, temperature=False), [request])
+    assert isinstance(refused, CallFault)
+    assert (refused.kind, provider.requests) == ("rejected", [])
+    assert 'set api = "responses"' in str(refused)
+    answers(settings_for(provider, temperature=False, api="responses"), [request])
+    assert provider.requests[0].body["input"] == [item, {"role": "user", "content": "Which?"}]
+
+
 def test_a_responses_request_holds_nothing_that_was_not_asked_for(provider: MockProvider) -> None:
     answer(settings_for(provider, temperature=False, api="responses"))
     assert provider.requests[0].path == "/v1/responses"

@@ -142,11 +142,11 @@ def test_a_stop_is_not_a_failure() -> None:
         ModelResponder(ScriptedModel(stops)).answer(CONTEXT, "Which error?", 100)
 
 
-def test_an_item_that_nobody_else_can_read_is_no_context_to_answer_from() -> None:
+def test_an_item_that_nobody_else_can_read_is_sent_as_it_is_before_the_data() -> None:
     model = ScriptedModel()
-    with pytest.raises(AnswerError, match="provider alone can read"):
-        ModelResponder(model).answer((Message("assistant", opaque='{"encrypted_content":"x"}'),), "Which error?", 100)
-    assert model.requests == []
+    item = Message("assistant", opaque='{"encrypted_content":"x"}')
+    ModelResponder(model).answer((Message("user", "Mend it.", seq=0), item), "Which error?", 100)
+    assert model.requests.pop().messages[1:-1] == (item,)
     ModelResponder(model).answer((Message("assistant", "SUMMARY", opaque='{"signature":"x"}'),), "Which error?", 100)
     assert "signature" not in model.requests[0].messages[1].text
 
