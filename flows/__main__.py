@@ -7,7 +7,7 @@ from collections.abc import Callable
 import typer
 
 from flows import __version__
-from flows.commands import cache
+from flows.commands import audit, cache
 from flows.commands.backfill import backfill
 from flows.commands.doctor import doctor
 from flows.commands.plan import plan
@@ -64,6 +64,18 @@ CACHE_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "cache prune --all",
     ),
 }
+AUDIT_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    audit.blinding: ("audit blinding", "audit blinding --limit 20 --json"),
+    audit.attacks: ("audit attacks --judge openai:gpt-5.2 --budget-usd 2",),
+    audit.gradings: ("audit gradings --judge openai:gpt-5.2",),
+}
+audit_app = typer.Typer(
+    no_args_is_help=True,
+    help="""Measure whether a judge can be trusted: blindness to methods, hostile texts, plain cases.
+
+    See `compaction-eval audit blinding --help`, and docs/judge.md.
+    """,
+)
 cache_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -72,11 +84,12 @@ cache_app = typer.Typer(
     The answers of models are kept in the store and paid for once. See `compaction-eval cache stats --help`.
     """,
 )
-for parent, commands in ((app, EXAMPLES), (cache_app, CACHE_EXAMPLES)):
+for parent, commands in ((app, EXAMPLES), (cache_app, CACHE_EXAMPLES), (audit_app, AUDIT_EXAMPLES)):
     for function, examples in commands.items():
         lines = "\n".join(f"  compaction-eval {example}" for example in examples)
         # \b keeps the lines of a paragraph as they are.
         parent.command(function.__name__.rstrip("_"), epilog=f"\b\nExamples:\n{lines}")(function)
+app.add_typer(audit_app, name="audit")
 app.add_typer(cache_app, name="cache")
 
 

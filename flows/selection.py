@@ -44,7 +44,17 @@ def with_methods_of(study: Study, store: Store) -> Study:
 
 
 def answers_to_judge(store: Store, study: Study, engine: Engine, selection: Selection) -> dict[str, list[ScoreJob]]:
-    """Session → answers of the database that this judge has not scored, or failed to.
+    """Session → answers of the database that this judge has not scored, or failed to; as ``answers_in``."""
+    done = scored(store, engine.judge_id)
+    jobs = {
+        session_id: [job for job in found if (job.answer_id, job.judge_replicate) not in done]
+        for session_id, found in answers_in(store, study, selection).items()
+    }
+    return {session_id: found for session_id, found in jobs.items() if found}
+
+
+def answers_in(store: Store, study: Study, selection: Selection) -> dict[str, list[ScoreJob]]:
+    """Session → answers of the database, by point, method and probe.
 
     ``study`` names the methods (``with_methods_of``). Raises UsageProblem for a method that the database has not, and
     for a time that is none.
@@ -53,7 +63,6 @@ def answers_to_judge(store: Store, study: Study, engine: Engine, selection: Sele
     unknown = sorted(set(selection.methods) - set(names))
     if unknown:
         raise UsageProblem(f"--method: the store has no results of {unknown[0]!r}; it has: {', '.join(names)}")
-    done = scored(store, engine.judge_id)
     jobs: dict[str, list[ScoreJob]] = {}
     with connect(store.database) as connection:
         rows = connection.execute(
@@ -68,9 +77,8 @@ def answers_to_judge(store: Store, study: Study, engine: Engine, selection: Sele
         jobs.setdefault(session_id, []).extend(
             ScoreJob(answer_id, compaction_id, probe_id, replicate, names.index(method), cut_seq)
             for replicate in range(study.judge_replicates)
-            if (answer_id, replicate) not in done
         )
-    return {session_id: found for session_id, found in jobs.items() if found}
+    return jobs
 
 
 def since_of(text: str | None) -> datetime | None:

@@ -230,9 +230,9 @@ class _Scope:
         sent, cached, faulty, tokens_in, tokens_out, cost, unknown = row
         if not sent and not cached:
             return ""
-        price = "cost unknown" if cost is None else f"${cost:,.4f}"
-        if cost is not None and unknown:
-            price += f" and {unknown:,} calls of unknown price"
+        price = f"${cost or 0:,.4f}"
+        if unknown:
+            price = f"{price} and {unknown:,} calls of unknown price" if cost else "cost unknown"
         return (
             f"{sent:,} model calls sent ({faulty:,} of them faulty), {cached:,} answered from the cache; "
             f"{tokens_in or 0:,} tokens sent, {tokens_out or 0:,} received, {price} (view costs)"

@@ -1,4 +1,4 @@
-"""A budget of dollars or tokens that is never passed.
+"""A budget of dollars or tokens that is never passed, as long as providers charge no more than they were asked for.
 
 Before each try the most that it can cost is reserved; after it, what was charged takes the reservation's place. A try
 whose cost nobody knows (no answer came, or one without a count) is charged what was reserved for it.

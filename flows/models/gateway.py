@@ -284,7 +284,7 @@ class Gateway:
             outcome = await self._sender.send(flight.asked, most)
         except asyncio.CancelledError:
             outcome = CallsStoppedError(_STOPPED)
-        except Exception as error:
+        except BaseException as error:  # whatever it is, it is for those who wait, and they must not wait for ever
             outcome = error
         self._books.put(lambda: self._land(flight, outcome))
 

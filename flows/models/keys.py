@@ -24,10 +24,11 @@ KEY_FORMAT = 1
 def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, replicate: int | None = None) -> str:
     """SHA-256, as hex digits, of a call.
 
-    It covers ``settings.identity``, the replicate, and of a request the roles, texts and opaque items of its
-    messages, the token limit and the schema; of a native request its path, body and betas. The order of names within a schema or a body
-    counts: models write the fields of an answer in the order of its schema. ``replicate`` None stands for the
-    request's own (a native request has none: 0).
+    It covers ``settings.identity``, the replicate, and of a request the roles, texts and opaque items of its messages,
+    the token limit and the schema. Of a native request it covers path, body and betas, and of the settings only
+    provider, base URL and model: nothing else of them is sent. The order of names within a schema or a body counts:
+    models write the fields of an answer in the order of its schema. ``replicate`` None stands for the request's own
+    (a native request has none: 0).
     """
     texts: list[bytes] = []
     if isinstance(request, ModelRequest):
@@ -39,10 +40,12 @@ def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, rep
         ]
         asked: list[Any] = ["complete", said, request.max_tokens, request.schema]
         number = request.replicate if replicate is None else replicate
+        model = _identity(settings)
     else:
         asked = ["native", request.path, request.body, request.betas]
         number = replicate or 0
-    head = _identity(settings) + _dumped([KEY_FORMAT, number, *asked])
+        model = _dumped([settings.provider, settings.base_url, settings.model])
+    head = model + _dumped([KEY_FORMAT, number, *asked])
     digest = hashlib.sha256(head)
     for text in texts:
         digest.update(text)

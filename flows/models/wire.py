@@ -35,7 +35,7 @@ class TokenUse:
     cached_input_tokens: int = 0
     """Of the input, what the provider served from its own prompt cache."""
     cache_write_tokens: int = 0
-    """Of the input, what the provider wrote into its prompt cache, which costs more than other input on newer models."""
+    """Of the input, what the provider wrote into its prompt cache; newer models charge more for that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def test_methods_that_cannot_be_told_apart_are_guessed_at_chance() -> None:
     p_values = [figures.p_value for figures in found]
     assert sum(p <= 0.01 for p in p_values) <= 4
     assert 0.4 < sum(p_values) / len(p_values) < 0.7
-    assert abs(sum(figures.accuracy - figures.chance for figures in found)) / len(found) < 0.02
+    assert abs(sum(figures.accuracy - figures.chance for figures in found)) / len(found) < 0.03
 
 
 def test_a_text_that_one_method_alone_writes_is_found_and_named() -> None:

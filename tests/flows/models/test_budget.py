@@ -203,6 +203,12 @@ def test_the_bound_has_room_for_the_answer_the_reasoning_and_the_schema() -> Non
     assert most_tokens(SETTINGS, replace(REQUEST, schema=schema)).input_tokens > plain.input_tokens + 1000
 
 
+def test_the_bound_has_room_for_an_item_that_only_its_provider_can_read() -> None:
+    item = Message("user", opaque="g" * 4000)
+    plain = most_tokens(SETTINGS, REQUEST).input_tokens
+    assert most_tokens(SETTINGS, replace(REQUEST, messages=(*REQUEST.messages, item))).input_tokens >= plain + 4000
+
+
 def test_the_bound_of_a_native_compaction_is_for_two_passes_of_anthropics_and_the_longest_output_of_openais() -> None:
     body = {"input": "x" * 1000}
     compact = most_tokens(SETTINGS, NativeRequest("openai", "/v1/responses/compact", body))

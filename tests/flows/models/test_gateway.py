@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from compaction.model import CallsStoppedError, Completion, ModelError, ModelRequest, NativeRequest, ReplyError
 from flows.models.budget import Budget
 from flows.models.cache import CallCache
-from flows.models.calls import JournalEntry
+from flows.models.calls import JournalEntry, StoredCall
 from flows.models.gateway import Gateway, calling_for
 from flows.models.keys import call_key
 from flows.models.retries import RetryPolicy
@@ -251,7 +251,7 @@ def test_when_no_call_can_succeed_the_next_ones_fail_at_once_and_are_not_sent(ca
     with Gateway(cache, transport=transport) as gateway:
         cache.put(
             call_key(SETTINGS, request("paid")),
-            replace(_stored(cache, transport), text="paid"),
+            StoredCall("paid", "m", USE, 0.0, 0.0),
             JournalEntry("1", "", "", "", "openai:m", "k", 1, 1, 0.0, False, 0.0, "done", "2026-01-01"),
         )
         for name in ("a", "b", "c"):
@@ -265,17 +265,13 @@ def test_when_no_call_can_succeed_the_next_ones_fail_at_once_and_are_not_sent(ca
         assert len(transport.sent) == 2
 
 
-def _stored(cache: CallCache, transport: ScriptedTransport) -> Any:
-    from flows.models.calls import StoredCall
-
-    return StoredCall("", "m", USE, 0.0, 0.0)
-
-
 def test_a_try_that_hangs_is_given_up_after_the_models_time() -> None:
     transport = ScriptedTransport(lambda asked, n: asyncio.sleep(60, reply()))
-    with Gateway(None, transport=transport, policy=replace(QUICK, tries=2)) as gateway:
-        with pytest.raises(ModelError, match=r"no answer after 2 tries: no whole answer within 0\.02 s"):
-            gateway.complete(replace(SETTINGS, timeout=0.02), request())
+    with (
+        Gateway(None, transport=transport, policy=replace(QUICK, tries=2)) as gateway,
+        pytest.raises(ModelError, match=r"no answer after 2 tries: no whole answer within 0\.02 s"),
+    ):
+        gateway.complete(replace(SETTINGS, timeout=0.02), request())
     assert transport.in_flight == 0
 
 
@@ -283,17 +279,21 @@ def test_a_client_that_breaks_is_a_fault_with_its_traceback_in_the_log(caplog: p
     def broken(asked: Any, number: int) -> Reply:
         raise KeyError("choices")
 
-    with Gateway(None, transport=ScriptedTransport(broken), policy=QUICK) as gateway:
-        with pytest.raises(ModelError, match="the client failed: KeyError: 'choices'") as caught:
-            gateway.complete(SETTINGS, request())
+    with (
+        Gateway(None, transport=ScriptedTransport(broken), policy=QUICK) as gateway,
+        pytest.raises(ModelError, match="the client failed: KeyError: 'choices'") as caught,
+    ):
+        gateway.complete(SETTINGS, request())
     assert caught.value.kind == "unavailable"
     assert "in broken" in caplog.text
 
 
 def test_a_blank_text_is_a_fault_even_where_the_client_takes_it_for_an_answer() -> None:
-    with Gateway(None, transport=ScriptedTransport(lambda asked, n: reply(" \n")), policy=QUICK) as gateway:
-        with pytest.raises(ModelError) as caught:
-            gateway.complete(SETTINGS, request())
+    with (
+        Gateway(None, transport=ScriptedTransport(lambda asked, n: reply(" \n")), policy=QUICK) as gateway,
+        pytest.raises(ModelError) as caught,
+    ):
+        gateway.complete(SETTINGS, request())
     assert caught.value.kind == "blank"
 
 
@@ -314,9 +314,16 @@ def test_waits_grow_from_half_a_second_with_full_jitter(monkeypatch: pytest.Monk
     monkeypatch.setattr(random, "uniform", lambda low, high: high if low == 0.0 else pytest.fail("no full jitter"))
     clock = Slept()
     policy = RetryPolicy(tries=9)
-    with Gateway(
-        None, transport=ScriptedTransport(faults("server")), policy=policy, clock=lambda: clock.time, sleep=clock.sleep
-    ) as gateway, pytest.raises(ModelError):
+    with (
+        Gateway(
+            None,
+            transport=ScriptedTransport(faults("server")),
+            policy=policy,
+            clock=lambda: clock.time,
+            sleep=clock.sleep,
+        ) as gateway,
+        pytest.raises(ModelError),
+    ):
         gateway.complete(SETTINGS, request())
     assert clock.waits == [0.5, 1, 2, 4, 8, 16, 30, 30]
 
@@ -333,9 +340,11 @@ def test_the_wait_that_a_provider_asks_for_is_kept_to_even_when_it_is_longer_tha
 def test_no_try_begins_after_the_deadline_and_what_the_provider_wants_is_said() -> None:
     clock = Slept()
     transport = ScriptedTransport(faults("rate_limited", wait=250.0))
-    with Gateway(None, transport=transport, clock=lambda: clock.time, sleep=clock.sleep) as gateway:
-        with pytest.raises(ModelError, match=r"after 3 tries \(the next would be 250 s later, past 600 s"):
-            gateway.complete(SETTINGS, request())
+    with (
+        Gateway(None, transport=transport, clock=lambda: clock.time, sleep=clock.sleep) as gateway,
+        pytest.raises(ModelError, match=r"after 3 tries \(the next would be 250 s later, past 600 s"),
+    ):
+        gateway.complete(SETTINGS, request())
     assert clock.time == 500.0
 
 
@@ -413,7 +422,7 @@ def test_all_places_are_used_and_never_one_more() -> None:
 
 
 def test_overload_lowers_what_is_in_flight() -> None:
-    """The server takes two calls at a time: the limit must come down from 16 near to that, and every call be answered."""
+    """Of a server that takes two calls at a time, 16 that never give way get some 4,800 refusals for 6 answers."""
     transport = ScriptedTransport(delay=0.002)
 
     def script(asked: Any, number: int) -> Reply:
@@ -426,6 +435,7 @@ def test_overload_lowers_what_is_in_flight() -> None:
     with Gateway(None, transport=transport, concurrency=16, policy=policy) as gateway:
         found = in_threads([lambda n=n: gateway.complete(SETTINGS, request(f"{n}")) for n in range(100)], 16)
     assert {type(outcome) for outcome in found} == {Completion}
+    assert len(transport.sent) < 400
 
 
 SCRIPT = """
@@ -481,10 +491,10 @@ def test_when_the_other_process_fails_this_one_makes_the_call(tmp_path: Path) ->
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 12_000), st.randoms(use_true_random=False), st.booleans())
-def test_the_budget_is_never_passed_whatever_happens(limit: int, chance: random.Random, in_dollars: bool) -> None:
+@given(st.integers(0, 12_000), st.integers(0, 10**6), st.booleans())
+def test_the_budget_is_never_passed_whatever_happens(limit: int, seed: int, in_dollars: bool) -> None:
     """Tokens are charged at most up to the bound, for answers and for faults, known and unknown."""
-    charged = 0
+    chance, charged = random.Random(seed), 0
     most = 64 + 16 + 4 + 50  # bytes of the prompt and around it, and the limit of the answer
 
     def script(asked: Any, number: int) -> Reply:
@@ -508,7 +518,7 @@ def test_the_budget_is_never_passed_whatever_happens(limit: int, chance: random.
 
 
 def test_what_is_cached_costs_nothing_after_the_budget_is_spent(cache: CallCache) -> None:
-    budget = Budget(tokens=240)
+    budget = Budget(tokens=250)
     with Gateway(cache, transport=ScriptedTransport(), budget=budget) as gateway:
         gateway.complete(SETTINGS, request("a"))
         gateway.complete(SETTINGS, request("b"))
@@ -524,9 +534,11 @@ def test_what_is_cached_costs_nothing_after_the_budget_is_spent(cache: CallCache
 def test_a_fault_is_charged_in_full_where_it_may_have_cost_something(kind: FaultKind, charge: int) -> None:
     budget = Budget(tokens=10_000)
     policy = replace(QUICK, tries=1)
-    with Gateway(None, transport=ScriptedTransport(faults(kind)), budget=budget, policy=policy) as gateway:
-        with pytest.raises(ModelError):
-            gateway.complete(SETTINGS, request())
+    with (
+        Gateway(None, transport=ScriptedTransport(faults(kind)), budget=budget, policy=policy) as gateway,
+        pytest.raises(ModelError),
+    ):
+        gateway.complete(SETTINGS, request())
     assert budget.spent_tokens == charge
 
 
@@ -541,9 +553,11 @@ def test_a_fault_with_known_tokens_is_charged_and_noted_with_them(cache: CallCac
 
 def test_a_budget_in_dollars_without_a_price_refuses_the_call_before_it_is_made() -> None:
     transport = ScriptedTransport()
-    with Gateway(None, transport=transport, budget=Budget(usd=1)) as gateway:
-        with pytest.raises(UsageProblem, match="price is unknown"):
-            gateway.complete(replace(SETTINGS, input_usd=None), request())
+    with (
+        Gateway(None, transport=transport, budget=Budget(usd=1)) as gateway,
+        pytest.raises(UsageProblem, match="price is unknown"),
+    ):
+        gateway.complete(replace(SETTINGS, input_usd=None), request())
     assert transport.sent == []
 
 
