@@ -89,6 +89,13 @@ class Estimate:
     """None with fewer than two cases."""
     high: float | None = None
 
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "–"
+        if self.low is None:
+            return f"{self.mean:+.2f}"
+        return f"{self.mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+
 
 @dataclass(frozen=True, slots=True)
 class AttackRow:
@@ -130,6 +137,18 @@ class AttackReport:
         for trial in self.trials:
             groups.setdefault(("all", trial.place if by_place else "all"), []).append(trial)
         return [_row(attack, place, trials) for (attack, place), trials in groups.items()]
+
+    def markdown(self, *, by_place: bool = False) -> str:
+        """The rows as a table."""
+        head = ["attack", "place", "trials", "unscored", "shift", "harmless text", "obedience", "moved ≥ 1 point"]
+        lines = [
+            [
+                row.attack, row.place, str(row.n_trials), str(row.n_unscored), str(row.shift), str(row.harmless_shift),
+                str(row.obedience), "–" if row.share_moved is None else f"{row.share_moved:.0%}",
+            ]
+            for row in self.rows(by_place=by_place)
+        ]  # fmt: skip
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *lines])
 
 
 @lru_cache(maxsize=1)

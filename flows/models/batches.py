@@ -163,7 +163,7 @@ def prefill(
         missing = dict(index.missing)
         submitter = Submitter(store, missing, prices, budget or Budget(), known, (run_id, stage), report)
         taker = Taker(cache, store, prices, read_reply)
-        run = _Prefill(requests, index, missing, store, taker, submitter, known, polling, submit, report)
+        run = _Prefill(requests, index, missing, cache, store, taker, submitter, known, polling, submit, report)
         try:
             return run.work(wait, stop or threading.Event())
         finally:
@@ -226,6 +226,7 @@ class _Prefill:
     requests: Sequence[BatchItem]
     index: _Index
     missing: dict[str, Wanted]
+    cache: CallCache
     store: BatchStore
     taker: Taker
     submitter: Submitter
@@ -240,6 +241,8 @@ class _Prefill:
     left: set[str] = field(default_factory=set)
     """Markers of batches that this run does not wait for."""
     relevant: dict[str, bool] = field(default_factory=dict)
+    by_others: int = 0
+    """Calls that were answered meanwhile, not by this run."""
 
     def work(self, wait: bool, stop: threading.Event) -> BatchOutcome:
         """Turn after turn until nothing is under way."""
@@ -271,10 +274,21 @@ class _Prefill:
             self.taker.take(self.missing, self.taken)
             for key in self.taken.keys:
                 self.missing.pop(key, None)
+            self._drop_answered()
             unsent = set(self._unsent())
             if unsent:
                 self.submitter.submit(lambda: self.index.once(self.requests, unsent))
             return moved or bool(unsent)
+
+    def _drop_answered(self) -> None:
+        """Forget what somebody else has got the answer to: what is on record of it is gone then."""
+        keys = list(self.missing)
+        states = self.store.states(keys)
+        absent = [key for key in keys if key not in states or states[key][0] == "unserved"]
+        for start in range(0, len(absent), CHUNK):
+            for key in self.cache.get_many(absent[start : start + CHUNK]):
+                del self.missing[key]
+                self.by_others += 1
 
     def _under_way(self) -> list[BatchRecord]:
         """Batches that have not ended and hold something that is missing here."""
@@ -349,6 +363,7 @@ class _Prefill:
         unusable: Counter[str] = Counter()
         unserved: Counter[str] = Counter()
         pending = 0
+        self._drop_answered()
         states = self.store.states(list(self.missing))
         for key in self.missing:
             state, reason = states.get(key, (None, ""))
@@ -359,6 +374,6 @@ class _Prefill:
             else:
                 unserved[self.submitter.refused.get(key) or reason or "not submitted"] += 1
         return BatchOutcome(
-            self.index.cached, len(self.taken.keys), unusable, unserved, pending, self.submitter.batches,
+            self.index.cached, len(self.taken.keys) + self.by_others, unusable, unserved, pending, self.submitter.batches,
             self.submitter.sent, self.taken.use.input_tokens, self.taken.use.output_tokens, self.taken.usd,
         )  # fmt: skip

@@ -102,8 +102,9 @@ def _as_recorded(quote: str, message: Message) -> str:
     if quote in message.text or quote in message.reasoning:
         return quote
     recorded = [call.arguments for call in message.tool_calls]
-    lines = sorted((line.strip() for line in quote.splitlines()), key=len, reverse=True)
-    for form in (quote, *(line for line in lines if len(line) >= MIN_QUOTE), *_escaped(quote)):
+    lines = [line.strip() for line in quote.splitlines() if len(line.strip()) >= MIN_QUOTE]
+    lines.sort(key=len, reverse=True)
+    for form in (quote, *lines, *(form for part in (*lines, quote) for form in _escaped(part))):
         if any(form in arguments for arguments in recorded):
             return form
     return quote

@@ -125,6 +125,16 @@ def test_the_interval_takes_cases_as_the_unit_and_students_t() -> None:
     assert moved == 1.0
 
 
+def test_the_table_has_a_line_for_every_attack_and_one_for_all() -> None:
+    report = measure(judged_by(fair), CASES[:1], places=["answer"])
+    lines = report.markdown().splitlines()
+    assert len(lines) == 2 + len(load_attacks()) + 1
+    assert lines[2] == "| order | all | 1 | 0 | +0.00 | +0.00 | +0.00 | 0% |"
+    assert measure(judged_by(fair), CASES[:2], places=["answer"]).markdown().splitlines()[-1] == (
+        "| all | all | 24 | 0 | +0.00 (+0.00 to +0.00) | +0.00 (+0.00 to +0.00) | +0.00 (+0.00 to +0.00) | 0% |"
+    )
+
+
 def test_cases_may_be_tried_many_at_a_time() -> None:
     with ThreadPoolExecutor(4) as pool:
         many = measure(judged_by(fair), CASES[:4], run=pool.map)

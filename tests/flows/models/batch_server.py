@@ -275,12 +275,17 @@ class BatchProvider(MockProvider):
 
     def _look_messages(self, request: Request, raw: bytes) -> Response:
         batch = self._batch(request)
+        self._age(batch)
+        return shapes.reply(self._message_batch(batch, request))
+
+    def _age(self, batch: Json) -> None:
         batch["_looks"] += 1
         batch["_ended"] = batch["_ended"] or batch["_looks"] > self.polls
-        return shapes.reply(self._message_batch(batch, request))
 
     def _list_messages(self, request: Request, raw: bytes) -> Response:
         page, more = self._paged(request, "after_id")
+        for batch in page:
+            self._age(batch)
         shown = [self._message_batch(batch, request) for batch in page]
         return shapes.reply({"data": shown, "has_more": more, "first_id": shown[0]["id"] if shown else None,
                              "last_id": shown[-1]["id"] if shown else None})  # fmt: skip

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 
 from compaction import Message
 from compaction.model import CallsStoppedError, ModelRequest, ReplyError
+from flows.models import batches_take
 from flows.models.batches import BatchItem, BatchOutcome, Polling, plan, prefill
 from flows.models.batches_clients import batch_client
 from flows.models.batches_store import BatchStore
@@ -336,7 +338,7 @@ class Crash(BaseException):
     """The end of a process."""
 
 
-STEPS = {
+STEPS: dict[str, tuple[Any, str, str]] = {
     "before the intent": (BatchStore, "intend", "before"),
     "after the intent": (BatchStore, "intend", "after"),
     "before the submission is sent": ("client", "submit", "before"),
@@ -355,14 +357,15 @@ STEPS = {
 
 
 class TestCrashes:
-    @pytest.mark.parametrize("second", [0, 1], ids=["first", "second"])
+    @pytest.mark.parametrize("passes", [0, 1], ids=["at once", "the second time"])
     @pytest.mark.parametrize("step", STEPS)
+    @pytest.mark.parametrize("api", ["chat", "messages"])
     def test_a_run_that_ends_between_two_steps_pays_nothing_twice_and_loses_nothing(
-        self, provider: BatchProvider, tmp_path: Path, settings: ModelSettings, step: str, second: int
+        self, provider: BatchProvider, tmp_path: Path, api: str, step: str, passes: int
     ) -> None:
-        items = calls(settings, range(4))
+        items = calls(settings_of(provider, api), range(4))
         with pytest.MonkeyPatch.context() as patch, CallCache(tmp_path / "cache") as cache:
-            clients = crashing(patch, *STEPS[step], passes=second)
+            clients = crashing(patch, *STEPS[step], passes=passes)
             with pytest.raises(Crash):
                 fill(items, cache, clients=clients)
         with CallCache(tmp_path / "cache") as cache:
@@ -467,10 +470,7 @@ class TestLostAnswers:
         provider.on["created"] = once(ConnectionResetError())
         provider.polls = 3
         items = calls(settings, range(3))
-        ender = threading.Timer(0.3, end_all, [provider])
-        ender.start()
         assert fill(items, cache).answered == 3
-        ender.join()
         assert provider.sizes == [3, 3]
         assert provider.paid == Counter(keys(items)) + Counter(keys(calls(settings, range(10, 13))))
 
@@ -634,7 +634,7 @@ class TestBudget:
         settings = ModelSettings("openai:gpt-judge", "https://api.openai.com/v1")
         with pytest.raises(UsageProblem, match="OPENAI_API_KEY is not set"):
             fill(calls(settings, [1]), cache)
-        with BatchStore(cache.path.parent / "batches") as store:
+        with closing(BatchStore(cache.path.parent / "batches")) as store:
             assert not store.batches("intent", "submitted", "ended")
 
 
@@ -674,16 +674,12 @@ def always(error: Exception) -> Callable[[Any], None]:
     return step_in
 
 
-def end_all(provider: BatchProvider) -> None:
-    for batch in provider.batches.values():
-        batch["_ended"] = True
-
-
 def crashing(
     patch: pytest.MonkeyPatch, where: Any, name: str, when: str, *, passes: int
 ) -> Callable[[ModelSettings], BatchClient]:
-    """Let the process end before or after a step; ``passes``: how often the step succeeds before (two batches: 2)."""
+    """Let the process end before or after a step of two batches; ``passes``: how often the step succeeds before."""
     left = [passes]
+    patch.setattr(batches_take, "CHUNK", 2)
 
     def wrapped(real: Callable[..., Any]) -> Callable[..., Any]:
         def step(*given: Any, **named: Any) -> Any:
