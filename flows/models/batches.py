@@ -373,7 +373,8 @@ class _Prefill:
                 unusable[reason] += 1
             else:
                 unserved[self.submitter.refused.get(key) or reason or "not submitted"] += 1
+        answered = len(self.taken.keys) + self.by_others
         return BatchOutcome(
-            self.index.cached, len(self.taken.keys) + self.by_others, unusable, unserved, pending, self.submitter.batches,
-            self.submitter.sent, self.taken.use.input_tokens, self.taken.use.output_tokens, self.taken.usd,
+            self.index.cached, answered, unusable, unserved, pending, self.submitter.batches, self.submitter.sent,
+            self.taken.use.input_tokens, self.taken.use.output_tokens, self.taken.usd,
         )  # fmt: skip

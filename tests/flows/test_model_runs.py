@@ -145,16 +145,16 @@ def test_a_run_stops_at_its_budget_and_the_next_one_goes_on(
     study.write_text('[models."openai:m"]\ninput_usd = 1.0\noutput_usd = 5.0\n')
     store = tmp_path / "store"
     arguments = ("run", sessions, "--store", store, *OPTIONS, "--responder", "openai:m", "--study", study)
-    first = working_command(*arguments, "--budget-usd", "0.06")
+    first = working_command(*arguments, "--budget-usd", "0.03")
     assert first.exit_code == 4, first.output
-    assert "stopped at the budget of $0.06" in first.stderr
+    assert "stopped at the budget of $0.03" in first.stderr
     assert query(store, "SELECT status, exit_code FROM runs") == [("stopped", 4)]
     spent, n_done, n_failed = query(
         store,
         "SELECT (SELECT sum(cost_usd) FROM calls WHERE NOT cached), count(*) FILTER (WHERE status = 'done'), "
         "count(*) FILTER (WHERE status = 'failed') FROM answers",
     )[0]
-    assert 0 < spent <= 0.06
+    assert 0 < spent <= 0.03
     assert n_done > 0
     assert n_failed == 0
     n_sent = len(provider.requests)
@@ -266,7 +266,8 @@ def test_at_thirty_per_cent_faults_every_answer_is_there_once_or_failed_with_a_r
     store = tmp_path / "store"
     result = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
     assert result.exit_code in (0, 3), result.output
-    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+    # What failed is missing from the figures of its method; nothing else may be wrong.
+    assert query(store, "SELECT invariant FROM checks WHERE violations > 0") in ([], [("same_questions_scored",)])
     expected, there = query(
         store,
         "SELECT (SELECT count(*) FROM probes) * (SELECT count(*) FROM methods), "
@@ -282,6 +283,7 @@ def test_at_thirty_per_cent_faults_every_answer_is_there_once_or_failed_with_a_r
     assert final.exit_code == 0, final.output
     answered = query(store, "SELECT count(*) FROM answers WHERE status = 'done'")[0][0]
     assert answered == expected
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
 
 
 def test_nothing_that_the_judge_is_sent_names_a_method_or_an_id(
