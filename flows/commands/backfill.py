@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -13,9 +13,12 @@ from flows.commands import options as o
 from flows.commands.plan import show
 from flows.commands.run import finish
 from flows.forecast import forecast_backfill
+from flows.journal import export_calls
 from flows.models.check import check_models
 from flows.orchestrator import prefect_api, prepare
-from flows.problems import BROKEN, DONE, StoreProblem
+from flows.plan import ScoreJob
+from flows.prefill import judge_in_batches, said
+from flows.problems import BROKEN, DONE, INCOMPLETE, StoreProblem
 from flows.progress import make_report
 from flows.runtime import Run, running
 from flows.selection import Selection, answers_to_judge, since_of, with_methods_of
@@ -45,6 +48,18 @@ def backfill(
     rubric: o.RubricOption = None,
     protocol: o.Protocol = None,
     judge_replicates: o.JudgeReplicates = None,
+    batch: Annotated[
+        bool,
+        typer.Option(
+            "--batch", help="Have the provider judge in batches: half the price, an answer within a day; waits for it."
+        ),
+    ] = False,
+    no_wait: Annotated[
+        bool,
+        typer.Option(
+            "--no-wait", help="With --batch: submit and leave; the same command, run again, takes what is there."
+        ),
+    ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Say what it would do and cost, and do nothing.")] = False,
     concurrency: o.Concurrency = None,
     budget_usd: o.BudgetUsd = None,
@@ -73,8 +88,11 @@ def backfill(
         raise typer.Exit(DONE)
     check_models(effective)
     with running(effective, make_report(quiet or as_json), what="backfill") as active:
-        nothing_to_do = not answers_to_judge(target, effective, active.engine, selection)
-        if not nothing_to_do:
+        jobs = answers_to_judge(target, effective, active.engine, selection)
+        nothing_to_do = not jobs
+        if batch and jobs:
+            _in_batches(active, jobs, wait=not no_wait)
+        if jobs:
             _backfill(active, selection, ephemeral, verbose)
     finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
 
@@ -86,6 +104,16 @@ def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | Non
         raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
     located = replace(loaded, store=str(store.root), limit=None, budget_usd=None, budget_tokens=None, concurrency=None)
     return judged_by(with_methods_of(located, store), flags, path)
+
+
+def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bool) -> None:
+    """Fill the call cache by batches; ends the command while some are under way, lest live calls pay for them again."""
+    outcome = judge_in_batches(active, active.sessions(), jobs, wait=wait)
+    active.report.say(said(outcome))
+    if outcome.pending:
+        export_calls(active.store, active.cache)
+        o.echo(f"{outcome.pending:,} verdicts are under way in batches; run the same command again to take them")
+        raise typer.Exit(INCOMPLETE)
 
 
 def _backfill(active: Run, selection: Selection, ephemeral: bool, verbose: bool) -> None:

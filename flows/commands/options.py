@@ -13,8 +13,9 @@ from typing import Annotated, ParamSpec
 
 import typer
 
+from compaction import CallsStoppedError
 from flows.leaderboard import Format
-from flows.problems import BROKEN, Problem
+from flows.problems import BROKEN, STOPPED, Problem
 from flows.study import DEFAULT_STORE
 
 P = ParamSpec("P")
@@ -146,6 +147,9 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
+        except CallsStoppedError as stop:
+            print(f"stopped: {stop}", file=sys.stderr)  # noqa: T201
+            raise typer.Exit(STOPPED) from None
         except Problem as problem:
             print(f"error: {problem}", file=sys.stderr)  # noqa: T201
             raise typer.Exit(problem.exit_code) from None

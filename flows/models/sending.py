@@ -114,7 +114,6 @@ class Sender:
     async def send(self, asked: Asked, most: Charge | None) -> Paid:
         """The reply. Raises ModelError, or CallsStoppedError; ``most`` is what a try can cost, for the budget."""
         policy = self._policy
-        self._refuse_unusable(asked)
         call = _Call(asked, self._line(asked.settings), most)
         number = 1
         while True:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from flows.database import connect
+from tests.flows.models.batch_server import BatchProvider
 from tests.flows.models.server import MockProvider, Received
 
 from .conftest import Command, start, write_session
@@ -228,6 +229,40 @@ def test_a_backfill_adds_a_judge_and_touches_nothing_else(
     assert len(provider.requests) == n_sent
     wrong = working_command("backfill", "--judge", "openai:judge", "--store", store, "--method", "nothing")
     assert (wrong.exit_code, "no results of 'nothing'" in wrong.stderr) == (2, True)
+
+
+def test_a_backfill_by_batches_pays_half_and_nothing_twice(
+    sessions: Path, tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    store, study = tmp_path / "store", tmp_path / "study.toml"
+    study.write_text('[models."openai:judge"]\ninput_usd = 1.0\noutput_usd = 5.0\n')
+    assert working_command("run", sessions, "--store", store, *OPTIONS).exit_code == 0
+    with BatchProvider(handler=handler, polls=1) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
+        arguments = ("backfill", "--judge", "openai:judge", "--store", store, "--study", study, "--quiet")
+        left = working_command(*arguments, "--batch", "--no-wait")
+        assert left.exit_code == 3, left.output
+        assert "are under way in batches; run the same command again" in left.stdout
+        for _ in range(3):
+            done = working_command(*arguments, "--batch", "--no-wait")
+            if done.exit_code == 0:
+                break
+        assert done.exit_code == 0, done.output
+        assert len(provider.batches) == 1
+        assert [request for request in provider.requests if request.path == "/v1/chat/completions"] == []
+    answers, judged = query(
+        store,
+        "SELECT (SELECT count(*) FROM answers), (SELECT count(DISTINCT answer_id) FROM scores "
+        "JOIN judges USING (judge_id) WHERE judge <> 'embedded' AND score IS NOT NULL)",
+    )[0]
+    assert answers == judged
+    paid, full = query(
+        store,
+        "SELECT sum(cost_usd), sum(input_tokens * 1e-6 + output_tokens * 5e-6) FROM calls "
+        "WHERE NOT cached AND stage = 'score'",
+    )[0]
+    assert paid == pytest.approx(full / 2)
 
 
 def test_a_plan_foresees_the_calls_and_changes_nothing(

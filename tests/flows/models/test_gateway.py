@@ -27,6 +27,7 @@ from flows.models.cache import CallCache
 from flows.models.calls import JournalEntry, StoredCall
 from flows.models.gateway import Gateway, calling_for
 from flows.models.keys import call_key
+from flows.models.limits import AdaptiveLimit
 from flows.models.retries import RetryPolicy
 from flows.models.wire import RETRIED, CallFault, FaultKind, Reply, TokenUse
 from flows.problems import UsageProblem
@@ -421,6 +422,35 @@ def test_all_places_are_used_and_never_one_more() -> None:
     assert transport.most_in_flight == 8
 
 
+def test_a_further_try_goes_before_first_ones_that_wait() -> None:
+    """So that a call which has waited once is not kept from its deadline by all that came after it."""
+    release = threading.Event()
+
+    async def answer(asked: ModelRequest, number: int) -> Reply:
+        while asked.messages[0].text == "a" and not release.is_set():
+            await asyncio.sleep(0.002)
+        if asked.messages[0].text == "a" and number == 1:
+            raise CallFault("server", "once")
+        await asyncio.sleep(0.1)
+        return answer_of(asked)
+
+    transport = ScriptedTransport(answer)
+    with Gateway(None, transport=transport, concurrency=1, policy=QUICK) as gateway, ThreadPoolExecutor(3) as pool:
+        results = []
+        for waiting, name in enumerate("abc"):
+            results.append(pool.submit(gateway.complete, SETTINGS, request(name)))
+            wait_until(lambda waiting=waiting: transport.sent and len(_limit(gateway)._waiting) == waiting)
+        release.set()
+        for result in results:
+            result.result(10)
+    assert [asked.messages[0].text for asked in transport.sent] == ["a", "b", "a", "c"]
+
+
+def _limit(gateway: Gateway) -> AdaptiveLimit:
+    (line,) = gateway._sender._lines.values()
+    return line.limit
+
+
 def test_overload_lowers_what_is_in_flight() -> None:
     """Of a server that takes two calls at a time, 16 that never give way get some 4,800 refusals for 6 answers."""
     transport = ScriptedTransport(delay=0.002)
@@ -604,6 +634,18 @@ def test_closing_ends_what_hangs_and_what_waits_for_another_try_or_another_proce
     assert rows["connection"].cost_usd is None
     assert budget.spent_tokens == 64 + 16 + len("hangs") + 50
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("model call")]
+
+
+def test_closing_does_not_wait_for_what_is_not_under_way() -> None:
+    """Only a try that was sent may have been paid for."""
+    transport = ScriptedTransport(faults("rate_limited", wait=500.0))
+    gateway = Gateway(None, transport=transport, grace=1_000.0)
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(gateway.complete, SETTINGS, request())
+        wait_until(lambda: bool(transport.sent) and transport.in_flight == 0)
+        gateway.close()
+        with pytest.raises(CallsStoppedError):
+            result.result(5)
 
 
 def test_a_caller_who_is_interrupted_does_not_lose_the_answer(cache: CallCache) -> None:

@@ -1,0 +1,85 @@
+"""Verdicts by a provider's batch interface, at half the price: the backfill then finds them in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
+
+from flows.models.batches import BatchItem, BatchOutcome, prefill
+from flows.models.prices import Prices
+from flows.plan import Batch, ScoreJob, files_with
+from flows.problems import UsageProblem
+from flows.runtime import Run
+from flows.transcripts import SessionInfo
+from flows.work.process import open_store
+from flows.work.score import cases_of
+from judge.llm import ModelJudge
+
+
+class VerdictRequests(Sequence[BatchItem]):
+    """What a model as judge would be asked, made when it is looked at: contexts are long, and there are many."""
+
+    def __init__(self, run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> None:
+        """Raises UsageProblem when the study's judge is no language model."""
+        judge, settings = run.engine.judge, run.study.settings(run.study.judge)
+        if not isinstance(judge, ModelJudge) or settings is None:
+            raise UsageProblem("--batch: the embedded judge asks nobody; name a model with --judge")
+        self._judge, self._settings, self._run = judge, settings, run
+        self._places = [(info, job) for info in sessions for job in jobs.get(info.session_id, ())]
+        shards = {"compactions": run.store.compactions, "probes": run.store.probes, "answers": run.store.answers}
+        self._files = {name: files_with(folder, jobs) for name, folder in shards.items()}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[BatchItem]:
+        start = 0
+        while start < len(self._places):
+            info = self._places[start][0]
+            end = start
+            while end < len(self._places) and self._places[end][0] is info:
+                end += 1
+            yield from self._of(info, [job for _, job in self._places[start:end]])
+            start = end
+
+    @overload
+    def __getitem__(self, index: int) -> BatchItem: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[BatchItem]: ...
+    def __getitem__(self, index: int | slice) -> BatchItem | list[BatchItem]:
+        if isinstance(index, slice):
+            return [item for info, job in self._places[index] for item in self._of(info, [job])]
+        info, job = self._places[index]
+        return next(self._of(info, [job]))
+
+    def _of(self, info: SessionInfo, jobs: Sequence[ScoreJob]) -> Iterator[BatchItem]:
+        run = self._run
+        files = {name: found[info.session_id] for name, found in self._files.items()}
+        batch = Batch("batch", ((info, tuple(jobs)),), 1.0)
+        for asked in cases_of(open_store(run.root), run.study, self._judge.rubric, batch, files):
+            yield self._settings, self._judge.request(asked.case), asked.job.answer_id
+
+
+def judge_in_batches(
+    run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bool
+) -> BatchOutcome:
+    """Submit what is in no batch yet and take what has come back. Raises CallsStoppedError at the budget."""
+    requests = VerdictRequests(run, sessions, jobs)
+    _ = run.threads  # opens the cache
+    assert run.cache is not None
+    return prefill(
+        requests, cache=run.cache, folder=run.store.root / "cache" / "batches", prices=Prices(), run_id=run.run_id,
+        stage="score", budget=run.budget, wait=wait, report=run.report.say,
+    )  # fmt: skip
+
+
+def said(outcome: BatchOutcome) -> str:
+    """An outcome in a sentence."""
+    parts = [
+        f"{outcome.cached:,} verdicts were cached", f"{outcome.answered:,} came back",
+        f"{outcome.pending:,} are under way",
+        f"{sum(outcome.unusable.values()) + sum(outcome.unserved.values()):,} are left to live calls",
+    ]  # fmt: skip
+    reasons = {**outcome.unusable, **outcome.unserved}
+    more = "; ".join(f"{number:,} × {reason}" for reason, number in list(reasons.items())[:3])
+    return ", ".join(parts) + (f" ({more})" if more else "")
