@@ -82,7 +82,7 @@ class OpenAIBatches:
         newest = 0
         with self._faults("list of batches"):
             for batch in self._client.batches.list(limit=100):
-                if False:
+                if (batch.metadata or {}).get(MARKER) == intent.marker:
                     return Found(batch.id)
                 newest = max(newest, batch.created_at)
                 # Newest first is what the list shows, but nowhere promised: only after a fall is the rest older.
