@@ -143,7 +143,7 @@ class Taker:
         record = self._record(result.marker)
         read, written = (None, None) if seen.use is None else (seen.use.input_tokens, seen.use.output_tokens)
         return JournalEntry(
-            uuid.uuid4().hex, record.run_id, record.stage, result.item_id,
+            uuid.uuid5(CALL_IDS, f"{result.marker} {key}").hex, record.run_id, record.stage, result.item_id,
             settings.spec, key, read, written, seen.usd, False, 0.0, seen.status, record.started_at, seen.error,
         )  # fmt: skip
 

@@ -105,6 +105,7 @@ def _recall(draft: Draft, shown: Shown, ground: Ground) -> Probe:
     item = draft.items[0]
     evidence = _evidence(item.quotes, shown, ground)
     _supported(ground.unsupported(item.text, evidence, exact=True))
+    evidence = _telling(evidence, item.text)
     question = ground.question(draft)
     kind: FactKind = item.kind  # type: ignore[assignment]
     if kind == "request" and all(ground.facts.messages[e.seq].role != "user" for e in evidence):
@@ -127,6 +128,7 @@ def _decision(draft: Draft, shown: Shown, ground: Ground) -> Probe:
             raise Dropped(fault)
         else:
             said.append(item)
+    evidence = _telling(evidence, " ".join(item.text for item in said))
     question = ground.question(draft)
     facts, faults = [], [Dropped(check.VAGUE)]
     for item in said:
@@ -161,6 +163,7 @@ def _continuation(draft: Draft, shown: Shown, ground: Ground) -> Probe:
         try:
             evidence = _evidence(item.quotes, shown, ground)
             _supported(ground.unsupported(text, evidence))
+            evidence = _telling(evidence, text)
             _current(item, text, evidence, ground)
             fact = check.make_fact(_KINDS[item.kind][0], text, question, [e.seq for e in evidence])
         except Dropped as fault:
@@ -233,10 +236,11 @@ def _artifact(draft: Draft, shown: Shown, ground: Ground) -> Probe:
         if path is None or files[path][0] != item.kind:
             wrong += 1
             ground.note("file that the tool calls do not know" if path is None else "state of a file put right")
-        evidence = ground.verified(item.quotes, shown) if path is not None else ()
+        calls = [] if path is None else _calls_on(path, ground)
+        evidence = [e for e in ground.verified(item.quotes, shown) if e.seq in calls]
         quotes += evidence
         if path is not None and evidence and path not in changes:
-            changes[path] = _change(item.text, path, evidence, ground)
+            changes[path] = _change(item.text, calls, ground)
     if wrong > MAX_CONTRADICTED * len(draft.items):
         raise Dropped(check.CONTRADICTED)
     if not quotes:
@@ -251,16 +255,20 @@ def _artifact(draft: Draft, shown: Shown, ground: Ground) -> Probe:
         for state in STATES
     ]
     asked = place_of(ground.facts.roots) + question + ARTIFACT_FORM.format(limit=ARTIFACT_TOKENS)
-    evidence = tuple(dict.fromkeys(quotes))[:MAX_EVIDENCE]
-    return Probe("artifact", asked, "\n".join(lines), facts, evidence, ARTIFACT_TOKENS)
+    proof = tuple(dict.fromkeys(quotes))[:MAX_EVIDENCE]
+    return Probe("artifact", asked, "\n".join(lines), facts, proof, ARTIFACT_TOKENS)
 
 
-def _change(text: str, path: str, evidence: Sequence[Evidence], ground: Ground) -> str:
+def _calls_on(path: str, ground: Ground) -> list[int]:
+    ops = ground.facts.ops.items()
+    return [seq for seq, done in ops if seq < ground.cut and any(path in (op.path, op.moved_to) for op in done)]
+
+
+def _change(text: str, calls: Sequence[int], ground: Ground) -> str:
     """The model's words on a change, if its names are those of the calls on this file; else nothing."""
-    touching = [seq for seq, ops in ground.facts.ops.items() if seq < ground.cut and any(o.path == path for o in ops)]
-    calls = [Evidence(seq, "") for seq in dict.fromkeys((*touching, *(e.seq for e in evidence)))]
+    said = ground.said_in([Evidence(seq, "") for seq in calls])
     # Of a change in words little else than names stands in the code that makes it.
-    if _NONE.fullmatch(text) or check.unsupported(text, ground.said_in(calls), ground.history(), exact=True, least=0):
+    if _NONE.fullmatch(text) or check.unsupported(text, said, ground.history(), exact=True, least=0):
         if text:
             ground.note("change of a file that its calls do not show")
         return ""
@@ -285,6 +293,14 @@ def _evidence(quotes: Sequence[Quote], shown: Shown, ground: Ground) -> tuple[Ev
     if not evidence:
         raise Dropped(check.NO_QUOTE)
     return evidence
+
+
+def _telling(evidence: Sequence[Evidence], truth: str) -> tuple[Evidence, ...]:
+    """The quotes that speak of a truth which can be checked for."""
+    telling = tuple(e for e in evidence if check.speaks_of(e.quote, truth))
+    if not telling:
+        raise Dropped(check.NOT_IN_EVIDENCE if terms(truth) else check.VAGUE)
+    return telling
 
 
 def _supported(fault: str | None) -> None:

@@ -42,7 +42,7 @@ MIN_QUOTE, MAX_QUOTE = 12, 300
 """Characters without white space that a quote needs to say anything, and characters that are kept of one."""
 
 MIN_LINE = 24
-"""The same of one line of a quote whose other lines are not right: short lines of code stand everywhere."""
+"""The same of one line or sentence of a quote that is not right as a whole: short lines of code stand everywhere."""
 
 MIN_QUESTION, MAX_QUESTION = 15, 500
 """Characters of the model's part of a question."""
@@ -58,6 +58,7 @@ that is right on the whole. A probe that gives this to somebody who has seen not
 _QUOTED = re.compile(r"`([^`\n]{2,120})`|\"([^\"\n]{2,120})\"|(?<!\w)'([^'\n]{2,120})'(?!\w)")
 _OMISSION = re.compile(r"\s*(?:\[…[^\]]*\]|\[\.\.\.\]|…|\.\.\.)\s*")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)*(?!\w)")
+_BREAK = re.compile(r"\n|(?<=[.!?])\s")
 _GROUPED = re.compile(r"(?<=\d)[,_](?=\d{3}(?!\d))")
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|am)\b", re.IGNORECASE)
 _EVALUATION = re.compile(
@@ -80,11 +81,11 @@ def find_quote(quote: Quote, shown: Shown, messages: Sequence[Message]) -> Evide
     """Where a quote stands, however its white space is set; None when it stands nowhere in what was shown.
 
     The message that the model named comes first, then the nearest to it. Where the model left a part of the quote out,
-    the longest part counts; where it got a line of several wrong, the longest line that stands.
+    the longest part counts; where it got one of several lines or sentences wrong, the longest that stands.
     """
     text = quote.text.strip()
     part_left = max(_OMISSION.split(text), key=len)
-    lines = sorted(part_left.splitlines(), key=len, reverse=True)
+    lines = sorted(_BREAK.split(part_left), key=len, reverse=True)
     for part, least in ((text, MIN_QUOTE), (part_left, MIN_QUOTE), *((line, MIN_LINE) for line in lines)):
         words = part.strip("`\"' \n")[:MAX_QUOTE].split()
         if len("".join(words)) < least:
@@ -190,6 +191,12 @@ def unsupported(
     if content and sum(holds(evidence, term) for term in content) < max(1, least * len(content)):
         return NOT_IN_EVIDENCE
     return None
+
+
+def speaks_of(quote: str, truth: str) -> bool:
+    """Whether a quote has a word of the truth; one that has none is a true quote of something else."""
+    said = _GROUPED.sub("", quote.lower())
+    return any(holds(said, term) for term in terms(_GROUPED.sub("", truth)))
 
 
 def question_fault(question: str, methods: Collection[str]) -> str | None:

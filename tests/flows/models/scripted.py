@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from compaction.model import ModelRequest, NativeRequest
 from compaction.transcript import Message
+from flows.models.cache import CallCache
+from flows.models.calls import JournalEntry
+from flows.models.retries import RetryPolicy
 from flows.models.settings import ModelSettings
 from flows.models.wire import CallFault, FaultKind, Reply, TokenUse
 
+QUICK = RetryPolicy(first_wait=0.001, longest_wait=0.002)
 SETTINGS = ModelSettings("openai:m", "http://localhost:1/v1", input_usd=1.0, output_usd=2.0, timeout=20.0)
 USE = TokenUse(100, 10)
 
@@ -81,3 +87,30 @@ class ScriptedTransport:
             return found if isinstance(found, Reply) else await found
         finally:
             self.in_flight -= 1
+
+
+def journal(cache: CallCache) -> list[JournalEntry]:
+    """All rows so far, oldest first."""
+    cache.flush()
+    return [entry for _, entry in cache.journal_after(0)]
+
+
+def in_threads(calls: Sequence[Callable[[], Any]], threads: int = 64) -> list[Any]:
+    """What each call returned or raised."""
+
+    def outcome(call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(outcome, calls))
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait for what another thread does."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end, "it never came to hold"
+        time.sleep(0.002)

@@ -10,7 +10,7 @@ import pytest
 from compaction import CompactionPoint, Message
 from compaction.model import CallsStoppedError, ModelError, ModelRequest
 from compaction.testing import ScriptedModel
-from judge import Probe, load_rubric
+from judge import Evidence, Probe, load_rubric
 from judge.embedded import EmbeddedJudge
 from judge.llm import probe_check as check
 from judge.llm.prober import LEAST_SHOWN, ModelProber
@@ -105,6 +105,23 @@ def test_of_a_quote_with_a_wrong_line_the_right_one_is_kept() -> None:
     )
     assert isinstance(found, Probe)
     assert found.evidence[0].quote == "ConnectionResetError: [Errno 104] by peer at"
+
+
+def test_of_a_quote_with_a_wrong_sentence_the_right_one_is_kept() -> None:
+    found = one("continuation", entry=2, quote="Only one is green. Next I'll mend test_idle with a frozen clock.")
+    assert isinstance(found, Probe)
+    assert Evidence(14, "Next I'll mend test_idle with a frozen clock.") in found.evidence
+
+
+def test_a_quote_that_does_not_speak_of_the_truth_proves_nothing() -> None:
+    assert reason(one("recall", evidence=quoted(3, "Traceback (most recent call last):"))) == check.NOT_IN_EVIDENCE
+
+
+def test_a_quote_from_a_call_on_another_file_proves_nothing_of_this_one() -> None:
+    found = one("artifact", message=8, quote="def again(call):")
+    assert isinstance(found, Probe)
+    assert "Modified: src/pool.py (size, idle_cap)" in found.ground_truth
+    assert [e.seq for e in found.evidence] == [8]
 
 
 def test_a_number_may_be_grouped_in_another_way() -> None:
