@@ -7,7 +7,7 @@ from typing import overload
 
 from flows.models.batches import BatchItem, BatchOutcome, prefill
 from flows.models.prices import Prices
-from flows.plan import Batch, ScoreJob, files_with
+from flows.plan import Batch, ScoreJob, files_with, shuffled
 from flows.problems import UsageProblem
 from flows.runtime import Run
 from flows.transcripts import SessionInfo
@@ -25,7 +25,8 @@ class VerdictRequests(Sequence[BatchItem]):
         if not isinstance(judge, ModelJudge) or settings is None:
             raise UsageProblem("--batch: the embedded judge asks nobody; name a model with --judge")
         self._judge, self._settings, self._run = judge, settings, run
-        self._places = [(info, job) for info in sessions for job in jobs.get(info.session_id, ())]
+        mixed = shuffled(jobs)
+        self._places = [(info, job) for info in sessions for job in mixed.get(info.session_id, ())]
         shards = {"compactions": run.store.compactions, "probes": run.store.probes, "answers": run.store.answers}
         self._files = {name: files_with(folder, jobs) for name, folder in shards.items()}
 

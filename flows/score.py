@@ -8,7 +8,7 @@ from dataclasses import asdict
 from prefect import flow
 
 from flows.engine import Engine
-from flows.plan import ScoreJob, batched, files_with, scores_to_do
+from flows.plan import ScoreJob, batched, files_with, scores_to_do, shuffled
 from flows.runtime import Run, now, running
 from flows.stage import Unit, fan_out
 from flows.study import Study
@@ -27,7 +27,7 @@ async def score(study: Study) -> None:
 async def judge_all(run: Run, sessions: list[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> None:
     """Let the study's judge score these answers, by session."""
     record_judge(run, run.engine)
-    work = batched(run.groups(sessions), jobs)
+    work = batched(run.groups(sessions), shuffled(jobs) if run.waits("judge") else jobs)
     shards = {"compactions": run.store.compactions, "probes": run.store.probes, "answers": run.store.answers}
     files = {name: files_with(folder, jobs) for name, folder in shards.items()}
     units = [

@@ -103,8 +103,8 @@ class Taker:
             if not result.journaled:
                 self._cache.note(entry)
             return
-        # No time of its own is known of a call in a batch.
-        call = StoredCall(seen.reply.text, seen.reply.model, seen.reply.use, seen.usd, 0.0)
+        call = _stored(seen)
+        assert call is not None
         if cached is None:
             if result.journaled:
                 entry = replace(entry, call_id=uuid.uuid4().hex, item_id=wanted.item_id, cached=True)
@@ -120,19 +120,24 @@ class Taker:
         record = self._record(marker)
         total = Taken()
         is_known = True
-        for key, result in self._unjournaled(marker):
+        for key, result, cached in self._unjournaled(marker):
             seen = self._seen(record.settings, result.outline, result.line)
             total.add(seen.use, seen.usd)
             is_known &= seen.use is not None or seen.usd == 0.0
-            if key not in wanted:
+            if key in wanted:
+                continue
+            if cached is None or cached != _stored(seen):  # else it was put there just before a run was killed
                 self._cache.note(self._entry(key, result, record.settings, seen))
-                self._store.settle((), (), (key,))
+            self._store.settle((key,) if cached else (), (), () if cached else (key,))
         return Charge(total.use.input_tokens + total.use.output_tokens, total.usd) if is_known else None
 
-    def _unjournaled(self, marker: str) -> Iterator[tuple[str, Result]]:
+    def _unjournaled(self, marker: str) -> Iterator[tuple[str, Result, StoredCall | None]]:
+        """Results whose cost is not in the journal, and what the cache has for them."""
         keys = self._store.unjournaled(marker)
         for start in range(0, len(keys), CHUNK):
-            yield from self._store.results(keys[start : start + CHUNK]).items()
+            results = self._store.results(keys[start : start + CHUNK])
+            cached = self._cache.get_many(list(results))
+            yield from ((key, result, cached.get(key)) for key, result in results.items())
 
     def _record(self, marker: str) -> BatchRecord:
         if marker not in self._records:
@@ -176,3 +181,10 @@ class Taker:
         if use.input_tokens or use.output_tokens:
             return use, usd
         return None, 0.0 if self._prices.cost(settings, TokenUse(1_000_000, 1_000_000)) == 0 else None
+
+
+def _stored(seen: _Seen) -> StoredCall | None:
+    """What the cache keeps of a result. No time of its own is known of a call in a batch."""
+    if seen.reply is None:
+        return None
+    return StoredCall(seen.reply.text, seen.reply.model, seen.reply.use, seen.usd, 0.0)

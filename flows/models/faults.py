@@ -186,6 +186,8 @@ def connection_fault(error: BaseException, keys: Sequence[str] = ()) -> CallFaul
             return CallFault("malformed", f"the response was cut or broken ({reason})")
         if isinstance(cause, aiohttp.ServerTimeoutError):
             return CallFault("timeout", "nothing came for the whole time of a try")
+        if isinstance(cause, aiohttp.ClientConnectorError):
+            return CallFault("connection", f"no connection ({reason})", use=TokenUse())  # so nothing was sent
         if isinstance(cause, aiohttp.ClientConnectionError):
             return CallFault("connection", f"no connection, or it broke ({reason})")
         if isinstance(cause, aiohttp.InvalidURL | httpx2.UnsupportedProtocol | httpx2.InvalidURL):

@@ -341,3 +341,15 @@ def test_nothing_that_the_judge_is_sent_names_a_method_or_an_id(
         sent = request.raw.decode() + json.dumps(dict(request.headers))
         assert [name for name in known if name in sent] == []
         assert len(asked_of_a_judge(request.body)) == len(set(asked_of_a_judge(request.body)))  # one answer a request
+
+
+def test_when_an_answer_is_judged_says_nothing_about_its_method(
+    provider: MockProvider, logs: Path, tmp_path: Path, working_command: Command
+) -> None:
+    store = tmp_path / "store"
+    log = logs / "orchard.jsonl"
+    options = ("--judge", "openai:judge", "--concurrency", "1", "--limit", "1")
+    assert working_command("run", log, "--store", store, *OPTIONS, *options).exit_code == 0
+    sent = query(store, "SELECT item_id, started_at FROM calls WHERE stage = 'score' AND NOT cached ORDER BY 2, 1")
+    assert len(sent) > 8
+    assert [item for item, _ in sent] == sorted(item for item, _ in sent)  # by a hash
