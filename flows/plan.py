@@ -368,8 +368,6 @@ def scores_to_do(
 def shuffled(jobs: Mapping[str, Sequence[ScoreJob]]) -> dict[str, list[ScoreJob]]:
     """The jobs of each session in the order of a hash: when an answer is judged says nothing about its method."""
     return {id: sorted(found, key=lambda job: (job.answer_id, job.judge_replicate)) for id, found in jobs.items()}
-        session: sorted(found, key=lambda job: (job.answer_id, job.judge_replicate)) for session, found in jobs.items()
-    }
 
 
 def files_with(shards: Shards, sessions: Iterable[str]) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
-from flows.models.batches import BatchItem, BatchOutcome, prefill
+from flows.models.batches import BatchItem, BatchOutcome, plan, prefill
 from flows.models.prices import Prices
 from flows.plan import Batch, ScoreJob, files_with, shuffled
 from flows.problems import UsageProblem
@@ -72,6 +72,20 @@ def judge_in_batches(
         requests, cache=run.cache, folder=run.store.root / "cache" / "batches", prices=Prices(), run_id=run.run_id,
         stage="score", budget=run.budget, wait=wait, report=run.report.say,
     )  # fmt: skip
+
+
+def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> str:
+    """What ``judge_in_batches`` would do, in a sentence."""
+    _ = run.threads
+    assert run.cache is not None
+    folder = run.store.root / "cache" / "batches"
+    found = plan(VerdictRequests(run, sessions, jobs), cache=run.cache, folder=folder, prices=Prices())
+    cost = "a cost that is not known" if found.cost_usd is None else f"at most ${found.cost_usd:,.2f}"
+    return (
+        f"verdicts: {found.cached:,} cached, {found.pending:,} under way in batches, {found.live:,} left to live "
+        f"calls, {found.to_send:,} to be sent in batches: {found.input_tokens:,} tokens to send and "
+        f"{found.output_tokens:,} to receive at most, {cost}"
+    )
 
 
 def said(outcome: BatchOutcome) -> str:

@@ -10,6 +10,7 @@ from flows.runtime import running
 from flows.stage import Unit, fan_out
 from flows.study import Study
 from flows.work.probe import probe_batch
+from judge.llm.prober import ModelProber
 
 
 @flow(name="probe", persist_result=False)
@@ -29,4 +30,6 @@ async def probe(study: Study) -> None:
             for one in work
         ]
         await fan_out(run, "probe", "points", units)
+        if isinstance(run.engine.prober, ModelProber):
+            run.tallies["probe"].counts |= {f"left out: {what}": n for what, n in run.engine.prober.left_out.items()}
         run.store.probes.drop_superseded()

@@ -17,7 +17,7 @@ from flows.journal import export_calls
 from flows.models.check import check_models
 from flows.orchestrator import prefect_api, prepare
 from flows.plan import ScoreJob
-from flows.prefill import judge_in_batches, said
+from flows.prefill import judge_in_batches, plan_batches, said
 from flows.problems import BROKEN, DONE, INCOMPLETE, StoreProblem
 from flows.progress import make_report
 from flows.runtime import Run, running
@@ -82,6 +82,11 @@ def backfill(
     effective = study_of_backfill(target, flags, study)
     selection = Selection(since, tuple(method or ()))
     since_of(since)
+    if plan and batch:
+        with running(effective, what="plan") as active:
+            found = answers_to_judge(target, effective, active.engine, selection)
+            o.echo(plan_batches(active, active.sessions(), found))
+        raise typer.Exit(DONE)
     if plan:
         prepare(verbose)
         show(asyncio.run(forecast_backfill(effective, selection, make_report(quiet or as_json))), as_json)

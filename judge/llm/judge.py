@@ -21,7 +21,7 @@ from compaction.memo import Memo
 from compaction.model import Completion, Model, ModelError, ModelRequest, ReplyError
 from compaction.transcript import Message
 from compaction.version import code_version
-from judge.blinding import blinded, form_version, shown
+from judge.blinding import blinded, form_version, has_opaque, shown
 from judge.llm.data import answer_text, json_text
 from judge.llm.verdicts import Form, Verdict
 from judge.probe import Probe
@@ -162,6 +162,11 @@ class ModelJudge:
     def _context(self, context: tuple[Message, ...]) -> str:
         known = self._contexts.get(id(context))
         if known is None:
+            if has_opaque(context):
+                raise JudgeError(
+                    "the context holds an item that nobody but its provider can read, so no judge can be shown it: use "
+                    "the protocol closed"
+                )
             known = self._contexts.put(id(context), context, f'"compacted_context":{json_text(shown(context))},\n')
         return known
 

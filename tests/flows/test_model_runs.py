@@ -241,6 +241,10 @@ def test_a_backfill_by_batches_pays_half_and_nothing_twice(
     with BatchProvider(handler=handler, polls=1) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
         arguments = ("backfill", "--judge", "openai:judge", "--store", store, "--study", study, "--quiet")
+        planned = working_command(*arguments, "--batch", "--plan")
+        assert planned.exit_code == 0, planned.output
+        n_sent = int(re.findall(r"(\d+) to be sent in batches", planned.stdout)[0])
+        assert provider.requests == []
         left = working_command(*arguments, "--batch", "--no-wait")
         assert left.exit_code == 3, left.output
         assert "are under way in batches; run the same command again" in left.stdout
@@ -249,7 +253,8 @@ def test_a_backfill_by_batches_pays_half_and_nothing_twice(
             if done.exit_code == 0:
                 break
         assert done.exit_code == 0, done.output
-        assert len(provider.batches) == 1
+        (sent,) = provider.batches.values()
+        assert sent["request_counts"]["total"] == n_sent
         assert [request for request in provider.requests if request.path == "/v1/chat/completions"] == []
     answers, judged = query(
         store,

@@ -272,3 +272,11 @@ def test_many_threads_are_each_answered_on_their_own_case() -> None:
         verdicts = list(pool.map(judge.score, cases))
     assert [verdict.overall for verdict in verdicts] == [n % 10 % 6 for n in range(400)]
     assert [len(verdict) for verdict in verdicts] == [8, 11] * 200
+
+
+def test_a_judge_under_study_is_never_shown_what_it_cannot_read() -> None:
+    item = Message("assistant", opaque='{"encrypted_content":"x"}')
+    model = ScriptedModel(lambda _: verdict_json())
+    with pytest.raises(JudgeError, match="use the protocol closed"):
+        ModelJudge(model, load_rubric(), "study").score(replace(case(), context=(item,)))
+    assert model.requests == []
