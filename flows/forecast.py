@@ -45,13 +45,13 @@ from flows.selection import Selection, answers_to_judge
 from flows.store import Store, store_path
 from flows.study import IN_FLIGHT, Study
 from flows.work.process import working_with
-from judge import NotAsked, Probe, Prober
+from judge import NotAsked, Probe, ProbeFailed, Prober
 from judge.embedded import EmbeddedProber
 
 ASSUMED_SHARE = 0.5
 """Share of its token limit that an answer is assumed to have."""
-CALLS_A_POINT = 8
-"""Calls a point that a model which writes probes is assumed to need: one that writes and one that guesses, a type."""
+CALLS_A_PROBE = 2
+"""Calls that a model which writes a probe is assumed to need: one that writes and one that guesses."""
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = ("transcripts", "points", "compactions", "probes", "answers", "scores", "methods", "judges", "quarantine")
@@ -180,19 +180,19 @@ class StandIn:
     other: Prober
     foreseen: Foreseen
     settings: ModelSettings
-    calls_a_point: int
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.name = self.asked.name
 
-    def probes(self, transcript: Transcript, point: CompactionPoint) -> list[Probe | NotAsked]:
-        """The model's probes where the cache has them."""
-        try:
-            return list(self.asked.probes(transcript, point))
-        except ModelError:
-            self.foreseen.assume(self.settings, self.calls_a_point - 1)
-            return list(self.other.probes(transcript, point))
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> list[Probe | NotAsked | ProbeFailed]:
+        """The model's probes where the cache has them; for each other the calls beyond the first are assumed."""
+        found = list(self.asked.probes(transcript, point))
+        others = {item.probe_type: item for item in self.other.probes(transcript, point)}
+        n_missing = sum(isinstance(item, ProbeFailed) for item in found)
+        if n_missing:
+            self.foreseen.assume(self.settings, n_missing * (CALLS_A_PROBE - 1))
+        return [others[item.probe_type] if isinstance(item, ProbeFailed) else item for item in found]
 
 
 @contextmanager
@@ -271,7 +271,7 @@ async def _forecast(study: Study, report: Report, stages: Sequence[Callable[[Stu
         planned = stack.enter_context(shadow(study))
         prober = study.settings(study.prober)
         if prober is not None:
-            stand_in = StandIn(engine.prober, EmbeddedProber(), foreseen, prober, CALLS_A_POINT)
+            stand_in = StandIn(engine.prober, EmbeddedProber(), foreseen, prober)
             stack.enter_context(working_with(planned, replace(engine, prober=stand_in)))
         run = stack.enter_context(running(planned, report, what="plan"))
         run.foreseen = foreseen
@@ -301,7 +301,7 @@ def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
         )
     if study.prober != "embedded":
         notes.append(
-            f"probes that are not written yet are taken to need {CALLS_A_POINT} calls a point, and to be as many as "
+            f"probes that are not written yet are taken to need {CALLS_A_PROBE} calls each, and to be as many as "
             "the embedded prober finds"
         )
     unknown = sorted({line.model for line in lines if line.cost_usd is None})

@@ -6,7 +6,7 @@ process, without a model).
 """
 
 from judge.answer import Answer, AnswerError, Responder
-from judge.probe import PROBE_TYPES, Evidence, Fact, NotAsked, Probe, Prober
+from judge.probe import PROBE_TYPES, Evidence, Fact, NotAsked, Probe, ProbeFailed, Prober
 from judge.rubric import Criterion, Rubric, RubricError, list_rubrics, load_rubric
 from judge.verdict import CriterionScore, Judge, JudgeCase, JudgeError, JudgeVersion
 
@@ -24,6 +24,7 @@ __all__ = [
     "JudgeVersion",
     "NotAsked",
     "Probe",
+    "ProbeFailed",
     "Prober",
     "Responder",
     "Rubric",

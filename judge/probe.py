@@ -63,11 +63,19 @@ class NotAsked:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeFailed:
+    """A probe of which nothing is known, because a call failed; another run may try again."""
+
+    probe_type: ProbeType
+    reason: str
+
+
 class Prober(Protocol):
     """Makes the probes of a compaction point."""
 
     name: str
 
-    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked | ProbeFailed]:
         """One entry for each probe type. Raises CallsStoppedError when no call may be made any more."""
         ...

@@ -13,7 +13,7 @@ from flows.plan import Batch, PointInfo, probe_id
 from flows.rows import probe_json
 from flows.study import Study
 from flows.work.process import Tally, each, engine, open_store, session, unless_stopped, why
-from judge import PROBE_TYPES, NotAsked, Prober
+from judge import PROBE_TYPES, NotAsked, ProbeFailed, Prober
 
 
 def probe_batch(root: str, study: Study, batch: Batch[PointInfo]) -> Tally:
@@ -54,6 +54,9 @@ def _probes(prober: Prober, transcript: Transcript, point: PointInfo) -> list[di
     rows = []
     for kind in PROBE_TYPES:
         item = found.get(kind)
+        if isinstance(item, ProbeFailed):
+            rows.append(row(kind, "failed", reason=f"failed: {item.reason}"))
+            continue
         if item is None or isinstance(item, NotAsked):
             rows.append(row(kind, "not_asked", reason=item.reason if item else "the prober made no probe of this type"))
             continue

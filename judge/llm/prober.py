@@ -29,7 +29,7 @@ from judge.llm.probe_build import Ground, build
 from judge.llm.probe_check import Dropped
 from judge.llm.probe_reply import SCHEMAS, Draft, checker, parse
 from judge.llm.probe_show import Shown, draw, end_of, file_calls, windows
-from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeType
+from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeFailed, ProbeType
 
 SHOWN_TOKENS = 12_000
 """Tokens of the history that one call shows: some dozens of messages, enough for a decision and what came before it,
@@ -88,16 +88,21 @@ class ModelProber:
         with self._lock:
             return Counter(self._left_out)
 
-    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked | ProbeFailed]:
         """One entry for each probe type, from the messages before the cut alone; the same for the same answers.
 
-        Raises:
-            ModelError: A call failed; nothing is known about the probe, and another run may try again.
-            CallsStoppedError: No call may be made any more.
+        A call that fails costs its type and no other. Raises CallsStoppedError when no call may be made any more.
         """
         facts = self._facts(transcript)
         history = cache(lambda: check.everything(facts.messages[: point.cut_seq]))
-        return tuple(self._probe(probe_type, facts, point, history) for probe_type in PROBE_TYPES)
+
+        def one(probe_type: ProbeType) -> Probe | NotAsked | ProbeFailed:
+            try:
+                return self._probe(probe_type, facts, point, history)
+            except ModelError as error:
+                return ProbeFailed(probe_type, str(error))
+
+        return tuple(map(one, PROBE_TYPES))
 
     def _probe(
         self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint, history: Callable[[], str]

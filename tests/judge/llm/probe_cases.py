@@ -9,7 +9,7 @@ from typing import Any
 from compaction import CompactionPoint, Message, TiktokenCounter, ToolCall, Transcript, counted
 from compaction.model import ModelRequest
 from compaction.testing import ScriptedModel
-from judge import NotAsked, Probe
+from judge import NotAsked, Probe, ProbeFailed
 from judge.llm.probe_reply import SCHEMAS
 from judge.llm.prober import ModelProber
 
@@ -111,14 +111,16 @@ def writer(guess: str = "I cannot know.", **replies: Mapping[str, Any]) -> Scrip
 
 def ask(
     model: ScriptedModel, session: Transcript = SESSION, point: CompactionPoint = POINT
-) -> dict[str, Probe | NotAsked]:
+) -> dict[str, Probe | NotAsked | ProbeFailed]:
     return {p.probe_type: p for p in ModelProber(model, counter=COUNTER).probes(session, point)}
 
 
-def one(probe_type: str, guess: str = "I cannot know.", entry: int = 0, **changed: Any) -> Probe | NotAsked:
+def one(
+    probe_type: str, guess: str = "I cannot know.", entry: int = 0, **changed: Any
+) -> Probe | NotAsked | ProbeFailed:
     """What becomes of a type's right draft with some fields changed."""
     return ask(writer(guess, **{probe_type: drafts(probe_type, entry, **changed)}))[probe_type]
 
 
-def reason(found: Probe | NotAsked) -> str:
+def reason(found: Probe | NotAsked | ProbeFailed) -> str:
     return found.reason if isinstance(found, NotAsked) else "asked"

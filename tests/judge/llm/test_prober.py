@@ -10,7 +10,7 @@ import pytest
 from compaction import CompactionPoint, Message
 from compaction.model import CallsStoppedError, ModelError, ModelRequest
 from compaction.testing import ScriptedModel
-from judge import Evidence, Probe, load_rubric
+from judge import PROBE_TYPES, Evidence, Probe, ProbeFailed, load_rubric
 from judge.embedded import EmbeddedJudge
 from judge.llm import probe_check as check
 from judge.llm.prober import LEAST_SHOWN, ModelProber
@@ -335,8 +335,9 @@ def test_a_fault_is_no_verdict(kind: Any) -> None:
     def answer(request: ModelRequest) -> str:
         raise ModelError("not now", kind)
 
-    with pytest.raises(ModelError, match="not now"):
-        ask(ScriptedModel(answer))
+    found = ask(ScriptedModel(answer))
+    assert list(found) == list(PROBE_TYPES)
+    assert all(isinstance(probe, ProbeFailed) and probe.reason == "not now" for probe in found.values())
 
 
 def test_a_stop_passes_through() -> None:
@@ -348,9 +349,11 @@ def test_a_stop_passes_through() -> None:
 
 
 def test_a_reply_of_another_form_is_the_models_fault() -> None:
-    with pytest.raises(ModelError) as caught:
-        ask(writer(recall={"probes": [{"question": "What?"}]}))
-    assert caught.value.kind == "invalid"
+    found = ask(writer(recall={"probes": [{"question": "What?"}]}))
+    failed = found.pop("recall")
+    assert isinstance(failed, ProbeFailed)
+    assert "cannot be used" in failed.reason
+    assert found == {kind: probe for kind, probe in RIGHT.items() if kind != "recall"}  # it costs its type alone
 
 
 def test_the_same_inputs_make_the_same_calls_and_the_same_probes_from_any_thread() -> None:
