@@ -242,9 +242,9 @@ def _why_marked(row: dict[str, Any]) -> str:
 
 def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
     """What judged, what the figures rest on, and what is not in them."""
-    (judge, model, rubric), *_ = _query(
-        connection, "SELECT judge, model, rubric FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
-    ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown")]
+    (judge, model, rubric, protocol), *_ = _query(
+        connection, "SELECT judge, model, rubric, protocol FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
+    ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown", "unknown")]
     if judge == "embedded":
         said = (
             f"Embedded judge {judge_id}, rubric {rubric}: no language model gave these scores, and they are "
@@ -252,8 +252,10 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
         )
     else:
         named = judge if model in judge else f"{judge} ({model})"
-        said = f"Judge {named}, id {judge_id}, rubric {rubric}."
+        said = f"Judge {named}, id {judge_id}, rubric {rubric}, protocol {protocol}."
     facts = _query(connection, _FACTS, judge_id=judge_id).dicts()[0]
+    if any(name.startswith(f"{judge}@") for name in facts["responders"] or ()):
+        said += " It judges its own answers, which models tend to favour."
     counts = [
         f"{_count(sum(row['n_answers'] for row in rows), 'answer')} in {_count(facts['n_sessions'], 'session')}",
         f"{sum(row['n_unscored'] for row in rows):,} unscored",

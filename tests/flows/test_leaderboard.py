@@ -45,7 +45,7 @@ def test_the_table_of_a_judge_says_what_judged_and_what_is_missing(store: Path) 
 
 def test_a_judge_is_found_by_its_name_or_the_beginning_of_its_id(store: Path) -> None:
     assert render(store, "j1") == render(store, "embedded")
-    assert "Judge openai:grader, id j2, rubric tiny@1." in render(store, "openai:grader")
+    assert "Judge openai:grader, id j2, rubric tiny@1, protocol " in render(store, "openai:grader")
 
 
 def test_several_judges_have_a_table_each(store: Path) -> None:
