@@ -279,16 +279,3 @@ def cleared_tool_uses(response: Mapping[str, Any]) -> int:
     """How many tool uses the service cleared."""
     applied = (response.get("context_management") or {}).get("applied_edits") or []
     return sum(edit.get("cleared_tool_uses", 0) for edit in applied if edit.get("type") == "clear_tool_uses_20250919")
-
-
-def native_usage(response: Mapping[str, Any]) -> tuple[int, int]:
-    """Input and output tokens of a response of either provider, for the client's account.
-
-    Anthropic leaves what a compaction itself used out of the totals and lists it in ``usage.iterations``; its cache
-    reads and writes are no part of ``input_tokens`` either.
-    """
-    usage = response.get("usage") or {}
-    own = [part for part in usage.get("iterations") or [] if part.get("type") == "compaction"]
-    cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-    read = sum((part.get(name) or 0) for part in (usage, *own) for name in ("input_tokens", *cached))
-    return read, sum((part.get("output_tokens") or 0) for part in (usage, *own))

@@ -19,7 +19,7 @@ from compaction import (
     parse_method,
 )
 from compaction.strategies._wire import anthropic_messages, openai_items
-from compaction.strategies.provider_native import CLEARED, native_usage
+from compaction.strategies.provider_native import CLEARED
 from compaction.testing import ScriptedProvider, history, talk
 
 ITEM = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAA"}
@@ -196,14 +196,6 @@ def test_clearing_starts_from_the_whole_session_each_time() -> None:
     again = compact(history((*left, *session[5:]), session=session, provider=provider), method).messages
     assert [m.text for m in again if m.role == "tool"] == [CLEARED, CLEARED, "result 6"]
     assert "result 2" in json.dumps(provider.requests[-1].body)
-
-
-def test_what_a_compaction_used_itself_is_added_to_the_totals() -> None:
-    own = {"type": "compaction", "input_tokens": 700, "output_tokens": 90}
-    rest = {"type": "message", "input_tokens": 9, "output_tokens": 1}
-    usage = {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 3, "iterations": [own, rest]}
-    assert native_usage({"usage": usage}) == (713, 91)
-    assert native_usage({"usage": {"input_tokens": 9594, "output_tokens": 412}}) == (9594, 412)
 
 
 def test_methods_that_need_a_key_are_listed_and_not_among_those_that_run_by_default() -> None:
