@@ -235,7 +235,9 @@ def test_list_strategies_shows_parameters_and_what_each_needs(command: Command) 
 def test_doctor_finds_a_sound_installation_sound(command: Command, tmp_path: Path) -> None:
     result = command("doctor", "--store", tmp_path / "store", "--json")
     findings = {finding["check"]: finding for finding in json.loads(result.stdout)}
-    assert set(findings) == {"versions", "tokenizers", "store", "disk", "prefect"}
+    assert set(findings) == {
+        "versions", "tokenizers", "store", "disk", "prefect", "openai models", "anthropic models"
+    }  # fmt: skip
     assert findings["tokenizers"]["state"] == "ok"
     assert findings["store"]["says"].startswith("none yet")
 
@@ -250,3 +252,21 @@ def test_doctor_ends_with_1_when_something_is_broken(
     assert result.exit_code == 1
     assert "broken   store: " in result.stdout
     assert "broken   prefect: configured to use http://127.0.0.1:9/api, which does not answer" in result.stdout
+
+
+def test_doctor_says_whether_models_could_be_called_without_calling_one(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said() -> dict[str, dict[str, str]]:
+        result = command("doctor", "--store", tmp_path / "store", "--json")
+        return {finding["check"]: finding for finding in json.loads(result.stdout)}
+
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert "OPENAI_API_KEY is not set" in said()["openai models"]["says"]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    found = said()["openai models"]
+    assert found["state"] == "warning"
+    assert "OPENAI_API_KEY is set; nothing answers at http://127.0.0.1:9/v1" in found["says"]
+    assert "very-secret" not in json.dumps(found)

@@ -125,7 +125,7 @@ def test_the_database_can_be_dropped_and_comes_back(
 def test_leaderboard_and_sql_print_what_the_run_made(undisturbed: Path, command: Command) -> None:
     board = command("leaderboard", "--store", undisturbed)
     assert board.exit_code == 0
-    assert "no language model gave these" in board.stdout
+    assert "no language model gave these" in " ".join(board.stdout.split())
     result = command("sql", "SELECT count(*) AS n FROM sessions", "--store", undisturbed, "--format", "csv")
     assert (result.exit_code, result.stdout.split()) == (0, ["n", "4"])
     wrong = command("sql", "SELECT nothing FROM nowhere", "--store", undisturbed)

