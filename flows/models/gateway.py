@@ -49,6 +49,7 @@ GRACE = 5.0
 
 _STOPPED = "the run ended before the answer came; run again to go on"
 _calling_for: ContextVar[tuple[str, str]] = ContextVar("calling_for", default=("", ""))
+_only_cached: ContextVar[bool] = ContextVar("only_cached", default=False)
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +61,16 @@ def calling_for(stage: str, item_id: str) -> Iterator[None]:
         yield
     finally:
         _calling_for.reset(token)
+
+
+@contextmanager
+def only_cached() -> Iterator[None]:
+    """Have calls of this thread that the cache cannot answer end with CallsStoppedError, before anything is sent."""
+    token = _only_cached.set(True)
+    try:
+        yield
+    finally:
+        _only_cached.reset(token)
 
 
 def called_for() -> tuple[str, str]:
@@ -177,6 +188,8 @@ class Gateway:
             found = self._found(asked)
             if isinstance(found, StoredCall):
                 return self._used(asked, found), True
+            if _only_cached.get():
+                raise CallsStoppedError("the answer is not in the cache")
             flight, leads = self._board(asked)
             if leads:
                 self._launch(flight, is_stale=found is not None)

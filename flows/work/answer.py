@@ -64,7 +64,7 @@ def answer_batch(
         return row
 
     asked = _asked(store, batch, compaction_files, probe_files)
-    for row in each(unless_stopped(answered), asked, lambda _: 1):
+    for row in each(unless_stopped(answered), asked, lambda _: 1, cached_first=True):
         if row is None:
             tally.leave()
             continue

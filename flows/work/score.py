@@ -51,7 +51,7 @@ def score_batch(root: str, study: Study, batch: Batch[ScoreJob], files: Mapping[
             return asked, *_score(parts.judge, asked.case)
 
     cases = cases_of(store, study, parts.judge.rubric, batch, files)
-    for outcome in each(unless_stopped(scored), cases, lambda _: 1):
+    for outcome in each(unless_stopped(scored), cases, lambda _: 1, cached_first=True):
         if outcome is None:
             tally.leave()
             continue

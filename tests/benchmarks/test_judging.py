@@ -2,7 +2,8 @@
 
 Three figures, each side by side in one run: the wall time against calls × delay / concurrency with a server that
 answers after a fixed time; CPU a call beyond the bare client's at the same concurrency; verdicts a second from a warm
-cache. ``COMPACTION_EVAL_BENCH_CALLS`` sets the calls (1,024 by default).
+cache. ``COMPACTION_EVAL_BENCH_CALLS`` sets the calls (1,024 by default), ``COMPACTION_EVAL_BENCH_DELAY`` the
+server's time (0.5 s).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import asyncio
 import json
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import openai
@@ -22,13 +22,14 @@ from flows.models.cache import CallCache
 from flows.models.gateway import Gateway, calling_for
 from flows.models.remote import RemoteModel
 from flows.models.settings import make_settings
+from flows.work.process import each, in_threads, unless_stopped
 from judge import JudgeCase, Probe, load_rubric
 from judge.llm import ModelJudge
 from tests.flows.models.server import serving
 
 CALLS = int(os.environ.get("COMPACTION_EVAL_BENCH_CALLS", "1024"))
 IN_FLIGHT = 64
-DELAY = 0.5
+DELAY = float(os.environ.get("COMPACTION_EVAL_BENCH_DELAY", "0.5"))
 LINE = "The wheel of the mill squeaks since the bearing was changed; see src/wheel_7.py, line 12.\n"
 RUBRIC = load_rubric()
 CRITERIA = RUBRIC.asked["decision"]
@@ -57,9 +58,9 @@ def judged(judge: ModelJudge, given: list[JudgeCase]) -> tuple[float, float]:
         with calling_for("score", "a"):
             return len(judge.score(case))
 
-    wall, cpu = time.perf_counter(), time.process_time()
-    with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        assert set(pool.map(one, given)) == {len(CRITERIA)}
+    with in_threads(IN_FLIGHT):
+        wall, cpu = time.perf_counter(), time.process_time()
+        assert set(each(unless_stopped(one), given, lambda _: 1, cached_first=True)) == {len(CRITERIA)}
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
@@ -109,7 +110,8 @@ def test_judging_against_the_bare_client_and_against_the_clock(tmp_path: Path) -
     print(
         f"\n{CALLS:,} verdicts, {len(sent[0][1]['content']) / 1000:.0f} KB each, {IN_FLIGHT} in flight, {DELAY} s each"
     )
-    print(f"wall: {wall:.2f} s = {wall / ideal:.2f} x calls x delay / concurrency ({ideal:.2f} s)")
+    bare_walls = ", ".join(f"{figures[f'bare {aiohttp}'][0] / ideal:.2f}" for aiohttp in (False, True))
+    print(f"wall: {wall:.2f} s = {wall / ideal:.2f} x calls x delay / concurrency ({ideal:.2f} s); bare: {bare_walls}")
     print(f"CPU a call: ours {1000 * cpu / CALLS:.2f} ms", end="")
     for aiohttp in (False, True):
         spent = figures[f"bare {aiohttp}"][1]

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from compaction.model import CallsStoppedError, Completion, ModelError, ModelRequest, NativeRequest, ReplyError
 from flows.models.budget import Budget
 from flows.models.cache import CallCache
-from flows.models.gateway import Gateway, calling_for
+from flows.models.gateway import Gateway, calling_for, only_cached
 from flows.models.keys import call_key
 from flows.models.limits import AdaptiveLimit
 from flows.models.retries import RetryPolicy
@@ -67,6 +67,18 @@ def test_the_cache_serves_the_next_process_and_nothing_is_started_for_it(cache: 
     with Gateway(cache, transport=lambda settings: pytest.fail("a client was made")) as gateway:
         assert gateway.complete(SETTINGS, request()).cached
         assert threading.active_count() == before
+
+
+def test_where_only_the_cache_may_answer_nothing_is_sent(cache: CallCache) -> None:
+    transport = ScriptedTransport()
+    with Gateway(cache, transport=transport) as gateway:
+        with only_cached(), pytest.raises(CallsStoppedError, match="not in the cache"):
+            gateway.complete(SETTINGS, request())
+        assert transport.sent == []
+        made = gateway.complete(SETTINGS, request())
+        with only_cached():
+            assert gateway.complete(SETTINGS, request()).text == made.text
+    assert len(transport.sent) == 1
 
 
 def test_a_replicate_is_a_call_of_its_own(cache: CallCache) -> None:
