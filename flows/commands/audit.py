@@ -59,23 +59,12 @@ def attacks(
     """
     effective, target = _judging(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
     report = found_out.attacks(target, effective)
-    rows = [asdict(row) for row in report.rows()]
     if as_json:
         by_place = [asdict(row) for row in report.rows(by_place=True)]
         head = {"version": report.version, "cases": report.n_cases, "unscored": report.unscored_cases}
-        o.echo(json.dumps({**head, "rows": rows, "by_place": by_place}, indent=2))
+        o.echo(json.dumps({**head, "rows": [asdict(row) for row in report.rows()], "by_place": by_place}, indent=2))
         return
-    _table(
-        [
-            {
-                "attack": row["attack"], "trials": row["n_trials"], "unscored": row["n_unscored"],
-                "shift": row["shift"]["mean"], "harmless": row["harmless_shift"]["mean"],
-                "obedience": row["obedience"]["mean"], "low": row["obedience"]["low"], "high": row["obedience"]["high"],
-                "moved 1 or more": row["share_moved"],
-            }
-            for row in rows
-        ]
-    )  # fmt: skip
+    o.echo(report.markdown())
     o.echo(
         f"{report.n_cases} cases, {len(report.unscored_cases)} of them unscored to begin with; attacks {report.version}"
     )
