@@ -68,10 +68,15 @@ def error_of(settings: ModelSettings, fault: CallFault, tries: int, more: str = 
 
 
 def scrub(text: str) -> str:
-    """A reason without keys: neither those of the environment nor what looks like one, and not too long."""
+    """A reason without keys and not too long: its beginning tells what happened."""
+    text = without_keys(text)
+    return text if len(text) <= LONGEST_REASON else text[:LONGEST_REASON] + "…"
+
+
+def without_keys(text: str) -> str:
+    """The text without keys: neither those of the environment nor what looks like one."""
     for variable in KEY_VARIABLES.values():
         key = os.environ.get(variable, "").strip()
         if len(key) >= _SHORTEST_KEY:
             text = text.replace(key, "[key]")
-    text = _KEY_LIKE.sub("[key]", text)
-    return text if len(text) <= LONGEST_REASON else text[:LONGEST_REASON] + "…"
+    return _KEY_LIKE.sub("[key]", text)

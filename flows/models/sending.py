@@ -15,9 +15,12 @@ from compaction.model import ModelError, ModelRequest, NativeRequest
 from flows.models.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charged
 from flows.models.calls import JournalEntry, StoredCall
 from flows.models.limits import AdaptiveLimit, PausedError
-from flows.models.retries import RetryPolicy, error_of, scrub
+from flows.models.retries import RetryPolicy, error_of, scrub, without_keys
 from flows.models.settings import ModelSettings
 from flows.models.wire import CallFault, FaultKind, Reply, TokenUse, Transport
+
+_TRACEBACK_CHARACTERS = 3_000
+"""Characters of a client's traceback that the log has: its innermost frames, whatever the length of their paths."""
 
 THROTTLED: frozenset[FaultKind] = frozenset({"rate_limited", "overloaded", "timeout"})
 """Faults that say that too much is in flight. A server that queues what it cannot do yet says so by being late."""
@@ -245,11 +248,16 @@ class Sender:
         except CallFault:
             raise
         except Exception as error:
-            _log.error("%s: the client failed: %s", settings.spec, scrub(traceback.format_exc()[-3_000:]))
+            _log.error("%s: the client failed: %s", settings.spec, _innermost(traceback.format_exc()))
             raise CallFault("malformed", f"the client failed: {type(error).__name__}: {error}") from None
         if not reply.text.strip():
             raise CallFault("blank", "the model answered with nothing", use=reply.use)
         return reply
+
+
+def _innermost(text: str) -> str:
+    """The end of a traceback, where it says what broke: keys are taken out before it is cut, so none is cut in two."""
+    return without_keys(text)[-_TRACEBACK_CHARACTERS:]
 
 
 def now() -> str:
