@@ -35,6 +35,7 @@ from compaction.strategy import (
     load_registry,
     make_method,
     parse_method,
+    parse_methods,
     strategy,
 )
 from compaction.tokens import TiktokenCounter, TokenCounter, counted
@@ -80,5 +81,6 @@ __all__ = [
     "load_registry",
     "make_method",
     "parse_method",
+    "parse_methods",
     "strategy",
 ]

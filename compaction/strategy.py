@@ -45,6 +45,12 @@ PIPELINE = "pipeline"
 PEER = "peer:"
 """What the id of somebody else's own class begins with (``compaction.adapters``); not registered either."""
 
+METHOD_SETS: Mapping[str, str] = {
+    "@defaults": "all that runs where no strategies are named",
+    "@recency-ladder": "empty, recency at several sizes, none: what the view matched_budget compares with",
+}
+"""Sets of methods that stand for their members in a list of strategies."""
+
 StrategyFunction = Callable[..., Sequence[Message]]
 
 RecallFunction = Callable[..., Sequence[Message]]
@@ -195,6 +201,8 @@ class Strategy:
     """Whether it leaves what nobody but that provider can read."""
     mode: str = field(default="", kw_only=True)
     """Its mode where that is no parameter."""
+    by_default: bool = field(default=True, kw_only=True)
+    """Whether it is run where no strategies are named."""
 
     @property
     def needs(self) -> Needs:
@@ -305,6 +313,7 @@ def strategy(
     wraps: str = "",
     recall: RecallFunction | None = None,
     markers: Sequence[Declared] = (),
+    by_default: bool = True,
 ) -> Callable[[StrategyFunction], StrategyFunction]:
     """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations.
 
@@ -323,7 +332,7 @@ def strategy(
             id, function, needs_model, peer, peer_version,
             {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
             variants=tuple(variants), wraps=wraps, recall=recall, needs_key=needs_key, is_opaque=is_opaque,
-            markers=tuple(markers),
+            markers=tuple(markers), by_default=by_default,
         )  # fmt: skip
         return function
 
@@ -345,9 +354,28 @@ def _load_entry_points() -> None:
 
 
 def default_methods() -> list[Method]:
-    """Every strategy that works without a key, by id: with its defaults, then its variants."""
-    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key"]
+    """Every strategy that works without a key and is run unasked, by id: with its defaults, then its variants."""
+    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key" and s.by_default]
     return [make_method(s.id, params) for s in found for params in ({}, *s.variants)]
+
+
+def parse_methods(spec: str) -> list[Method]:
+    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), or one method.
+
+    Raises StrategyError for a set that does not exist, and as ``parse_method``.
+    """
+    name = spec.strip()
+    if not name.startswith("@"):
+        return [parse_method(spec)]
+    if name not in METHOD_SETS:
+        known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
+        raise StrategyError(f"unknown set of methods {name!r}; known: {known}")
+    if name == "@defaults":
+        return default_methods()
+    ladder = load_registry()["recency"]
+    shares = sorted((ladder.params, *ladder.variants), key=lambda params: params["share"])
+    steps = [make_method("recency", {"share": params["share"]}) for params in shares]
+    return [make_method("empty"), *steps, make_method("none")]
 
 
 def parse_method(spec: str) -> Method:

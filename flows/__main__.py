@@ -9,8 +9,12 @@ import typer
 from flows import __version__
 from flows.commands import audit, cache
 from flows.commands.backfill import backfill
+from flows.commands.calibrate import calibrate
+from flows.commands.compare import compare
 from flows.commands.doctor import doctor
+from flows.commands.drift import drift
 from flows.commands.plan import plan
+from flows.commands.query import export, query
 from flows.commands.run import ingest, run
 from flows.commands.show import accounting, leaderboard, list_, sql
 
@@ -48,11 +52,34 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "backfill --judge openai:gpt-5.2 --since 2026-11-01 --batch",
     ),
     accounting: ("accounting", "accounting --by reason", "accounting --by input --format csv"),
+    compare: (
+        "compare mask_sweagent head_tail",
+        'compare "openhands_sdk(mode=full_content)" gemini_snapshot --by probe_type',
+        "compare none empty --judge embedded --format csv",
+    ),
     leaderboard: ("leaderboard", "leaderboard --format markdown > leaderboard.md"),
     sql: (
         'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',
         'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',
     ),
+    query: (
+        "query",
+        "query weakest_dimension",
+        "query worst_answers --judge embedded --set rows=3 --set method=head_tail",
+        "query sure_differences --output pairs.parquet",
+    ),
+    export: (
+        "export leaderboard paired_differences --output results/",
+        "export answers --output answers.csv --spreadsheet-safe",
+        "export --query leaderboard --query gaps --format markdown --output paper/",
+        "export --all --output parquet/",
+    ),
+    calibrate: (
+        "calibrate --sample 100 --output labels.csv",
+        "calibrate labels.csv --rater ada",
+        "calibrate --judge embedded --format markdown",
+    ),
+    drift: ("drift", "drift --now --anchors 50", "drift --format csv > drift.csv"),
     list_: ("list strategies", "list formats --json"),
     doctor: ("doctor", "doctor --prefect --store /data/store"),
 }

@@ -14,7 +14,7 @@ from flows.study import Study
 @flow(name="backfill", persist_result=False)
 async def backfill(study: Study, selection: Selection) -> None:
     """Let the study's judge score the selected answers of the database that it has not scored yet."""
-    with running(study, what="backfill") as run:
+    with running(study, what="backfill", is_whole_store=True) as run:
         run.record("running")
         sessions = run.sessions()
         known = {info.session_id for info in sessions}

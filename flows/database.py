@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import duckdb
@@ -49,11 +50,9 @@ def build(tables: Mapping[str, pa.Table | Sequence[pa.Table]], target: Path) -> 
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
     try:
+        draft.write_bytes(_empty_database())
         with duckdb.connect(draft, config=_OFFLINE) as connection:
             connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("BEGIN")  # one commit, not one a statement, of which there are hundreds
-            _create(connection)
-            connection.execute("COMMIT")
             for name in known:
                 given = tables.get(name, ())
                 for rows in [given] if isinstance(given, pa.Table) else given:
@@ -85,12 +84,27 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"ATTACH '{quoted}' AS store (READ_ONLY)")
         connection.execute("USE store")
+        connection.execute("SET enable_progress_bar = false")  # it would stand in the middle of what a command prints
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
     except duckdb.Error as error:
         connection.close()
         raise StoreProblem(f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}") from None
     return connection
+
+
+@cache
+def _empty_database() -> bytes:
+    """The file of a database without rows: to bind every view takes two seconds, to copy the outcome none."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.duckdb"
+        with duckdb.connect(path, config=_OFFLINE) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("BEGIN")  # one commit, not one a statement, of which there are hundreds
+            _create(connection)
+            connection.execute("COMMIT")
+            connection.execute("CHECKPOINT")
+        return path.read_bytes()
 
 
 @cache

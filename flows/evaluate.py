@@ -8,6 +8,7 @@ from flows.answer import answer
 from flows.compact import compact
 from flows.ingest import ingest
 from flows.load import load
+from flows.measure import measure
 from flows.probe import probe
 from flows.runtime import running
 from flows.score import score
@@ -22,6 +23,7 @@ async def evaluate(study: Study) -> None:
         await ingest(study)  # logs → transcripts
         await compact(study)  # transcripts → points → compacted contexts
         await probe(study)  # points → questions with proven answers
+        await measure(study)  # sessions and contexts → what was needed again, and what is still told
         await answer(study)  # contexts and questions → answers
         await score(study)  # answers → scores by criterion
         await load(study)  # everything → scores.duckdb

@@ -54,7 +54,10 @@ CALLS_A_PROBE = 2
 """Calls that a model which writes a probe is assumed to need: one that writes and one that guesses."""
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
-LINKED = ("transcripts", "points", "compactions", "probes", "answers", "scores", "methods", "judges", "quarantine")
+LINKED = (
+    "transcripts", "points", "compactions", "probes", "answers", "scores", "methods", "judges", "quarantine",
+    "anchors", "anchor_scores",
+)  # fmt: skip
 
 
 @dataclass
@@ -259,10 +262,16 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
         with running(planned) as run:
             await judge_all(run, run.sessions(), jobs)
 
-    return await _forecast(study, report, [judge])
+    return await _forecast(study, report, [judge], is_whole_store=True)
 
 
-async def _forecast(study: Study, report: Report, stages: Sequence[Callable[[Study], Awaitable[None]]]) -> Plan:
+async def _forecast(
+    study: Study,
+    report: Report,
+    stages: Sequence[Callable[[Study], Awaitable[None]]],
+    *,
+    is_whole_store: bool = False,
+) -> Plan:
     engine = engine_for(study)
     folder = store_path(study.store) / "cache"
     with ExitStack() as stack:
@@ -273,7 +282,7 @@ async def _forecast(study: Study, report: Report, stages: Sequence[Callable[[Stu
         if prober is not None:
             stand_in = StandIn(engine.prober, EmbeddedProber(), foreseen, prober)
             stack.enter_context(working_with(planned, replace(engine, prober=stand_in)))
-        run = stack.enter_context(running(planned, report, what="plan"))
+        run = stack.enter_context(running(planned, report, what="plan", is_whole_store=is_whole_store))
         run.foreseen = foreseen
         for stage in stages:
             await stage(planned)

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
-import orjson
-from rich import box
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from flows.database import connect, first_sentence
+from flows.printing import (
+    MISSING,
+    WIDTH,
+    Format,
+    counted,
+    drawn,
+    fetched,
+    fixed,
+    is_numeric,
+    markdown,
+    of_judge,
+    plain,
+    printed,
+    settled,
+    written,
+)
 from flows.problems import UsageProblem
-
-Format = Literal["table", "markdown", "csv", "json"]
 
 Split = Literal["task_type", "length", "probe_type", "cycle", "source"]
 
 MOST_PARTS = 8
 """Parts of a split that fit beside each other."""
-
-WIDTH = 100
-"""Columns of a terminal that the leaderboard fits in."""
-
-_NAME_WIDTH = 36
-CELL_WIDTH = 60
-"""Characters after which a cell of a query's table is broken; the other formats show all of it."""
 
 DIMENSIONS = {
     "accuracy": "acc",
@@ -43,17 +42,6 @@ DIMENSIONS = {
     "instruction_following": "ins",
 }
 """The six dimensions of the study's rubric, with the heads that fit."""
-
-_MISSING = "–"
-
-
-@dataclass(frozen=True)
-class _Rows:
-    names: list[str]
-    values: list[tuple[Any, ...]]
-
-    def dicts(self) -> list[dict[str, Any]]:
-        return [dict(zip(self.names, row, strict=True)) for row in self.values]
 
 
 def render(path: Path, judge: str | None = None, format: Format = "table") -> str:
@@ -70,7 +58,7 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
         UsageProblem: no judge of that name has scored anything in it.
     """
     with connect(path) as connection:
-        rows = _query(
+        rows = fetched(
             connection,
             """
             SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high
@@ -81,9 +69,9 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
             ORDER BY leaderboard.judge, leaderboard.judge_id, leaderboard.rank NULLS LAST, leaderboard.method
             """,
         )
-        picked = _pick(rows, judge)
+        picked = of_judge(rows, judge)
         if format in ("csv", "json"):
-            return _write(picked, format)
+            return written(picked, format)
         by_judge: dict[str, list[dict[str, Any]]] = {}
         for row in picked.dicts():
             by_judge.setdefault(row["judge_id"], []).append(row)
@@ -107,10 +95,10 @@ def render_by(path: Path, by: Split, judge: str | None = None, format: Format = 
         UsageProblem: no judge of that name has scored anything in it.
     """
     with connect(path) as connection:
-        rows = _pick(_query(connection, f"SELECT * FROM leaderboard_by_{by}"), judge)  # noqa: S608 (one of SPLITS)
-        board = _query(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
+        rows = of_judge(fetched(connection, f"SELECT * FROM leaderboard_by_{by}"), judge)  # noqa: S608 (one of SPLITS)
+        board = fetched(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
     if format in ("csv", "json"):
-        return _write(rows, format)
+        return written(rows, format)
     ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
     overall = [row for row in rows.dicts() if row["dimension"] == "overall"]
@@ -137,7 +125,7 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
         table.setdefault(_marked(row), {})[row[by]] = row
     names = ["method", *map(str, shown)]
     cells = [
-        [method, *(_fixed(found[part]["mean"]) if part in found else _MISSING for part in shown)]
+        [method, *(fixed(found[part]["mean"]) if part in found else MISSING for part in shown)]
         for method, found in table.items()
     ]
     most = {part: max(found[part]["n_sessions"] for found in table.values() if part in found) for part in shown}
@@ -153,17 +141,14 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     note += " Intervals: --format csv."
     numeric = [False] + [True] * len(shown)
     if format == "markdown":
-        return f"{_markdown(names, cells, numeric)}\n{note}\n"
-    return drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+        return f"{markdown(names, cells, numeric)}\n{note}\n"
+    return drawn(names, cells, numeric, width=WIDTH) + printed(Text(note), WIDTH)
 
 
-def _breakable(name: str) -> str:
-    """A long name with spaces where it may be broken, so that it is not broken within a word."""
-    return name if len(name) <= _NAME_WIDTH else re.sub(r",(?=\S)", ", ", name.replace("(", " (", 1))
-
-
-def render_query(path: Path, sql: str, format: Format = "table") -> str:
+def render_query(path: Path, sql: str, format: Format = "table", variables: Mapping[str, str] | None = None) -> str:
     """What a query on the store gives. It can read the store's tables and views, and nothing else.
+
+    ``variables`` are set for it: ``getvariable('name')``.
 
     Raises:
         StoreProblem: there is no database yet.
@@ -171,55 +156,46 @@ def render_query(path: Path, sql: str, format: Format = "table") -> str:
     """
     with connect(path) as connection:
         try:
-            rows = _query(connection, sql)
+            for name, value in (variables or {}).items():
+                connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+            rows = fetched(connection, sql)
         except duckdb.Error as error:
             raise UsageProblem(f"the query cannot be run: {first_sentence(error)}") from None
     if format in ("csv", "json"):
-        return _write(rows, format)
-    cells = [[_plain(value) for value in row] for row in rows.values]
-    numeric = [_is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
+        return written(rows, format)
+    cells = [[plain(value) for value in row] for row in rows.values]
+    numeric = [is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
     if format == "markdown":
-        return _markdown(rows.names, cells, numeric)
-    return f"{drawn(rows.names, cells, numeric, width=None)}{_count(len(cells), 'row')}\n"
-
-
-def _query(connection: duckdb.DuckDBPyConnection, sql: str, **values: str) -> _Rows:
-    connection.execute(sql, values or None)
-    names = [column[0] for column in connection.description or ()]
-    return _Rows(names, connection.fetchall() if names else [])
-
-
-def _pick(rows: _Rows, judge: str | None) -> _Rows:
-    if judge is None:
-        return rows
-    at, named = rows.names.index("judge_id"), rows.names.index("judge")
-    found = [row for row in rows.values if row[named] == judge] or [
-        row for row in rows.values if row[at].startswith(judge)
-    ]
-    if not found:
-        known = ", ".join(dict.fromkeys(f"{row[named]} ({row[at]})" for row in rows.values)) or "none"
-        raise UsageProblem(f"no scores of a judge {judge!r} in this store; judges with scores: {known}")
-    return _Rows(rows.names, found)
+        return markdown(rows.names, cells, numeric)
+    return f"{drawn(rows.names, cells, numeric, width=None)}{counted(len(cells), 'row')}\n"
 
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], format: Format) -> str:
-    names = ["method", "overall", "±95%", *DIMENSIONS.values(), "removed", "answers", "group"]
-    cells = [_line(row) for row in rows]
+    names = ["method", "overall ±95%", "group", *DIMENSIONS.values(), "removed", "answers"]
     numeric = [False] + [True] * (len(names) - 1)
     note = _note(connection, judge_id, rows)
     if format == "markdown":
-        return f"{_markdown(names, cells, numeric)}\n{note}\n"
-    return drawn(names, cells, numeric, width=WIDTH) + _printed(Text(note), WIDTH)
+        narrow = [[" ".join(cell.split()) for cell in _line(row)] for row in rows]
+        return f"{markdown(names, narrow, numeric)}\n{note}\n"
+    cells: list[list[str]] = []
+    group = rows[0]["tie_group"]
+    for row in rows:
+        if row["tie_group"] not in (group, None):
+            group = row["tie_group"]
+            cells += [[""] * len(names)] if cells else []  # a line of air between groups
+        cells.append(_line(row))
+    return drawn(names, cells, numeric, width=WIDTH) + printed(Text(note), WIDTH)
 
 
 def _line(row: dict[str, Any]) -> list[str]:
-    half = None if row["ci_high"] is None else (row["ci_high"] - row["ci_low"]) / 2
+    half = MISSING if row["ci_high"] is None else f"±{fixed((row['ci_high'] - row['ci_low']) / 2)}"
     return [
         _marked(row),
-        *(_fixed(value) for value in (row["overall"], half, *(row[name] for name in DIMENSIONS))),
-        _MISSING if row["tokens_removed"] is None else f"{_settled(100 * row['tokens_removed']):.1f}%",
+        f"{fixed(row['overall'])} {half:>5}",
+        MISSING if row["tie_group"] is None else str(row["tie_group"]),
+        *(fixed(row[name]) for name in DIMENSIONS),
+        MISSING if row["tokens_removed"] is None else f"{settled(100 * row['tokens_removed']):.1f}%",
         str(row["n_answers"]),
-        _MISSING if row["tie_group"] is None else str(row["tie_group"]),
     ]
 
 
@@ -231,9 +207,9 @@ def _marked(row: dict[str, Any]) -> str:
 def _why_marked(row: dict[str, Any]) -> str:
     where = "so it has no rank: no question of it has been scored for a method that applies everywhere"
     if row["overall_for_rank"] is not None:
-        as_if = _fixed(row["overall_for_rank"])
+        as_if = fixed(row["overall_for_rank"])
         where = f"so it is ranked by its differences to them on the same questions: as if overall were {as_if}"
-    points = _count(row["n_points_not_applicable"], "point")
+    points = counted(row["n_points_not_applicable"], "point")
     return (
         f"* {row['method']} is not applicable at {points}: its figures are over fewer questions than the other "
         f"methods', {where}."
@@ -242,7 +218,7 @@ def _why_marked(row: dict[str, Any]) -> str:
 
 def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
     """What judged, what the figures rest on, and what is not in them."""
-    (judge, model, rubric, protocol), *_ = _query(
+    (judge, model, rubric, protocol), *_ = fetched(
         connection, "SELECT judge, model, rubric, protocol FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
     ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown", "unknown")]
     if judge == "embedded":
@@ -253,16 +229,16 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     else:
         named = judge if model in judge else f"{judge} ({model})"
         said = f"Judge {named}, id {judge_id}, rubric {rubric}, protocol {protocol}."
-    facts = _query(connection, _FACTS, judge_id=judge_id).dicts()[0]
+    facts = fetched(connection, _FACTS, judge_id=judge_id).dicts()[0]
     if any(name.startswith(f"{judge}@") for name in facts["responders"] or ()):
         said += " It judges its own answers, which models tend to favour."
     counts = [
-        f"{_count(sum(row['n_answers'] for row in rows), 'answer')} in {_count(facts['n_sessions'], 'session')}",
+        f"{counted(sum(row['n_answers'] for row in rows), 'answer')} in {counted(facts['n_sessions'], 'session')}",
         f"{sum(row['n_unscored'] for row in rows):,} unscored",
         f"{facts['n_missing']:,} not judged yet",
-        f"{_count(facts['n_failed_compactions'], 'compaction')}, {_count(facts['n_failed_probes'], 'probe')} and "
-        f"{_count(facts['n_failed_answers'], 'answer')} failed",
-        f"{_count(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
+        f"{counted(facts['n_failed_compactions'], 'compaction')}, {counted(facts['n_failed_probes'], 'probe')} and "
+        f"{counted(facts['n_failed_answers'], 'answer')} failed",
+        f"{counted(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
         f"{facts['n_probes_missing']:,} missing",
     ]
     lines = [said, "; ".join(counts) + "."]
@@ -271,12 +247,13 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     else:
         lines.append(
             "±95%: half the interval of overall, clustered by session. Same group: not told apart from the group's "
-            "first method at 95 %."
+            "first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals that overlap "
+            "say little of two methods, because both were asked the same questions: compaction-eval compare A B."
         )
     if facts["n_different_questions"]:
         lines.append(
             "The methods do not rest on the same questions "
-            f"({_count(facts['n_different_questions'], 'time')} a method lacks one that another has): "
+            f"({counted(facts['n_different_questions'], 'time')} a method lacks one that another has): "
             "see overall_on_shared_probes and the views coverage and checks."
         )
     lines += [_why_marked(row) for row in rows if row["is_partial"]]
@@ -289,7 +266,8 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     )
     lines.append(
         "overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp completeness, "
-        "cnt continuity, ins instruction following; removed: share of tokens."
+        "cnt continuity, ins instruction following; removed: share of tokens"
+        + (", what is fetched for a question not counted (see the view pareto)." if facts["has_fetched"] else ".")
     )
     return "\n".join(lines)
 
@@ -310,69 +288,6 @@ SELECT
         WHERE int_judged_answers.judge_id = $judge_id
     ) AS responders,
     (SELECT list_sort(list(DISTINCT summarizer)) FROM methods WHERE summarizer IS NOT NULL) AS summarizers,
-    (SELECT list_sort(list(DISTINCT prober)) FROM probes) AS probers
+    (SELECT list_sort(list(DISTINCT prober)) FROM probes) AS probers,
+    (SELECT coalesce(bool_or(fetched_tokens > 0), false) FROM answers) AS has_fetched
 """
-
-
-def _is_numeric(column: Sequence[Any]) -> bool:
-    found = [value for value in column if value is not None]
-    return bool(found) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _fixed(value: float | None) -> str:
-    return _MISSING if value is None else f"{_settled(value):.2f}"
-
-
-def _settled(value: float) -> float:
-    """The value without its last digits, which depend on the order in which DuckDB's threads add up."""
-    return round(value, 9)
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return value if isinstance(value, str) else str(value)
-
-
-def _printed(drawing: Text | Table, width: int) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, color_system=None, highlight=False, legacy_windows=False).print(drawing)
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
-
-
-def drawn(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> str:
-    """A table of lines; without a width as wide as it has to be."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1 if width is None else 0), pad_edge=False, show_edge=False)
-    for name, is_number in zip(names, numeric, strict=True):
-        table.add_column(
-            Text(name),
-            justify="right" if is_number else "left",
-            overflow="fold",
-            no_wrap=is_number,
-            max_width=CELL_WIDTH if width is None else None,
-        )
-    for first, *rest in cells:
-        table.add_row(Text(first if width is None else _breakable(first)), *map(Text, rest))
-    return _printed(table, width or (CELL_WIDTH + 3) * max(1, len(names)))
-
-
-def _markdown(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-    rule = ["---:" if is_number else "---" for is_number in numeric]
-    escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in cells]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [list(names), rule, *escaped])
-
-
-def _write(rows: _Rows, format: Format) -> str:
-    if format == "json":
-        return orjson.dumps(rows.dicts(), default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows.names)
-    writer.writerows(rows.values)
-    return out.getvalue()

@@ -139,11 +139,14 @@ def in_scope(parts: Sequence[Part], inputs: Sequence[Input], limit: int | None) 
     """The sessions of the study's sources, or the first ``limit`` of them, by path."""
     paths = set(map(absolute, inputs))
     elsewhere = {info.folded_into for part in parts for info in part.folded if info.input_path in paths}
-    found = [
-        info for part in parts for info in part.sessions
-        if info.n_messages and (info.input_path in paths or info.session_id in elsewhere)
-    ]  # fmt: skip
-    return sorted(found, key=lambda info: (info.input_path, info.first_row, info.session_id))[:limit]
+    found = [info for info in all_stored(parts) if info.input_path in paths or info.session_id in elsewhere]
+    return found[:limit]
+
+
+def all_stored(parts: Sequence[Part]) -> list[SessionInfo]:
+    """Every session of the store, by path, wherever its source is now."""
+    found = [info for part in parts for info in part.sessions if info.n_messages]
+    return sorted(found, key=lambda info: (info.input_path, info.first_row, info.session_id))
 
 
 def batches(sessions: Sequence[SessionInfo], spec: PointsSpec, workers: int) -> list[list[SessionInfo]]:
@@ -389,8 +392,11 @@ def is_complete(store: Store, study: Study) -> bool:
     sessions = in_scope(parts, inputs, study.limit)
     points = known_points(store, study, sessions)
     engine = engine_for(study)
+    from flows.measured import measures_to_do  # noqa: PLC0415 (it builds on this module)
+
     return (
         len(points) == len(sessions)
+        and not any(measures_to_do(store, study, engine, sessions, points).values())
         and not any(compactions_to_do(store, study, points).values())
         and not any(probes_to_do(store, engine, points).values())
         and not any(scores_to_do(store, study, engine, points).values())

@@ -28,7 +28,7 @@ from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
 from flows.models.remote import Calls
-from flows.plan import PointInfo, batches, in_scope, inputs_of, known_points
+from flows.plan import PointInfo, all_stored, batches, in_scope, inputs_of, known_points
 from flows.progress import Report, Silent
 from flows.settle import settle
 from flows.sources import Input
@@ -81,6 +81,8 @@ class Run:
     """Name of a task → its work. Not a task's argument: Prefect walks through arguments item by item."""
     cache: CallCache | None = None
     """What has been paid for; open from the first stage that calls a model."""
+    is_whole_store: bool = False
+    """Whether the run is about all that the store holds, and not about the study's sources, which may be gone."""
     foreseen: Calls | None = None
     """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
 
@@ -156,7 +158,9 @@ class Run:
         return read_parts(self.store)
 
     def sessions(self) -> list[SessionInfo]:
-        """The sessions that the study is about, as they are in the store now."""
+        """The sessions that the run is about, as they are in the store now."""
+        if self.is_whole_store:
+            return all_stored(self.parts())[: self.study.limit]
         return in_scope(self.parts(), self.inputs(), self.study.limit)
 
     def groups(self, sessions: list[SessionInfo]) -> list[list[SessionInfo]]:
@@ -198,8 +202,12 @@ def current() -> Run:
 
 
 @contextmanager
-def running(study: Study, report: Report | None = None, what: str = "run") -> Iterator[Run]:
+def running(
+    study: Study, report: Report | None = None, what: str = "run", *, is_whole_store: bool = False
+) -> Iterator[Run]:
     """The run under way, or a new one, with the store locked.
+
+    ``is_whole_store``: about all sessions of the store (a backfill), not about those of the study's sources.
 
     Raises StoreProblem when another process writes to the store, or a newer version made it.
     """
@@ -211,6 +219,7 @@ def running(study: Study, report: Report | None = None, what: str = "run") -> It
     with store.locked(what), ExitStack() as stack:
         started = now()
         run = Run(study, store, stack, report or Silent(), content_id("run", started, os.getpid()), started)
+        run.is_whole_store = is_whole_store
         _close_killed(store)
         settle(store)  # what an ingestion that was killed left undone
         token = _current.set(run)

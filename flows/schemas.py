@@ -180,6 +180,116 @@ SCORES = pa.schema(
 
 ``stated_…`` is what a model said of its totals, the same in all rows of a verdict; nothing is computed from it."""
 
+LABELS = pa.schema(
+    [
+        ("answer_id", pa.string()),
+        ("rater", pa.string()),
+        ("criterion", pa.string()),
+        ("score", pa.float64()),
+        ("sample_id", pa.string()),
+        ("notes", pa.string()),
+        ("labelled_at", pa.timestamp("us")),
+    ]
+)
+"""One row an answer, rater and criterion; ``notes`` is what the rater wrote about the answer, the same in all rows."""
+
+LABEL_SAMPLES = pa.schema(
+    [
+        ("sample_id", pa.string()),
+        ("answer_id", pa.string()),
+        ("judge_id", pa.string()),
+        ("probability", pa.float64()),
+        ("probe_type", pa.string()),
+        ("score_band", pa.string()),
+        ("seed", pa.string()),
+        ("drawn_at", pa.timestamp("us")),
+    ]
+)
+"""One row a sample and answer that was drawn for people to label."""
+
+ANCHOR_SCORES = pa.schema(
+    [
+        ("answer_id", pa.string()),
+        ("session_id", pa.string()),
+        ("judge_id", pa.string()),
+        ("taken_on", pa.date32()),
+        ("dimension", pa.string()),
+        ("criterion", pa.string()),
+        ("status", pa.string()),
+        ("score", pa.float64()),
+        ("unscored_reason", pa.string()),
+    ]
+)
+"""One row an anchor answer, judge, day of taking and criterion; ``status`` as in ``SCORES``."""
+
+NEEDS = pa.schema(
+    [
+        ("needs_id", pa.string()),
+        ("session_id", pa.string()),
+        ("point_id", pa.string()),
+        ("status", pa.string()),
+        ("error", pa.string()),
+        (
+            "needs",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("kind", pa.string()),
+                        ("value", pa.string()),
+                        ("observation_seq", pa.int32()),
+                        ("observation_tokens", pa.int64()),
+                        ("needed_at", pa.int32()),
+                        ("turns_after", pa.int32()),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+"""One row a point of a session as it is and a version of the measuring code."""
+
+MEASURES = pa.schema(
+    [
+        ("measure_id", pa.string()),
+        ("session_id", pa.string()),
+        ("compaction_id", pa.string()),
+        ("status", pa.string()),
+        ("error", pa.string()),
+        ("seconds", pa.float64()),
+        *((f"n_{what}{end}", pa.int32()) for what in ("paths", "identifiers", "quotes") for end in ("", "_lost")),
+        ("n_needs", pa.int32()),
+        ("n_lost", pa.int32()),
+        ("lost", pa.list_(pa.int32())),
+        ("fetched", pa.list_(pa.int32())),
+        ("n_fetches", pa.int32()),
+        ("refetch_tokens", pa.int64()),
+        ("summary_calls", pa.int32()),
+        ("summary_input_tokens", pa.int64()),
+        ("summary_output_tokens", pa.int64()),
+        *(
+            (f"n_{use}_{what}", pa.int32())
+            for use in ("created", "modified", "read", "any")
+            for what in ("true", "told", "right")
+        ),
+        (
+            "facts",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("probe_id", pa.string()),
+                        ("positions", pa.list_(pa.int32())),
+                        ("stated", pa.list_(pa.bool_())),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+"""One row a compaction, its session and probes as they are, and a version of the measuring code.
+
+``status`` is ``done``, ``failed``, or ``opaque`` where only a provider can read the context; the last two with the
+reason in ``error``."""
+
 CALLS = pa.schema(
     [
         ("call_id", pa.string()),

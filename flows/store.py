@@ -164,6 +164,7 @@ class Store:
         self.root = root
         self.transcripts = root / "transcripts"
         self.quarantine = root / "quarantine"
+        self.labels = root / "labels"
         self.database = root / "scores.duckdb"
 
     @classmethod
@@ -249,6 +250,26 @@ class Store:
         return Shards(self.root / "scores", schemas.SCORES, ("answer_id", "judge_id", "judge_replicate"))
 
     @cached_property
+    def label_samples(self) -> Shards:
+        """Answers that were drawn for people to label."""
+        return Shards(self.root / "label_samples", schemas.LABEL_SAMPLES, ("sample_id",), has_failures=False)
+
+    @cached_property
+    def anchor_scores(self) -> Shards:
+        """What the judge made of the anchors, day by day."""
+        return Shards(self.root / "anchor_scores", schemas.ANCHOR_SCORES, ("answer_id", "judge_id", "taken_on"))
+
+    @cached_property
+    def needs(self) -> Shards:
+        """What each session needed again after a point."""
+        return Shards(self.root / "needs", schemas.NEEDS, ("needs_id",))
+
+    @cached_property
+    def measures(self) -> Shards:
+        """What was measured of compacted contexts without a question."""
+        return Shards(self.root / "measures", schemas.MEASURES, ("measure_id",))
+
+    @cached_property
     def calls(self) -> Shards:
         """Calls of language models, as they left the journal (``flows.journal``)."""
         return Shards(self.root / "calls", schemas.CALLS, ("call_id",), has_failures=False)
@@ -305,5 +326,8 @@ class Store:
         """Remove what a killed run left unfinished; only the holder of the lock may."""
         for tmp in self.root.glob(f"**/*{TMP}"):
             tmp.unlink(missing_ok=True)
-        for shards in (self.points, self.compactions, self.probes, self.answers, self.scores, self.calls):
+        for shards in (
+            self.points, self.compactions, self.probes, self.answers, self.scores, self.calls, self.anchor_scores,
+            self.needs, self.measures,
+        ):  # fmt: skip
             shards.merge_if_many()

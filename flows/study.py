@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method
+from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method, parse_methods
 from compaction.pipeline import read_table
 from compaction.strategy import split_specs
 from compaction.tokens import DEFAULT_ENCODING
@@ -42,7 +42,7 @@ class Study:
     """Files, folders and globs of sessions; empty for the sample sessions of the package."""
     store: str = DEFAULT_STORE
     strategies: tuple[str, ...] = ()
-    """``id`` or ``id(name=value,…)``; empty for all that are registered and need no key."""
+    """``id``, ``id(name=value,…)`` or a set (``@recency-ladder``); empty for ``@defaults``."""
     named_methods: tuple[str, ...] = ()
     """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``."""
     points: str = "tokens:32000"
@@ -57,6 +57,10 @@ class Study:
     replicates: int = 1
     """How often each compaction is made and answered."""
     judge_replicates: int = 1
+    anchors: int = 0
+    """Answers that are drawn once and scored anew by every run on a new day, to see the judge drift; 0 for none."""
+    anchor_days: int = 1
+    """Days from one scoring of the anchors to the next, at least."""
     limit: int | None = None
     """Sessions at most; None for all."""
     concurrency: int | None = None
@@ -119,7 +123,9 @@ class Study:
     def methods(self) -> list[Method]:
         """The strategies with their parameters, each once; without ``strategies`` all and those with a name."""
         own = {method.name: method for method in map(parse_method, self.named_methods)}
-        methods = [own.get(spec) or parse_method(spec) for spec in self.strategies]
+        methods = [
+            method for spec in self.strategies for method in ([own[spec]] if spec in own else parse_methods(spec))
+        ]
         found: dict[str, Method] = {}
         for method in methods or [*default_methods(), *own.values()]:
             known = found.get(method.spec, method)
@@ -137,7 +143,8 @@ class Study:
         return asdict(self)
 
 
-_INTEGERS = {"replicates": 1, "judge_replicates": 1, "limit": 1, "concurrency": 1, "budget_tokens": 1}
+_INTEGERS = {"replicates": 1, "judge_replicates": 1, "anchors": 0, "anchor_days": 1, "limit": 1,
+             "concurrency": 1, "budget_tokens": 1}  # fmt: skip
 """Key → smallest value."""
 _LISTS = ("sources", "strategies")
 _SWITCHES = ("redact",)

@@ -176,12 +176,13 @@ class _Scope:
         return self._connection.execute(_WITH + sql, list(values)).fetchall()
 
     def counts(self) -> dict[str, int]:
-        names = ("points", "methods", "compactions", "probes", "answers", "scores")
+        names = ("points", "methods", "compactions", "probes", "answers", "scores", "measurements")
         row = self._all(
             """SELECT (SELECT count(*) FROM p),
             (SELECT count(DISTINCT method_id) FROM made), (SELECT count(*) FROM made),
             (SELECT count(*) FROM q), (SELECT count(*) FROM a),
-            (SELECT count(*) FROM scores SEMI JOIN a USING (answer_id) WHERE score IS NOT NULL)"""
+            (SELECT count(*) FROM scores SEMI JOIN a USING (answer_id) WHERE score IS NOT NULL),
+            (SELECT count(*) FROM measures SEMI JOIN c USING (compaction_id) WHERE status = 'done')"""
         )[0]
         return dict(zip(names, row, strict=True))
 
@@ -245,6 +246,9 @@ class _Scope:
             ("probes could not be made",
              "SELECT reason FROM probes_not_asked SEMI JOIN p USING (point_id) WHERE starts_with(reason, 'failed: ')",
              "SELECT * FROM probes_not_asked WHERE starts_with(reason, 'failed: ')"),
+            ("measurements failed",
+             "SELECT error FROM measures SEMI JOIN c USING (compaction_id) WHERE status = 'failed'",
+             "SELECT * FROM measures WHERE status = 'failed'"),
             ("answers failed", "SELECT error FROM a WHERE status = 'failed'",
              "SELECT * FROM answers WHERE status = 'failed'"),
             ("scores failed",

@@ -20,6 +20,8 @@ from flows.database import build, schemas
 from flows.engine import engine_for
 from flows.ids import content_id
 from flows.journal import read_calls
+from flows.labels import stored_labels
+from flows.measured import measure_tables
 from flows.plan import known_points
 from flows.store import Store, write_atomically
 from flows.study import Study
@@ -74,7 +76,7 @@ def stamp(store: Store) -> str:
     """Hash over all files that the database is made from."""
     folders = (
         "transcripts", "points", "compactions", "probes", "answers", "scores", "calls", "methods", "judges",
-        "quarantine",
+        "quarantine", "labels", "label_samples", "anchor_scores", "needs", "measures",
     )  # fmt: skip
     found = []
     for folder in folders:
@@ -147,10 +149,21 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         "criteria": _rows("criteria", _criteria(judges)),
         "scores": _like("scores", scores),
         "verdicts": _verdicts(scores),
+        **_again(store, answers["answer_id"], judges),
+        **measure_tables(store, sessions, points, compactions, asked, engine.prober.name),
         "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers), _model_calls(store)]),
         **_intake(parts),
         "quarantine": _rows("quarantine", ({**row, "source_path": row["path"]} for row in quarantined(store))),
     }
+
+
+def _again(store: Store, answers: pa.ChunkedArray, judges: Rows) -> dict[str, pa.Table]:
+    """What was said of answers beside the scores: by people, and by judges that were asked again."""
+    taken = _only(store.anchor_scores.read(), "judge_id", (row["judge_id"] for row in judges))
+    found = {
+        "human_scores": stored_labels(store), "label_samples": store.label_samples.read(), "anchor_scores": taken
+    }  # fmt: skip
+    return {name: _like(name, _only(table, "answer_id", answers)) for name, table in found.items()}
 
 
 def _verdicts(scores: pa.Table) -> pa.Table:

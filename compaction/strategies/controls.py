@@ -1,12 +1,12 @@
-"""The controls: everything, nothing, and the two ends."""
+"""The controls: everything, nothing, the two ends, and what came last."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from compaction.groups import declarations
-from compaction.strategies._parts import at_least, system_prompt
-from compaction.strategy import History, strategy
+from compaction.strategies._parts import at_least, needs_from, system_prompt, tail_start
+from compaction.strategy import History, StrategyError, strategy
 from compaction.transcript import Message
 
 
@@ -49,3 +49,22 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
             kept.update(members)
             wanted += [call for call in map(asked.__getitem__, members) if call is not None and call not in kept]
     return [messages[position] for position in sorted(kept)]
+
+
+@strategy("recency", variants=tuple({"share": share} for share in (0.02, 0.05, 0.2, 0.4)), by_default=False)
+def recency(history: History, *, share: float = 0.1, tokens: int | None = None) -> Sequence[Message]:
+    """The system prompt and the newest messages that fit into ``tokens``, or else into a share of what was said.
+
+    The room is ``tokens``, or ``share`` (0 to 1) of the tokens of all messages before the point, and the system prompt,
+    which always stays, takes its part of it. What stays is a run of whole groups (a message with tool calls and all of
+    their results) up to the end; none when not even the last group fits. The plainest method at any size: what the view
+    ``matched_budget`` holds each other method against.
+    """
+    at_least(0, tokens=tokens)
+    if not 0 <= share <= 1:
+        raise StrategyError(f"share must be between 0 and 1, not {share}")
+    room = int(share * history.count(history.session)) if tokens is None else tokens
+    prompt = system_prompt(history.messages)
+    end = len(history.messages)
+    start = tail_start(history, needs_from(history), len(prompt), end, room - history.count(prompt))
+    return (*prompt, *history.messages[start:])

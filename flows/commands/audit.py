@@ -9,8 +9,8 @@ from typing import Any
 from flows import audit as found_out
 from flows.commands import options as o
 from flows.commands.backfill import study_of_backfill
-from flows.leaderboard import drawn
 from flows.models.check import check_models
+from flows.printing import drawn
 from flows.store import Store
 from flows.study import DEFAULT_STORE, make_study
 

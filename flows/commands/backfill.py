@@ -83,7 +83,7 @@ def backfill(
     selection = Selection(since, tuple(method or ()))
     since_of(since)
     if plan and batch:
-        with running(effective, what="plan") as active:
+        with running(effective, what="plan", is_whole_store=True) as active:
             found = answers_to_judge(target, effective, active.engine, selection)
             o.echo(plan_batches(active, active.sessions(), found))
         raise typer.Exit(DONE)
@@ -92,7 +92,7 @@ def backfill(
         show(asyncio.run(forecast_backfill(effective, selection, make_report(quiet or as_json))), as_json)
         raise typer.Exit(DONE)
     check_models(effective)
-    with running(effective, make_report(quiet or as_json), what="backfill") as active:
+    with running(effective, make_report(quiet or as_json), what="backfill", is_whole_store=True) as active:
         jobs = answers_to_judge(target, effective, active.engine, selection)
         nothing_to_do = not jobs
         if batch and jobs:

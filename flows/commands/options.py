@@ -14,7 +14,7 @@ from typing import Annotated, ParamSpec
 import typer
 
 from compaction import CallsStoppedError
-from flows.leaderboard import Format
+from flows.printing import Format
 from flows.problems import BROKEN, STOPPED, Problem
 from flows.study import DEFAULT_STORE
 
@@ -40,7 +40,12 @@ StudyOption = Annotated[
 ]
 Strategies = Annotated[
     str | None,
-    typer.Option(metavar="A,B(X=1)", help="Strategies to compare (default: all that can run)", show_default=False),
+    typer.Option(
+        metavar="A,B(X=1),@SET",
+        help="Strategies to compare; sets: @defaults (all that can run), @recency-ladder (plain recency at several "
+        "sizes, for the view matched_budget) (default: @defaults)",
+        show_default=False,
+    ),
 ]
 Points = Annotated[
     str | None,
@@ -102,6 +107,14 @@ Replicates = Annotated[
 ]
 JudgeReplicates = Annotated[
     int | None, typer.Option(metavar="N", help="How often each answer is judged (default: 1)", show_default=False)
+]
+Anchors = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Draw N answers once, and score them anew in every run on a new day: see drift (default: 0)",
+        show_default=False,
+    ),
 ]
 Limit = Annotated[int | None, typer.Option(metavar="N", help="Take the first N sessions only.", show_default=False)]
 Concurrency = Annotated[

@@ -9,9 +9,9 @@ import typer
 
 from flows.commands import options as o
 from flows.forecast import Line, Plan, forecast
-from flows.leaderboard import drawn
 from flows.orchestrator import prepare
 from flows.plan import inputs_of
+from flows.printing import drawn
 from flows.problems import DONE
 from flows.progress import make_report
 from flows.study import make_study
@@ -34,6 +34,7 @@ def plan(
     protocol: o.Protocol = None,
     replicates: o.Replicates = None,
     judge_replicates: o.JudgeReplicates = None,
+    anchors: o.Anchors = None,
     limit: o.Limit = None,
     concurrency: o.Concurrency = None,
     tokenizer: o.Tokenizer = None,
@@ -51,7 +52,8 @@ def plan(
             "sources": tuple(sources or ()), "store": store, "strategies": strategies, "points": points,
             "history": history, "model": model, "summarizer": summarizer, "responder": responder, "prober": prober,
             "judge": judge, "rubric": rubric, "protocol": protocol, "replicates": replicates,
-            "judge_replicates": judge_replicates, "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer,
+            "judge_replicates": judge_replicates, "anchors": anchors, "limit": limit,
+            "concurrency": concurrency, "tokenizer": tokenizer,
         },
         study,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from flows.anchors import is_due
 from flows.commands import options as o
 from flows.leaderboard import render
 from flows.models.check import check_models
@@ -43,6 +44,7 @@ def run(
     protocol: o.Protocol = None,
     replicates: o.Replicates = None,
     judge_replicates: o.JudgeReplicates = None,
+    anchors: o.Anchors = None,
     limit: o.Limit = None,
     concurrency: o.Concurrency = None,
     budget_usd: o.BudgetUsd = None,
@@ -55,7 +57,7 @@ def run(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Do everything: ingest, compact, probe, answer, score; then print the leaderboard.
+    """Do everything: ingest, compact, probe, measure, answer, score; then print the leaderboard.
 
     Without a SOURCE it runs on the sample sessions that come with the package. Run it again and it goes on where it
     was; nothing that is done is done twice.
@@ -65,7 +67,8 @@ def run(
             "sources": tuple(sources or ()), "store": store, "strategies": strategies, "points": points,
             "history": history, "model": model, "summarizer": summarizer, "responder": responder, "prober": prober,
             "judge": judge, "rubric": rubric, "replicates": replicates, "judge_replicates": judge_replicates,
-            "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer, "task_types": task_types,
+            "anchors": anchors, "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer,
+            "task_types": task_types,
             "redact": False if no_redact else None, "protocol": protocol, "budget_usd": budget_usd,
             "budget_tokens": budget_tokens,
         },
@@ -76,7 +79,7 @@ def run(
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
     with running(effective, report) as active:
-        nothing_to_do = is_complete(target, effective)
+        nothing_to_do = is_complete(target, effective) and not is_due(target, effective)
         if not nothing_to_do:
             _evaluate(active, ephemeral, verbose)
         elif not is_loaded(target, effective):

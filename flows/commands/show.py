@@ -11,8 +11,10 @@ import typer
 from compaction import load_registry
 from compaction.adapters import listed
 from flows.commands import options as o
-from flows.leaderboard import Format, Split, render, render_by, render_query
+from flows.commands.query import Force, Output, report_written, write_query
+from flows.leaderboard import Split, render, render_by, render_query
 from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES
+from flows.printing import Format
 from flows.problems import Problem
 from flows.sources import formats
 from flows.store import Store
@@ -43,10 +45,15 @@ def sql(
     query: Annotated[str, typer.Argument(help="One SELECT over the tables and views of the store.")],
     store: o.StoreOption = None,
     format: o.FormatOption = "table",
+    output: Output = None,
+    force: Force = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Query the store, read-only."""
     found = Store.open(store or DEFAULT_STORE)
+    if output is not None:
+        o.echo(report_written(write_query(found, query, output, force)))
+        return
     o.echo(render_query(found.database, query, "json" if as_json else format))
 
 

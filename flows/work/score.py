@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -40,14 +41,19 @@ class _Asked(NamedTuple):
     case: JudgeCase
 
 
-def score_batch(root: str, study: Study, batch: Batch[ScoreJob], files: Mapping[str, Sequence[str]]) -> Tally:
-    """Judge the answers of a batch; ``files`` names the shards of compactions, probes and answers to read."""
+def score_batch(
+    root: str, study: Study, batch: Batch[ScoreJob], files: Mapping[str, Sequence[str]], taken_on: date | None = None
+) -> Tally:
+    """Judge the answers of a batch; ``files`` names the shards of compactions, probes and answers to read.
+
+    With a day they are anchors, and the verdicts are that day's taking.
+    """
     store, parts = open_store(root), engine(study)
     columns: dict[str, list[Any]] = {name: [] for name in schemas.SCORES.names}
     tally = Tally()
 
     def scored(asked: _Asked) -> tuple[_Asked, str, Sequence[CriterionScore], Verdict | None]:
-        with calling_for("score", asked.job.answer_id):
+        with calling_for("score" if taken_on is None else "anchor", asked.job.answer_id):
             return asked, *_score(parts.judge, asked.case)
 
     cases = cases_of(store, study, parts.judge.rubric, batch, files)
@@ -71,7 +77,12 @@ def score_batch(root: str, study: Study, batch: Batch[ScoreJob], files: Mapping[
             columns["stated_overall"].append(stated.stated_overall if stated else None)
             columns["stated_dimensions"].append(json.dumps(dict(stated.stated_dimensions)) if stated else None)
             columns["asked_again"].append(stated.asked_again if stated else None)
-    store.scores.write(pa.table(columns, schema=schemas.SCORES))
+    table = pa.table(columns, schema=schemas.SCORES)
+    if taken_on is None:
+        store.scores.write(table)
+    else:
+        day = pa.array([taken_on] * table.num_rows, pa.date32())
+        store.anchor_scores.write(table.append_column("taken_on", day).select(schemas.ANCHOR_SCORES.names))
     return tally
 
 

@@ -142,7 +142,8 @@ class SessionFacts:
                 if name.lower() in seen or "." not in version or len(name) < 3:
                     continue
                 seen.add(name.lower())
-                fact = Fact("version", f"{name} {version}", (version.lower(),), (), (message.seq or 0,))
+                stated = terms(version) or (version.lower(),)  # as an answer is read: ^20.14.0 has the term 20.14.0
+                fact = Fact("version", f"{name} {version}", stated, (), (message.seq or 0,))
                 yield Candidate("version", message.seq or 0, name, (fact,), version)
 
     def _requests(self) -> Iterator[Candidate]:

@@ -16,3 +16,18 @@ select
     count(*) filter (where cost_usd is null) as n_cost_unknown
 from compactions
 group by method_id;
+
+comment on column agg_compactions.method_id is 'Identity of the method';
+comment on column agg_compactions.n_compactions is 'Compactions of any status';
+comment on column agg_compactions.n_done is 'Compactions that are done';
+comment on column agg_compactions.n_failed is 'Compactions that failed';
+comment on column agg_compactions.n_not_applicable is 'Compactions for which the method was not applicable';
+comment on column agg_compactions.n_points_not_applicable is 'Points at which it was not applicable';
+comment on column agg_compactions.tokens_before is 'Tokens before, summed over done compactions; NULL without one';
+comment on column agg_compactions.tokens_after is 'Tokens after, summed over done compactions; NULL without one';
+comment on column agg_compactions.n_grew is 'Done compactions whose context has more tokens than before';
+comment on column agg_compactions.n_invalid_context is
+'Done compactions whose context has a tool result without its call';
+comment on column agg_compactions.seconds is 'Wall time in seconds, failed compactions included';
+comment on column agg_compactions.cost_usd is 'US dollars of the compactions whose cost is known';
+comment on column agg_compactions.n_cost_unknown is 'Compactions whose cost is not known';

@@ -37,3 +37,8 @@ select
     coalesce(given.n_failed, 0) as n_failed
 from questions
 left join given on questions.method_id = given.method_id;
+
+comment on column agg_expected_answers.method_id is 'Identity of the method';
+comment on column agg_expected_answers.n_expected is 'Answers that its done compactions call for';
+comment on column agg_expected_answers.n_done is 'Answers that are done';
+comment on column agg_expected_answers.n_failed is 'Answers that failed';

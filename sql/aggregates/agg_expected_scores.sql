@@ -52,3 +52,9 @@ select
 from replicates
 cross join done_answers
 left join given on replicates.judge_id = given.judge_id and done_answers.method_id = given.method_id;
+
+comment on column agg_expected_scores.judge_id is 'Judge version';
+comment on column agg_expected_scores.method_id is 'Identity of the method';
+comment on column agg_expected_scores.n_expected is 'Verdicts that the method''s done answers call for';
+comment on column agg_expected_scores.n_done is 'Verdicts with at least one score';
+comment on column agg_expected_scores.n_unscored is 'Verdicts without any score';

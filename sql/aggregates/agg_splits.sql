@@ -1,7 +1,8 @@
 -- One row per judge × method × split × value of the split × dimension (and 'overall').
 --
 -- Splits are task_type, length, probe_type, cycle and source (the format of the session's log). The interval is
--- clustered by session: answers of one session depend on each other. With a single session there is no interval (NULL).
+-- clustered by session (`cluster_figures`): answers of one session depend on each other. With a single session there is
+-- no interval (NULL).
 create view agg_splits as
 with labelled as (
     select
@@ -42,10 +43,7 @@ figures as (
         split,
         value,
         dimension,
-        cluster_mean(score_sum, n_answers) as mean,
-        cluster_std_error(score_sum, n_answers) as std_error,
-        cast(sum(n_answers) as bigint) as n_answers,
-        count(*) as n_sessions
+        cluster_figures(list(score_sum), list(n_answers)) as scored
     from sessions_of_split
     group by judge_id, method_id, split, value, dimension
 )
@@ -56,12 +54,13 @@ select
     figures.split,
     figures.value,
     figures.dimension,
-    figures.mean,
-    figures.std_error,
-    figures.mean - t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_low,
-    figures.mean + t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_high,
-    figures.n_answers,
-    figures.n_sessions
+    figures.scored.mean,
+    figures.scored.std_error,
+    figures.scored.df,
+    figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_low,
+    figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_high,
+    figures.scored.n as n_answers,
+    figures.scored.n_clusters as n_sessions
 from figures;
 
 comment on column agg_splits.judge_id is 'Judge version';
@@ -71,8 +70,9 @@ comment on column agg_splits.value is 'Value of the split, as text';
 comment on column agg_splits.dimension is 'Dimension of the rubric, or overall';
 comment on column agg_splits.mean is 'Mean over answers, 0 to 5';
 comment on column agg_splits.std_error is
-'Standard error of the mean, clustered by session; NULL with a single session';
-comment on column agg_splits.ci_low is 'Lower end of the 95 % interval (t, sessions - 1 degrees of freedom)';
-comment on column agg_splits.ci_high is 'Upper end of the 95 % interval (t, sessions - 1 degrees of freedom)';
+'Standard error of the mean, clustered by session (CR2); NULL with a single session';
+comment on column agg_splits.df is 'Degrees of freedom of the standard error';
+comment on column agg_splits.ci_low is 'Lower end of the 95 % interval (Student''s t with df degrees of freedom)';
+comment on column agg_splits.ci_high is 'Upper end of the 95 % interval (Student''s t with df degrees of freedom)';
 comment on column agg_splits.n_answers is 'Answers that the mean is over';
 comment on column agg_splits.n_sessions is 'Sessions that these answers are of';

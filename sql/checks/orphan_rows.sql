@@ -78,3 +78,59 @@ select
     human_scores.answer_id as missing
 from human_scores
 anti join answers on human_scores.answer_id = answers.answer_id
+union all
+select
+    'needs' as table_name,
+    needs.point_id as id,
+    'points.point_id' as missing_from,
+    needs.point_id as missing
+from needs
+anti join points on needs.point_id = points.point_id
+union all
+select
+    'measures' as table_name,
+    measures.compaction_id as id,
+    'compactions.compaction_id' as missing_from,
+    measures.compaction_id as missing
+from measures
+anti join compactions on measures.compaction_id = compactions.compaction_id
+union all
+select
+    'fact_checks' as table_name,
+    fact_checks.compaction_id as id,
+    'compactions.compaction_id' as missing_from,
+    fact_checks.compaction_id as missing
+from fact_checks
+anti join compactions on fact_checks.compaction_id = compactions.compaction_id
+union all
+select
+    'fact_checks' as table_name,
+    fact_checks.compaction_id as id,
+    'probes.probe_id' as missing_from,
+    fact_checks.probe_id as missing
+from fact_checks
+anti join probes on fact_checks.probe_id = probes.probe_id
+union all
+select
+    'label_samples' as table_name,
+    label_samples.answer_id as id,
+    'answers.answer_id' as missing_from,
+    label_samples.answer_id as missing
+from label_samples
+anti join answers on label_samples.answer_id = answers.answer_id
+union all
+select
+    'anchor_scores' as table_name,
+    anchor_scores.answer_id as id,
+    'answers.answer_id' as missing_from,
+    anchor_scores.answer_id as missing
+from anchor_scores
+anti join answers on anchor_scores.answer_id = answers.answer_id
+union all
+select
+    'anchor_scores' as table_name,
+    anchor_scores.answer_id as id,
+    'judges.judge_id' as missing_from,
+    anchor_scores.judge_id as missing
+from anchor_scores
+anti join judges on anchor_scores.judge_id = judges.judge_id

@@ -1,17 +1,20 @@
--- Quantile of Student's t with df degrees of freedom (a whole number) at probability p; NULL for df below 1.
+-- Quantile of Student's t with df degrees of freedom (any real number from 1 on) at probability p (0 < p < 1), to 5
+-- digits; NULL for df below 1.
 --
--- Exact for 1, 2 and 4 degrees (Shaw 2006, closed forms), to 5 digits for 3, to 4 digits from 5 on. The subqueries are
--- there to name intermediate values: a macro repeats the text of its arguments, which here takes ten times as long.
-create or replace macro t_quantile(p, df) as (
-    select
-        case
-            when df < 1 then null
-            when df = 1 then tan(pi() * (p - 0.5))
-            when df = 2 then (2 * p - 1) * sqrt(2 / (4 * p * (1 - p)))
-            when df = 3 then t_newton_3(guess.t, p)
-            when df = 4
-                then sign(p - 0.5) * 2 * sqrt(cos(acos(sqrt(4 * p * (1 - p))) / 3) / sqrt(4 * p * (1 - p)) - 1)
-            else guess.t
-        end
-    from (select t_expansion(normal.z, df) as t from (select normal_quantile(p) as z) as normal) as guess
-);
+-- Starts at the Cornish-Fisher expansion and takes two Newton steps. One value takes about 4 microseconds.
+create or replace macro t_quantile(p, df) as list_transform(
+    [{ 'p': cast(p as double), 'df': cast(df as double) }],
+    lambda level: case
+        when level.df >= 1 and abs(level.p - 0.5) < 1e-9 then 0.0
+        when level.df >= 1
+            then sign(level.p - 0.5) * list_transform(
+                [{
+                    'start': t_expansion(normal_quantile(greatest(level.p, 1 - level.p)), level.df),
+                    'two_sided': 2 * least(level.p, 1 - level.p)
+                }],
+                lambda tail: t_polished(
+                    t_polished(tail.start, tail.two_sided, level.df), tail.two_sided, level.df
+                )
+            )[1]
+    end
+)[1];

@@ -14,50 +14,191 @@
 -- it shares no probe with any of them. Where no method applies everywhere, all are ranked by overall.
 --
 -- tie_group: go down the methods by rank (equal ones by name). The first opens group 1. The next joins the open group
--- unless its paired difference of overall to that group's first method is distinguishable from 0 at 95 % (same probes,
--- clustered by session, Student's t), in which case it opens the next group. With a single session, or without a probe
--- in common, nothing is distinguishable. The level holds for each comparison, not for all of them together. A partial
--- method opens no group, because few questions tell little apart: it joins the group that is open at its place (at the
--- top the first), or has none when it can be told from that group's first method.
+-- unless its paired difference of overall to that group's first method is distinguishable from 0 (same probes,
+-- clustered by session, Student's t), in which case it opens the next group. Distinguishable is a p-value below 0.05
+-- after Holm's correction over all pairs of the judge's methods (p_adjusted_in_dimension of `paired_differences`,
+-- dimension overall): among methods that are all equally good, at most 5 % of leaderboards show more than one group.
+-- With a single session, or without a probe in common, nothing is distinguishable. A partial method opens no group,
+-- because few questions tell little apart: it joins the group that is open at its place (at the top the first), or has
+-- none when it can be told from that group's first method.
 create view leaderboard as
-with recursive figures as (
+with recursive probe_scores as materialized (
+    select * from int_probe_dimensions
+),
+
+figures as (
+    select
+        judge_id,
+        method_number,
+        sum(overall) / sum(n_overall) as overall,
+        sum(accuracy) / sum(n_accuracy) as accuracy,
+        sum(context_awareness) / sum(n_context_awareness) as context_awareness,
+        sum(artifact_trail) / sum(n_artifact_trail) as artifact_trail,
+        sum(completeness) / sum(n_completeness) as completeness,
+        sum(continuity) / sum(n_continuity) as continuity,
+        sum(instruction_following) / sum(n_instruction_following) as instruction_following,
+        cast(sum(n_overall) as bigint) as n_answers,
+        count(distinct session_number) filter (where n_overall > 0) as n_sessions,
+        cast(sum(n_unscored) as bigint) as n_unscored,
+        cast(sum(n_unscored_criteria) as bigint) as n_unscored_criteria
+    from probe_scores
+    group by judge_id, method_number
+),
+
+other_dimensions as (
     select
         judge_id,
         method_id,
         dimension,
-        cluster_mean(score_sum, n_answers) as mean,
-        cast(sum(n_answers) as bigint) as n_answers,
-        count(*) as n_sessions
-    from agg_session_scores
+        avg(score) as mean
+    from int_answer_scores
+    where
+        dimension <> 'accuracy'
+        and dimension <> 'context_awareness'
+        and dimension <> 'artifact_trail'
+        and dimension <> 'completeness'
+        and dimension <> 'continuity'
+        and dimension <> 'instruction_following'
+        and dimension <> 'overall'
     group by judge_id, method_id, dimension
+),
+
+others as (
+    select
+        judge_id,
+        method_id,
+        list(mean) as means
+    from other_dimensions
+    group by judge_id, method_id
 ),
 
 wide as (
     select
-        judge_id,
-        method_id,
-        max(mean) filter (where dimension = 'overall') as overall,
-        avg(mean) filter (where dimension <> 'overall') as overall_of_dimensions,
-        max(mean) filter (where dimension = 'accuracy') as accuracy,
-        max(mean) filter (where dimension = 'context_awareness') as context_awareness,
-        max(mean) filter (where dimension = 'artifact_trail') as artifact_trail,
-        max(mean) filter (where dimension = 'completeness') as completeness,
-        max(mean) filter (where dimension = 'continuity') as continuity,
-        max(mean) filter (where dimension = 'instruction_following') as instruction_following,
-        max(n_answers) filter (where dimension = 'overall') as n_answers,
-        max(n_sessions) filter (where dimension = 'overall') as n_sessions
+        figures.*,
+        stg_methods.method_id,
+        stg_methods.method,
+        list_avg(
+            list_concat(
+                [
+                    figures.accuracy,
+                    figures.context_awareness,
+                    figures.artifact_trail,
+                    figures.completeness,
+                    figures.continuity,
+                    figures.instruction_following
+                ],
+                others.means
+            )
+        ) as overall_of_dimensions
     from figures
-    group by judge_id, method_id
+    inner join methods on figures.method_number = methods.rowid
+    inner join stg_methods on methods.method_id = stg_methods.method_id
+    left join others on figures.judge_id = others.judge_id and stg_methods.method_id = others.method_id
 ),
 
-judged as (
+presence as (
     select
         judge_id,
-        method_id,
-        count(*) filter (where not is_scored) as n_unscored,
-        cast(sum(n_unscored_criteria) as bigint) as n_unscored_criteria
-    from int_judged_answers
-    group by judge_id, method_id
+        session_number,
+        probe_number,
+        list_sort(list(method_number)) as pattern
+    from probe_scores
+    where n_overall > 0
+    group by judge_id, session_number, probe_number
+),
+
+-- Probes of a session that have scores for the same methods; their sums do for all comparisons.
+cells as (
+    select
+        judge_id,
+        probe_number,
+        len(pattern) as n_methods,
+        min(probe_number) over (partition by judge_id, session_number, pattern) as cell
+    from presence
+),
+
+cell_sums as materialized (
+    select
+        probe_scores.judge_id,
+        probe_scores.session_number,
+        probe_scores.method_number,
+        cells.cell,
+        any_value(cells.n_methods) as n_methods,
+        count(*) as n,
+        sum(probe_scores.overall / probe_scores.n_overall) as overall
+    from probe_scores
+    inner join cells on probe_scores.judge_id = cells.judge_id and probe_scores.probe_number = cells.probe_number
+    where probe_scores.n_overall > 0
+    group by probe_scores.judge_id, probe_scores.session_number, probe_scores.method_number, cells.cell
+),
+
+scored_methods as (
+    select
+        judge_id,
+        count(*) as n
+    from figures
+    where n_answers > 0
+    group by judge_id
+),
+
+on_shared_probes as (
+    select
+        cell_sums.judge_id,
+        cell_sums.method_number,
+        sum(cell_sums.overall) / sum(cell_sums.n) as overall_on_shared_probes,
+        cast(sum(cell_sums.n) as bigint) as n_shared_probes
+    from cell_sums
+    inner join scored_methods on cell_sums.judge_id = scored_methods.judge_id
+    where cell_sums.n_methods = scored_methods.n
+    group by cell_sums.judge_id, cell_sums.method_number
+),
+
+session_sums as (
+    select
+        a.judge_id,
+        a.method_number as number_a,
+        b.method_number as number_b,
+        sum(a.overall - b.overall) as difference_sum,
+        sum(a.n) as n_pairs
+    from cell_sums as a
+    inner join cell_sums as b on a.judge_id = b.judge_id and a.cell = b.cell and a.method_number < b.method_number
+    group by a.judge_id, a.method_number, b.method_number, a.session_number
+),
+
+overall_figures as (
+    select
+        judge_id,
+        number_a,
+        number_b,
+        cluster_figures(list(difference_sum), list(n_pairs)) as paired
+    from session_sums
+    group by judge_id, number_a, number_b
+),
+
+tested as (
+    select
+        judge_id,
+        number_a,
+        number_b,
+        paired.mean as difference,
+        t_test(paired.mean, paired.std_error, paired.df) as p_value
+    from overall_figures
+),
+
+overall_pairs as (
+    select
+        tested.judge_id,
+        a.method_id as method_id_a,
+        b.method_id as method_id_b,
+        tested.difference,
+        tested.p_value,
+        tested.p_value * (
+            count(tested.p_value) over (partition by tested.judge_id) + 1
+            - row_number() over (partition by tested.judge_id order by tested.p_value asc nulls last)
+        ) as p_times_left
+    from tested
+    inner join methods as a on tested.number_a = a.rowid
+    inner join methods as b on tested.number_b = b.rowid
 ),
 
 paired as materialized (
@@ -66,9 +207,10 @@ paired as materialized (
         method_id_a as method_id,
         method_id_b as other_id,
         difference,
-        coalesce(abs(difference) > t_quantile(0.975, n_sessions - 1) * std_error + 1e-9, false) as is_distinguishable
-    from agg_method_pairs
-    where dimension = 'overall'
+        p_value is not null and 0.05 > max(p_times_left) over (
+            partition by judge_id order by p_value asc nulls last range unbounded preceding
+        ) as is_distinguishable
+    from overall_pairs
 ),
 
 both_ways as (
@@ -88,12 +230,12 @@ kinds as (
         wide.judge_id,
         wide.method_id,
         wide.overall,
-        stg_methods.method,
+        wide.method,
         coalesce(agg_compactions.n_not_applicable, 0) > 0
         and bool_or(coalesce(agg_compactions.n_not_applicable, 0) = 0) over (partition by wide.judge_id) as is_partial
     from wide
-    inner join stg_methods on wide.method_id = stg_methods.method_id
     left join agg_compactions on wide.method_id = agg_compactions.method_id
+    where wide.n_answers > 0
 ),
 
 by_difference as (
@@ -194,9 +336,9 @@ grouped as (
 )
 
 select
-    judged.judge_id,
+    wide.judge_id,
     judges.judge,
-    stg_methods.method,
+    wide.method,
     wide.overall,
     wide.overall_of_dimensions,
     wide.accuracy,
@@ -205,30 +347,28 @@ select
     wide.completeness,
     wide.continuity,
     wide.instruction_following,
-    coalesce(wide.n_answers, 0) as n_answers,
-    coalesce(wide.n_sessions, 0) as n_sessions,
-    judged.n_unscored,
+    wide.n_answers,
+    wide.n_sessions,
+    wide.n_unscored,
     1 - agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_removed,
     placed.rank,
     grouped.tie_group,
-    agg_shared_probes.overall_on_shared_probes,
-    coalesce(agg_shared_probes.n_shared_probes, 0) as n_shared_probes,
-    judged.n_unscored_criteria,
+    on_shared_probes.overall_on_shared_probes,
+    coalesce(on_shared_probes.n_shared_probes, 0) as n_shared_probes,
+    wide.n_unscored_criteria,
     comparable.overall as overall_for_rank,
     coalesce(comparable.is_partial, false) as is_partial,
     coalesce(agg_compactions.n_points_not_applicable, 0) as n_points_not_applicable,
-    judged.method_id
-from judged
-inner join stg_methods on judged.method_id = stg_methods.method_id
-left join judges on judged.judge_id = judges.judge_id
-left join wide on judged.judge_id = wide.judge_id and judged.method_id = wide.method_id
-left join comparable on judged.judge_id = comparable.judge_id and judged.method_id = comparable.method_id
-left join placed on judged.judge_id = placed.judge_id and judged.method_id = placed.method_id
-left join grouped on judged.judge_id = grouped.judge_id and judged.method_id = grouped.method_id
-left join agg_compactions on judged.method_id = agg_compactions.method_id
-left join agg_shared_probes
-    on judged.judge_id = agg_shared_probes.judge_id and judged.method_id = agg_shared_probes.method_id
-order by judges.judge, judged.judge_id, placed.place nulls last, stg_methods.method;
+    wide.method_id
+from wide
+left join judges on wide.judge_id = judges.judge_id
+left join comparable on wide.judge_id = comparable.judge_id and wide.method_id = comparable.method_id
+left join placed on wide.judge_id = placed.judge_id and wide.method_id = placed.method_id
+left join grouped on wide.judge_id = grouped.judge_id and wide.method_id = grouped.method_id
+left join agg_compactions on wide.method_id = agg_compactions.method_id
+left join on_shared_probes
+    on wide.judge_id = on_shared_probes.judge_id and wide.method_number = on_shared_probes.method_number
+order by judges.judge, wide.judge_id, placed.place nulls last, wide.method;
 
 comment on column leaderboard.judge_id is 'Judge version';
 comment on column leaderboard.judge is 'embedded (no language model) or the spec of a model';
@@ -249,7 +389,7 @@ comment on column leaderboard.tokens_removed is
 comment on column leaderboard.rank is
 'By overall_for_rank within the judge; equal methods share a rank; NULL where nothing can be compared';
 comment on column leaderboard.tie_group is
-'Methods that cannot be told apart from the first of their group at 95 % share its number; NULL for none';
+'Methods not told apart from the first of their group (5 %, Holm over the judge''s pairs) share its number; or NULL';
 comment on column leaderboard.overall_on_shared_probes is
 'Mean over the probes that every method of the judge has a score for, 0 to 5';
 comment on column leaderboard.n_shared_probes is 'Probes that every method of the judge has a score for';

@@ -1,7 +1,7 @@
 -- One row per judge × method × probe type × dimension (and 'overall').
 --
--- The interval is clustered by session: answers of one session depend on each other. With a single session there is no
--- interval (NULL), because one session says nothing of how sessions differ.
+-- The interval is clustered by session (`cluster_figures`): answers of one session depend on each other. With a single
+-- session there is no interval (NULL), because one session says nothing of how sessions differ.
 create view leaderboard_by_probe_type as
 select
     agg_splits.judge_id,
@@ -15,7 +15,8 @@ select
     agg_splits.ci_high,
     agg_splits.n_answers,
     agg_splits.n_sessions,
-    agg_splits.method_id
+    agg_splits.method_id,
+    agg_splits.df
 from agg_splits
 inner join stg_methods on agg_splits.method_id = stg_methods.method_id
 left join judges on agg_splits.judge_id = judges.judge_id
@@ -29,11 +30,13 @@ comment on column leaderboard_by_probe_type.probe_type is 'recall, artifact, con
 comment on column leaderboard_by_probe_type.dimension is 'Dimension of the rubric, or overall';
 comment on column leaderboard_by_probe_type.mean is 'Mean over answers, 0 to 5';
 comment on column leaderboard_by_probe_type.std_error is
-'Standard error of the mean, clustered by session; NULL with a single session';
+'Standard error of the mean, clustered by session (CR2); NULL with a single session';
 comment on column leaderboard_by_probe_type.ci_low is
-'Lower end of the 95 % interval (t, sessions - 1 degrees of freedom); not cut off at 0';
+'Lower end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 0';
 comment on column leaderboard_by_probe_type.ci_high is
-'Upper end of the 95 % interval (t, sessions - 1 degrees of freedom); not cut off at 5';
+'Upper end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 5';
 comment on column leaderboard_by_probe_type.n_answers is 'Answers that the mean is over';
 comment on column leaderboard_by_probe_type.n_sessions is 'Sessions that these answers are of';
 comment on column leaderboard_by_probe_type.method_id is 'Identity of the method';
+comment on column leaderboard_by_probe_type.df is
+'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most answers';

@@ -1,17 +1,14 @@
 -- One row per judge × method × dimension (and 'overall').
 --
--- The interval is clustered by session: answers of one session depend on each other. With a single session there is no
--- interval (NULL), because one session says nothing of how sessions differ.
+-- The interval is clustered by session (`cluster_figures`): answers of one session depend on each other. With a single
+-- session there is no interval (NULL), because one session says nothing of how sessions differ.
 create view leaderboard_long as
 with figures as (
     select
         judge_id,
         method_id,
         dimension,
-        cluster_mean(score_sum, n_answers) as mean,
-        cluster_std_error(score_sum, n_answers) as std_error,
-        cast(sum(n_answers) as bigint) as n_answers,
-        count(*) as n_sessions
+        cluster_figures(list(score_sum), list(n_answers)) as scored
     from agg_session_scores
     group by judge_id, method_id, dimension
 )
@@ -21,13 +18,14 @@ select
     judges.judge,
     stg_methods.method,
     figures.dimension,
-    figures.mean,
-    figures.std_error,
-    figures.mean - t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_low,
-    figures.mean + t_quantile(0.975, figures.n_sessions - 1) * figures.std_error as ci_high,
-    figures.n_answers,
-    figures.n_sessions,
-    figures.method_id
+    figures.scored.mean,
+    figures.scored.std_error,
+    figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_low,
+    figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_high,
+    figures.scored.n as n_answers,
+    figures.scored.n_clusters as n_sessions,
+    figures.method_id,
+    figures.scored.df
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 left join judges on figures.judge_id = judges.judge_id
@@ -39,11 +37,13 @@ comment on column leaderboard_long.method is 'Name of the method';
 comment on column leaderboard_long.dimension is 'Dimension of the rubric, or overall';
 comment on column leaderboard_long.mean is 'Mean over answers, 0 to 5';
 comment on column leaderboard_long.std_error is
-'Standard error of the mean, clustered by session; NULL with a single session';
+'Standard error of the mean, clustered by session (CR2); NULL with a single session';
 comment on column leaderboard_long.ci_low is
-'Lower end of the 95 % interval (t, sessions - 1 degrees of freedom); not cut off at 0';
+'Lower end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 0';
 comment on column leaderboard_long.ci_high is
-'Upper end of the 95 % interval (t, sessions - 1 degrees of freedom); not cut off at 5';
+'Upper end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 5';
 comment on column leaderboard_long.n_answers is 'Answers that the mean is over';
 comment on column leaderboard_long.n_sessions is 'Sessions that these answers are of';
 comment on column leaderboard_long.method_id is 'Identity of the method';
+comment on column leaderboard_long.df is
+'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most answers';

@@ -18,7 +18,7 @@ create table calls (
 comment on table calls is
 'Tries of model calls that were sent, and uses of answers that the call cache had; one row per model call';
 comment on column calls.call_id is 'Identity of the call';
-comment on column calls.stage is 'What it was made for: compact, probe, answer, score, or audit';
+comment on column calls.stage is 'What it was made for: compact, probe, answer, score, anchor, or audit';
 comment on column calls.item_id is 'Compaction, point or answer that it was made for; empty for an audit';
 comment on column calls.model is 'Model that was called';
 comment on column calls.input_tokens is

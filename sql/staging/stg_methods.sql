@@ -20,3 +20,14 @@ select
     history,
     summarizer
 from methods;
+
+comment on column stg_methods.method_id is 'Identity of the method';
+comment on column stg_methods.method is 'Name that no other method has, as on the leaderboard';
+comment on column stg_methods.strategy is 'Id of the strategy';
+comment on column stg_methods.params is 'All parameters as JSON text';
+comment on column stg_methods.peer is 'System whose behaviour the strategy has; own for the project''s own';
+comment on column stg_methods.peer_version is 'Version of that system';
+comment on column stg_methods.mode is 'faithful or valid';
+comment on column stg_methods.needs_model is 'Whether the strategy calls a summariser';
+comment on column stg_methods.history is 'prefix or chain';
+comment on column stg_methods.summarizer is 'Summariser that it was run with; NULL where it needs none';

@@ -14,3 +14,12 @@ select
 from scores
 left join judges on scores.judge_id = judges.judge_id
 left join criteria on judges.rubric = criteria.rubric and scores.criterion = criteria.criterion;
+
+comment on column stg_scores.answer_id is 'Answer that was judged';
+comment on column stg_scores.judge_id is 'Judge version';
+comment on column stg_scores.judge_replicate is 'Number of the repetition of the judging';
+comment on column stg_scores.dimension is 'Dimension of the criterion';
+comment on column stg_scores.criterion is 'Criterion that was judged';
+comment on column stg_scores.score is '0 to 5; NULL when unscored';
+comment on column stg_scores.unscored_reason is 'Why there is no score; NULL when there is one';
+comment on column stg_scores.weight is 'Weight of the criterion within its dimension';

@@ -32,6 +32,7 @@ REGISTRY = load_registry()
 BUDGET = 24
 SMALL = {
     "head_tail": {"head": 1, "tail": 3},
+    "recency": {"share": 0.4},
     "af_py_sliding_window": {"keep_last_groups": 3},
     "af_net_sliding": {"keep_last_turns": 1},
     "af_net_truncation": {"minimum_preserved_groups": 2},

@@ -55,6 +55,49 @@ def test_head_tail_takes_a_late_result_with_its_call() -> None:
     assert left("head_tail", tuple(messages), head=1, tail=2) == [0, 1, 6, 7]
 
 
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"tokens": 0}, [0]),
+        ({"tokens": 19}, [0]),
+        ({"tokens": 20}, [0, 12]),
+        ({"tokens": 40}, [0, 11, 12]),
+        ({"tokens": 49}, [0, 11, 12]),
+        ({"tokens": 50}, [0, 9, 10, 11, 12]),
+        ({"tokens": 90}, [0, 5, 6, 7, 8, 9, 10, 11, 12]),
+        ({"tokens": 119}, [0, 5, 6, 7, 8, 9, 10, 11, 12]),
+        ({"tokens": 120}, [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        ({"tokens": 129}, [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        ({"tokens": 130}, list(range(13))),
+        ({"share": 0.0}, [0]),
+        ({}, [0]),
+        ({"share": 0.4}, [0, 9, 10, 11, 12]),
+        ({"share": 1.0}, list(range(13))),
+    ],
+)
+def test_recency_keeps_the_system_prompt_and_the_newest_whole_groups_that_fit(
+    params: dict[str, Any], expected: list[int]
+) -> None:
+    """10 tokens each, 130 in all: 0.1 of them are 13, 0.4 are 52. 10 alone would lose its call, 3-4 theirs."""
+    assert left("recency", **params) == expected
+
+
+def test_recency_takes_its_share_of_all_that_was_said_also_where_little_is_left_of_it() -> None:
+    kept = run("recency", share=0.4)
+    again = compact(history(kept.messages, session=SESSION), make_method("recency", {"share": 0.4}))
+    assert again.messages == kept.messages
+
+
+def test_recency_keeps_a_later_system_message_only_among_the_newest() -> None:
+    assert left("recency", talk("s u s a s u"), tokens=30) == [0, 4, 5]
+
+
+@pytest.mark.parametrize("params", [{"share": 1.1}, {"share": -0.1}, {"tokens": -1}])
+def test_recency_refuses_room_that_is_none(params: dict[str, Any]) -> None:
+    with pytest.raises(StrategyError, match=r"share must be between 0 and 1|tokens must be at least 0"):
+        left("recency", **params)
+
+
 def test_truncation_drops_the_oldest_groups_down_to_half_the_budget() -> None:
     """130 tokens, 50 wanted: 1 (120), 2-4 (90), 5 (80), 6 (70), 7-8 (50)."""
     assert left("af_py_truncation") == [0, 9, 10, 11, 12]

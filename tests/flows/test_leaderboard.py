@@ -15,16 +15,18 @@ from flows.problems import StoreProblem, UsageProblem
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\
-method overall ±95%  acc ctx  art  cmp cnt ins removed answers group
+method overall ±95% group  acc ctx  art  cmp cnt ins removed answers
 ────────────────────────────────────────────────────────────────────
-keep      3.42 4.94 3.50   – 1.00 4.00   –   –   70.0%       3     1
-cut       3.25    – 3.50   – 2.00 3.50   –   –    0.0%       2     1
+keep     3.42 ±5.24     1 3.50   – 1.00 4.00   –   –   70.0%       3
+cut      3.25     –     1 3.50   – 2.00 3.50   –   –    0.0%       2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 5
 probes not asked (no truth in the history), 0 missing.
 ±95%: half the interval of overall, clustered by session. Same group: not told apart from the
-group's first method at 95 %.
+group's first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals
+that overlap say little of two methods, because both were asked the same questions: compaction-eval
+compare A B.
 The methods do not rest on the same questions (1 time a method lacks one that another has): see
 overall_on_shared_probes and the views coverage and checks.
 Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
@@ -40,12 +42,33 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_of_a_judge_says_what_judged_and_what_is_missing(store: Path) -> None:
+    """The interval of keep: residuals ∓7/12 of sessions with 2/3 and 1/3 of the answers, so 12.706 · 0.4125."""
     assert render(store, "embedded") == TERMINAL
 
 
 def test_a_judge_is_found_by_its_name_or_the_beginning_of_its_id(store: Path) -> None:
     assert render(store, "j1") == render(store, "embedded")
     assert "Judge openai:grader, id j2, rubric tiny@1, protocol " in render(store, "openai:grader")
+
+
+def test_tie_groups_stand_apart(tmp_path: Path) -> None:
+    """In every session near is better by 2, and far and too are alike; 2.571 · 0.374 / √6 is 0.39."""
+    figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
+    path = make(graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "too": figures}), tmp_path)
+    lines = render(path).splitlines()
+    assert [line.split()[:4] for line in lines[2:6]] == [
+        ["near", "3.50", "±0.39", "1"], [], ["far", "1.50", "±0.39", "2"], ["too", "1.50", "±0.39", "2"]
+    ]  # fmt: skip
+    assert "||" not in render(path, format="markdown").replace(" ", "")
+
+
+def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:
+    rows = graded({"a": {("s1", "q"): 5.0}})
+    assert "what is fetched" not in render(make(rows, tmp_path / "without"))
+    rows["answers"][0]["fetched_tokens"] = 7
+    assert "what is fetched for a question not counted (see the view pareto)" in " ".join(
+        render(make(rows, tmp_path / "with")).split()
+    )
 
 
 def test_several_judges_have_a_table_each(store: Path) -> None:
@@ -60,7 +83,7 @@ def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> 
 def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
     text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
     assert "One session: no interval and no groups" in text
-    assert text.splitlines()[2].split() == ["a", "5.00", "–", "5.00", *["–"] * 5, "90.0%", "1", "1"]
+    assert text.splitlines()[2].split() == ["a", "5.00", "–", "1", "5.00", *["–"] * 5, "90.0%", "1"]
 
 
 def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:
@@ -81,9 +104,10 @@ def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
 
 def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
     lines = render(store, "j1", "markdown").splitlines()
-    assert lines[0].split("|")[1:4] == [" method ", " overall ", " ±95% "]
+    assert lines[0].split("|")[1:4] == [" method ", " overall ±95% ", " group "]
     assert lines[1].startswith("| --- | ---: |")
-    assert [cell.strip() for cell in lines[2].strip("|").split("|")] == TERMINAL.splitlines()[2].split()
+    assert lines[2].replace("|", " ").split() == TERMINAL.splitlines()[2].split()
+    assert lines[3].startswith("| cut | 3.25 – | 1 |")
     assert any("no language model gave these scores" in line for line in lines[4:])
 
 

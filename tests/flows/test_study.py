@@ -23,7 +23,10 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('points = "messages:40"\nhistroy = "chain"\n', "line 2: histroy: unknown key; known: budget_tokens"),
+        (
+            'points = "messages:40"\nhistroy = "chain"\n',
+            "line 2: histroy: unknown key; known: anchor_days, anchors, budget_tokens",
+        ),
         ('\n\nhistory = "loop"\n', "line 3: history: expected prefix or chain, found 'loop'"),
         ('points = "tokens:ten"\n', "line 1: points: points 'tokens:ten': expected tokens:N"),
         ("replicates = 0\n", "line 1: replicates: expected a whole number of at least 1, found 0"),
@@ -137,6 +140,27 @@ def test_the_study_key_changes_with_what_makes_answers_comparable_and_with_nothi
     other = [Study(points="messages:20"), Study(history="chain"), Study(tokenizer="cl100k_base")]
     assert {study.study_key for study in same} == {Study().study_key}
     assert len({study.study_key for study in [Study(), *other]}) == 4
+
+
+def test_a_set_of_methods_stands_for_its_members_and_each_stands_once() -> None:
+    ladder = [m.name for m in make_study({"strategies": "@recency-ladder"}).methods()]
+    assert ladder == [
+        "empty", "recency(share=0.02)", "recency(share=0.05)", "recency", "recency(share=0.2)", "recency(share=0.4)",
+        "none",
+    ]  # fmt: skip
+    defaults = [m.name for m in make_study({}).methods()]
+    assert not [name for name in defaults if name.startswith("recency")]
+    assert [m.name for m in make_study({"strategies": "@defaults"}).methods()] == defaults
+    together = [m.name for m in make_study({"strategies": "head_tail, @recency-ladder,@defaults"}).methods()]
+    assert together[:8] == ["head_tail", *ladder]
+    assert sorted(together) == sorted({*defaults, *ladder})
+
+
+def test_an_unknown_set_of_methods_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(
+        UsageProblem, match=r"--strategies: unknown set of methods '@ladder'; known: @defaults: .*; @recency-ladder: "
+    ):
+        make_study({"strategies": "none,@ladder"})
 
 
 def test_strategies_default_to_all_and_each_stands_once() -> None:

@@ -14,7 +14,7 @@ from tests.judge.blinding_cases import cases, methods, of_the_method
 REGISTRY = load_registry()
 BLINDER = _blinder()
 SILENT = {
-    "none", "empty", "head_tail", "strands_sliding", "af_py_truncation", "af_py_sliding_window",
+    "none", "empty", "head_tail", "recency", "strands_sliding", "af_py_truncation", "af_py_sliding_window",
     "af_py_selective_tool_call", "af_net_truncation", "af_net_sliding", "af_py_summarization",
 }  # fmt: skip
 """Write nothing of their own."""

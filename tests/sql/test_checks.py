@@ -19,8 +19,103 @@ UNIQUE_ROWS = {
                   "criteria", "scores", "calls", "human_scores", "runs", "published_leaderboard", "inputs")
 }  # fmt: skip
 
+
+def replaced(view: str, columns: str) -> str:
+    """A view with other columns: what a wrong change of its file would make of it."""
+    return (
+        f"CREATE TABLE frozen AS FROM {view}; DROP VIEW {view}; "
+        f"CREATE VIEW {view} AS SELECT * REPLACE ({columns}) FROM frozen"
+    )
+
+
+OF_VIEWS = {
+    "coverage_adds_up": (
+        "INSERT INTO answers SELECT * REPLACE ('again' AS answer_id) FROM answers WHERE answer_id = 'A/q1'", 1),
+    "leaderboard_agrees_with_long": (
+        replaced("leaderboard_long", "CASE dimension WHEN 'accuracy' THEN mean + 0.1 ELSE mean END AS mean"), 3),
+    "splits_add_up": (
+        replaced("leaderboard_long", "CASE WHEN judge_id = 'j2' AND dimension = 'overall' THEN 2 ELSE n_answers END "
+                 "AS n_answers"), 5),
+    "intervals_hold_their_mean": ("UPDATE scores SET score = 9 WHERE judge_id = 'j2' AND score IS NOT NULL", 3),
+    "p_values_in_order": (
+        replaced("paired_differences", "0.5 AS p_value, 0.4 AS p_adjusted, 0.5 AS p_adjusted_in_dimension"), 4),
+    "one_name_a_method": (
+        "INSERT INTO methods SELECT * REPLACE ('D' AS method_id, 'chain' AS history) FROM methods "
+        "WHERE method_id = 'A'; UPDATE methods SET method = 'keep [chain]' WHERE method_id = 'B'", 1),
+}  # fmt: skip
+"""Splits: overall of j2 in each of the five. p-values: the four rows of tiny have none, being of one session."""
+
+OF_JUDGES_AND_FILES = {
+    "one_id_a_judge_version": (
+        "INSERT INTO judges SELECT * REPLACE ('j9' AS judge_id) FROM judges WHERE judge_id = 'j1'", 1),
+    "judges_have_a_rubric": ("UPDATE judges SET rubric = 'gone@1' WHERE judge_id = 'j2'", 1),
+    "same_criteria_judged": (
+        "DELETE FROM scores WHERE answer_id = 'A/q1' AND judge_id = 'j1' AND criterion = 'parts'", 1),
+    "verdicts_have_scores": (
+        "INSERT INTO verdicts BY NAME SELECT 'A/q1' AS answer_id, 'j2' AS judge_id, unnest([2, 3]) AS judge_replicate",
+        1),
+    "replicates_without_holes": (
+        "UPDATE scores SET judge_replicate = 4 WHERE judge_id = 'j2' AND judge_replicate = 2; "
+        "UPDATE compactions SET replicate = 3 WHERE method_id = 'B'", 2),
+    "one_points_spec": ("UPDATE points SET points_spec = 'tokens:9' WHERE point_id = 'p2'", 2),
+    "tokens_by_kind_add_up": (
+        "UPDATE compactions SET after_by_kind = {'system': 99, 'user': 0, 'assistant': 0, 'tool': 0, 'made': 0} "
+        "WHERE method_id = 'A'", 2),
+    "inputs_add_up": (
+        "UPDATE inputs SET n_sessions = 2 WHERE input_path = '/logs/s1.jsonl'; "
+        "UPDATE inputs SET n_folded = 0 WHERE input_path = '/logs/s2.jsonl'", 2),
+    "files_are_inputs": ("DELETE FROM inputs WHERE input_path = '/logs/s1.jsonl'", 9),
+}  # fmt: skip
+"""Files: of s1 the session, 5 kinds of message met, 2 set aside, 1 kind of secret."""
+
+NEED = (
+    "INSERT INTO needs BY NAME SELECT 'p1' AS point_id, unnest([1, 2]) AS number, 'path' AS kind, 'a.py' AS value, "
+    "5 AS observation_seq, 100 AS observation_tokens, 31 AS needed_at, 1 AS turns_after; "
+)
+MEASURE = (
+    "INSERT INTO measures BY NAME SELECT 'A/p1' AS compaction_id, 'done' AS status, 2 AS n_needs, 1 AS n_lost, "
+    "2 AS n_paths, 1 AS n_paths_lost, 0 AS n_identifiers, 0 AS n_identifiers_lost, 0 AS n_quotes, 0 AS n_quotes_lost, "
+    "[2] AS lost, [5] AS fetched, 1 AS n_fetches, 100 AS refetch_tokens, 1 AS n_any_true, 1 AS n_any_right; "
+)
+FACTS = (
+    "INSERT INTO fact_checks BY NAME SELECT 'A/p1' AS compaction_id, 'q1' AS probe_id, [1] AS positions, "
+    "[true] AS stated; "
+)
+OF_MEASURES = {
+    "unique_needs": (f"{NEED} INSERT INTO needs FROM needs LIMIT 1", 1),
+    "unique_measures": (MEASURE + MEASURE, 1),
+    "unique_fact_checks": (FACTS + FACTS, 1),
+    "measures_add_up": (f"{NEED} {MEASURE} UPDATE needs SET kind = 'quote' WHERE number = 1", 1),
+    "refetched_tokens_add_up": (f"{NEED} {MEASURE} UPDATE measures SET refetch_tokens = 200", 1),
+    "history_loses_nothing": (f"{NEED} {MEASURE} UPDATE compactions SET n_kept = 30 WHERE compaction_id = 'A/p1'", 1),
+}
+"""The tiny store has no measurements: each change puts some in."""
+
+SAMPLE = (
+    "INSERT INTO label_samples BY NAME SELECT 'first' AS sample_id, 'A/q1' AS answer_id, 'j1' AS judge_id, "
+    "0.5 AS probability, 'recall' AS probe_type, 'low' AS score_band, '1' AS seed, now() AS drawn_at; "
+)
+ANCHOR = (
+    "INSERT INTO anchor_scores BY NAME SELECT 'A/q1' AS answer_id, 'j1' AS judge_id, DATE '2026-11-01' AS taken_on, "
+    "'accuracy' AS dimension, 'facts' AS criterion, 3.0 AS score; "
+)
+OF_PEOPLE = {
+    "unique_label_samples": (SAMPLE + SAMPLE, 1),
+    "unique_anchor_scores": (ANCHOR + ANCHOR, 1),
+    "labels_were_drawn": (f"{SAMPLE} UPDATE human_scores SET sample_id = 'second'", 1),
+    "labels_match_the_rubric": ("UPDATE human_scores SET criterion = 'charm'", 1),
+    "embedded_judge_does_not_drift": (
+        f"{ANCHOR} INSERT INTO anchor_scores SELECT * REPLACE (taken_on + 1 AS taken_on, 2.5 AS score) "
+        "FROM anchor_scores", 1),
+}  # fmt: skip
+"""The tiny store has no sample and no anchors: each change puts some in."""
+
 BROKEN_BY = {
     **UNIQUE_ROWS,
+    **OF_PEOPLE,
+    **OF_MEASURES,
+    **OF_VIEWS,
+    **OF_JUDGES_AND_FILES,
     "unique_compactions_of_a_point": (
         "INSERT INTO compactions SELECT * REPLACE ('again' AS compaction_id) FROM compactions LIMIT 1", 1),
     "unique_answers_of_a_compaction": (
@@ -57,12 +152,17 @@ BROKEN_BY = {
     "orphan_rows": (
         "DELETE FROM sessions WHERE session_id = 's1'; DELETE FROM points WHERE point_id = 'p2'; "
         "DELETE FROM methods WHERE method_id = 'C'; DELETE FROM judges WHERE judge_id = 'j2'; "
-        "INSERT INTO human_scores SELECT * REPLACE ('gone' AS answer_id) FROM human_scores", 17),
+        "INSERT INTO human_scores SELECT * REPLACE ('gone' AS answer_id) FROM human_scores; "
+        f"{NEED} UPDATE needs SET point_id = 'gone'; {MEASURE} UPDATE measures SET compaction_id = 'gone'; "
+        f"{FACTS} UPDATE fact_checks SET compaction_id = 'gone', probe_id = 'gone'; "
+        f"{SAMPLE} UPDATE label_samples SET answer_id = 'gone'; "
+        f"{ANCHOR} UPDATE anchor_scores SET answer_id = 'gone', judge_id = 'gone'", 25),
 }  # fmt: skip
 """Check → what breaks it, and the violations that this makes.
 
 Orphans: 1 point of s1; of p2 3 compactions, 1 probe and 3 that are not asked; 2 compactions of C; 6 scores of j2;
-1 label.
+1 label; 2 needs, 1 measurement and both references of the facts looked for; 1 drawn answer; both references of an
+anchor.
 """
 
 KNOWN = {"same_questions_scored": 1}

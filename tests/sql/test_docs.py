@@ -1,4 +1,4 @@
-"""The queries of docs/sql.md run as they stand there."""
+"""docs/sql.md and docs/schema.md say what is there, and their queries run as they stand."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from flows.leaderboard import render_query
+from flows.queries import ready_queries
+from flows.schema_page import page, readers
 from tests.sql.tiny import make, tiny
 
-QUERIES = re.findall(
-    r"^```sql\n(.*?)^```", (Path(__file__).parents[2] / "docs" / "sql.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-)
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "sql.md").read_text("utf-8")
+QUERIES = re.findall(r"^```sql\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +22,30 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tiny(), tmp_path_factory.mktemp("tiny"))
 
 
-def test_there_are_eleven_queries_and_one_about_columns() -> None:
-    assert len(QUERIES) == 12
-
-
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: " ".join(query.split()[:6]))
 def test_a_documented_query_finds_rows(store: Path, query: str) -> None:
     assert not render_query(store, query).endswith("\n0 rows\n")
+
+
+@pytest.mark.parametrize("folder", ["schema", "marts"])
+def test_every_table_and_mart_is_in_the_page(folder: str) -> None:
+    named = set(re.findall(r"`(\w+)`", PAGE))
+    assert {path.stem for path in (ROOT / "sql" / folder).glob("*.sql")} - named == set()
+
+
+def test_every_ready_query_is_in_the_page_with_its_question() -> None:
+    for query in ready_queries().values():
+        link = f"[`{query.name}`](../sql/queries/{query.number:02}_{query.name}.sql)"
+        assert f"| {query.number} | {link} | {query.question} |" in PAGE
+
+
+def test_the_schema_page_is_made_from_the_comments_as_they_are() -> None:
+    shown = (ROOT / "docs" / "schema.md").read_text("utf-8")
+    assert page() == shown, "make it again: python -m flows.schema_page docs/schema.md"
+
+
+def test_the_schema_page_names_what_reads_a_table() -> None:
+    found = readers()
+    assert "`stg_scores`" in found["scores"]
+    assert "the query `worst_answers`" in found["answers"]
+    assert found["runs"] == ["1 check"]

@@ -44,6 +44,13 @@ def session(session_id: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def read(session_id: str, copies: int = 0) -> dict[str, Any]:
+    return {
+        "input_path": f"/logs/{session_id}.jsonl", "source_format": "openai", "n_bytes": 9000,
+        "n_sessions": 1 + copies, "n_folded": copies, "n_messages": 50 + 4 * copies, "n_quarantined": 0,
+    }  # fmt: skip
+
+
 def met(session_id: str, **kinds: int) -> list[dict[str, Any]]:
     return [
         {"input_path": f"/logs/{session_id}.jsonl", "kind": kind, "n_met": number} for kind, number in kinds.items()
@@ -127,11 +134,7 @@ def tiny() -> Rows:
     """The rows of the store that the module describes."""
     return {
         "sessions": [session("s1", task_type="debugging", started_at="2026-03-01T12:00:00+02:00"), session("s2")],
-        "inputs": [
-            {"input_path": f"/logs/{id}.jsonl", "source_format": "openai", "n_bytes": 9000, "n_sessions": 1 + copies,
-             "n_folded": copies, "n_messages": 50 + 4 * copies, "n_quarantined": 0}
-            for id, copies in (("s1", 0), ("s2", 1))
-        ],
+        "inputs": [read("s1"), read("s2", copies=1)],
         "messages_met": [
             *met("s1", system=3, user=9, assistant=20, tool=20, tool_call=20),
             *met("s2", system=1, user=11, assistant=22, tool=20, tool_call=20),
@@ -208,6 +211,10 @@ def graded(overall: Mapping[str, Mapping[tuple[str, str], float]]) -> Rows:
     names = sorted({session_id for session_id, _ in asked})
     return {
         "sessions": [session(name) for name in names],
+        "inputs": [read(name) for name in names],
+        "messages_met": [
+            row for name in names for row in met(name, system=1, user=9, assistant=20, tool=20, tool_call=20)
+        ],
         "points": [point(f"p-{name}", name, 1000) for name in names],
         "methods": [method(name, name) for name in overall],
         "compactions": [compaction(m, f"p-{s}", 1000, 100) for m in overall for s in names],

@@ -1,0 +1,44 @@
+"""``compare``: two methods against each other."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flows import comparison
+from flows.commands import options as o
+from flows.leaderboard import Split
+from flows.store import Store
+from flows.study import DEFAULT_STORE
+
+
+@o.reporting
+def compare(
+    a: Annotated[
+        str,
+        typer.Argument(metavar="A", help="A method, as the leaderboard calls it; a beginning that is unique will do."),
+    ],
+    b: Annotated[str, typer.Argument(metavar="B", help="The method to compare it with.")],
+    store: o.StoreOption = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
+    ] = None,
+    by: Annotated[
+        Split | None, typer.Option("--by", help="The same within each part of a split.", show_default=False)
+    ] = None,
+    questions: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Questions to show on which they differ most.")
+    ] = comparison.QUESTIONS,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Compare two methods on the same questions, dimension by dimension.
+
+    Says by how much A is better than B, how sure that is, and, where no difference is shown, how large one would have
+    had to be for this data to show it. Below are the questions on which the two differ most, and what is not
+    comparable. docs/comparing.md explains every figure.
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    shown = "json" if as_json else format
+    o.echo(comparison.compare(found.database, a, b, judge, by, shown, questions))

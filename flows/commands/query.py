@@ -1,0 +1,239 @@
+"""``query`` and ``export``: the ready queries, and results as files."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import duckdb
+import typer
+
+from flows.arrow import batches
+from flows.commands import options as o
+from flows.database import connect
+from flows.export import Exported, FileFormat, format_of, refuse_to_overwrite, target_of, write
+from flows.leaderboard import render_query
+from flows.printing import WIDTH, Format, Rows, drawn, markdown, written
+from flows.problems import UsageProblem
+from flows.queries import ReadyQuery, closest, ready_queries, ready_query, variables_of, with_variables
+from flows.store import Store
+from flows.study import DEFAULT_STORE
+
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID", help="One judge only, by name or the beginning of its id (default: all).", show_default=False
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the query; repeat it.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to this file instead; .parquet, .csv, .json or .md says the format.",
+        show_default=False,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        help="In CSV, put ' before texts that a spreadsheet would take for a formula. Transcripts can hold such texts.",
+    ),
+]
+
+
+@o.reporting
+def query(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Name or number of a query; without one they are listed.", show_default=False),
+    ] = None,
+    store: o.StoreOption = None,
+    judge: Judge = None,
+    set_: Set = None,
+    format: o.FormatOption = "table",
+    output: Output = None,
+    force: Force = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the query itself with its explanation, and do not run it.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Answer one of ten questions that results are asked most.
+
+    Without a name it lists them. Each is a file of sql/queries that runs as it stands, in DuckDB too.
+    """
+    shown: Format = "json" if as_json else format
+    if name is None:
+        o.echo(_listed(shown))
+        return
+    chosen = ready_query(name)
+    if show:
+        o.echo(chosen.sql)
+        return
+    found = Store.open(store or DEFAULT_STORE)
+    given = _parsed(set_ or ())
+    with connect(found.database) as connection:
+        values = variables_of(connection, chosen, judge, given)
+        if output is not None:
+            with with_variables(connection, values):
+                _report([_written(connection, chosen.name, chosen.sql, output, force)], shown)
+            return
+    text = render_query(found.database, chosen.sql, shown, values)
+    o.echo(_with_head(chosen, text) if shown == "table" else text)
+
+
+@o.reporting
+def export(
+    relation: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RELATION", help="Tables and views to write.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR|FILE",
+            help="A folder; or a file for a single relation, whose ending says the format.",
+            show_default=False,
+        ),
+    ] = Path("."),
+    all_: Annotated[
+        bool, typer.Option("--all", help="All tables and views, without the inner ones (stg_, int_, agg_, check_).")
+    ] = False,
+    query: Annotated[
+        list[str] | None,
+        typer.Option("--query", metavar="NAME", help="The answer of a ready query; repeat it.", show_default=False),
+    ] = None,
+    format: Annotated[
+        FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)", show_default=False)
+    ] = None,
+    store: o.StoreOption = None,
+    judge: Judge = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    force: Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Write tables, views or answers of the ready queries to files.
+
+    Rows are streamed, so that a table need not fit into memory, and a file appears when it is complete. Parquet keeps
+    all types; CSV and Markdown have lists and structs as JSON text. Times are in UTC.
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    chosen = format_of(output, format)
+    if spreadsheet_safe and chosen != "csv":
+        raise UsageProblem(f"--spreadsheet-safe is for CSV, and the format is {chosen}")
+    queries = [ready_query(name) for name in query or ()]
+    with connect(found.database) as connection:
+        relations = _relations(connection, relation or (), all_)
+        if relations and judge is not None:
+            raise UsageProblem("--judge is for --query; for a view: compaction-eval sql … --output FILE")
+        texts = [*((name, f'FROM "{name}"') for name in relations), *((ready.name, ready.sql) for ready in queries)]
+        targets = _targets([name for name, _ in texts], output, chosen, force)
+        values = variables_of(connection, queries[0], judge, {}) if queries else {}
+        with with_variables(connection, values):
+            files = [
+                write(name, batches(connection, text), target, chosen, spreadsheet_safe)
+                for (name, text), target in zip(texts, targets, strict=True)
+            ]
+    _report(files, "json" if as_json else "table")
+
+
+def _targets(names: Sequence[str], output: Path, format: FileFormat, force: bool) -> list[Path]:
+    if not names:
+        raise UsageProblem("say what to export: names of tables and views, --query NAME, or --all")
+    doubled = [name for name in names if names.count(name) > 1]
+    if doubled:
+        raise UsageProblem(f"{doubled[0]} would be written twice: a view and a query of that name, or one repeated")
+    targets = [target_of(output, name, format, len(names) == 1) for name in names]
+    if not force:
+        refuse_to_overwrite(targets)
+    return targets
+
+
+def write_query(store: Store, text: str, output: Path, force: bool) -> Exported:
+    """Write the answer of a user's own query to a file."""
+    with connect(store.database) as connection:
+        return _written(connection, "the answer", text, output, force)
+
+
+def _written(connection: duckdb.DuckDBPyConnection, name: str, text: str, output: Path, force: bool) -> Exported:
+    target = target_of(output, name, format_of(output, None), alone=True)
+    if not force:
+        refuse_to_overwrite([target])
+    return write(name, batches(connection, text), target, format_of(target, None))
+
+
+def report_written(one: Exported) -> str:
+    """A line that says what was written."""
+    return f"{one.path}: {one.rows:,} rows, {one.n_bytes:,} bytes"
+
+
+def _report(files: Sequence[Exported], format: Format) -> None:
+    if format == "json":
+        rows = [
+            {"relation": one.relation, "path": str(one.path), "rows": one.rows, "bytes": one.n_bytes}
+            for one in files
+        ]  # fmt: skip
+        o.echo(json.dumps(rows, indent=2))
+        return
+    for one in files:
+        o.echo(report_written(one))
+
+
+def _relations(connection: duckdb.DuckDBPyConnection, names: Sequence[str], every: bool) -> list[str]:
+    found = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
+        "SELECT view_name FROM duckdb_views() WHERE database_name = 'store' AND NOT internal ORDER BY 1"
+    ).fetchall()
+    known = [name for (name,) in found]
+    for name in names:
+        if name not in known:
+            raise UsageProblem(
+                f"no table or view {name!r} in this store{closest(name, known)}; compaction-eval export --all writes "
+                "those that there are"
+            )
+    inner = ("stg_", "int_", "agg_", "check_")
+    return list(dict.fromkeys([*names, *(name for name in known if every and not name.startswith(inner))]))
+
+
+def _parsed(given: Sequence[str]) -> dict[str, str]:
+    values = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise UsageProblem(f"--set wants NAME=VALUE, and got {item!r}")
+        values[name.strip()] = value.strip()
+    return values
+
+
+def _listed(format: Format) -> str:
+    names = ["number", "name", "title", "question", "parameters"]
+    rows = [
+        (query.number, query.name, query.title, query.question, ", ".join(query.parameters))
+        for query in ready_queries().values()
+    ]
+    if format in ("csv", "json"):
+        return written(Rows(names, rows), format)
+    cells = [[str(number), name, question] for number, name, _, question, _ in rows]
+    numeric = [True, False, False]
+    if format == "markdown":
+        return markdown(["", "query", "question"], [[n, f"`{name}`", q] for n, name, q in cells], numeric)
+    table = drawn(["", "query", "question"], cells, numeric, width=WIDTH)
+    return f"{table}\ncompaction-eval query NAME runs one; --show prints it with its parameters and columns.\n"
+
+
+def _with_head(query: ReadyQuery, text: str) -> str:
+    notes = [textwrap.fill(part, WIDTH) for part in query.reading.split("\n\n") if part]
+    return "\n".join([f"{query.title}: {query.question}", "", text.rstrip("\n"), "", *notes, ""])

@@ -1,0 +1,104 @@
+"""Labels that people gave: ``STORE/labels``, one file an import, and ``STORE/label_samples``, what was drawn for them.
+
+A later import of the same rater takes the place of what that rater said of the same answers, as a whole; files are
+never changed. ``flows.tables`` makes the tables ``human_scores`` and ``label_samples`` from them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flows import schemas
+from flows.ids import content_id
+from flows.store import COMPRESSION, TMP, Store, publish
+
+Key = tuple[str, str]
+"""Answer and rater."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What one rater said of one answer."""
+
+    answer_id: str
+    rater: str
+    scores: Mapping[str, float]
+    """Criterion → 0–5; at least one."""
+    sample_id: str | None = None
+    """Sample that the answer was drawn in; None for one that was picked."""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What an import changed, in answers of a rater."""
+
+    new: int
+    replaced: int
+    unchanged: int
+
+
+def stored_labels(store: Store) -> pa.Table:
+    """The labels that hold now, as rows of ``schemas.LABELS``."""
+    return _table(_current(store))
+
+
+def add_labels(store: Store, labels: Sequence[Labelled], at: datetime) -> Added:
+    """Write an import; what is known already is not written again.
+
+    Args:
+        store: Locked for writing.
+        labels: Each answer at most once for a rater.
+        at: Time of the import, UTC without an offset.
+    """
+    known = {key: (found, rows) for key, rows in _current(store).items() for found in [_said(rows)]}
+    changed: dict[Key, list[dict[str, Any]]] = {}
+    n_new = 0
+    for label in labels:
+        key = label.answer_id, label.rater
+        rows = [
+            {"answer_id": label.answer_id, "rater": label.rater, "criterion": criterion, "score": score,
+             "sample_id": label.sample_id, "notes": label.notes, "labelled_at": at}
+            for criterion, score in sorted(label.scores.items())
+        ]  # fmt: skip
+        if key not in known or known[key][0] != _said(rows):
+            changed[key] = rows
+            n_new += key not in known
+    if changed:
+        _write(store, _table(changed))
+    return Added(n_new, len(changed) - n_new, len(labels) - len(changed))
+
+
+def _said(rows: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted((row["criterion"], row["score"], row["sample_id"], row["notes"]) for row in rows)
+
+
+def _current(store: Store) -> dict[Key, list[dict[str, Any]]]:
+    found: dict[Key, list[dict[str, Any]]] = {}
+    for path in sorted(store.labels.glob("*.parquet")):
+        of_file: dict[Key, list[dict[str, Any]]] = {}
+        for row in pq.read_table(path, schema=schemas.LABELS).to_pylist():
+            of_file.setdefault((row["answer_id"], row["rater"]), []).append(row)
+        found.update(of_file)
+    return found
+
+
+def _table(labels: Mapping[Key, Sequence[Mapping[str, Any]]]) -> pa.Table:
+    return pa.Table.from_pylist([dict(row) for rows in labels.values() for row in rows], schema=schemas.LABELS)
+
+
+def _write(store: Store, table: pa.Table) -> None:
+    store.labels.mkdir(parents=True, exist_ok=True)
+    number = 1 + max((int(path.name[:6]) for path in store.labels.glob("*.parquet")), default=0)
+    name = content_id([*map(str, table.to_pylist())])
+    path = store.labels / f"{number:06d}-{name}.parquet"  # by number: the last import wins
+    tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
+    pq.write_table(table, tmp, compression=COMPRESSION)
+    publish(tmp, path)

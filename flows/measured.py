@@ -1,0 +1,146 @@
+"""Which compactions are to be measured, and the measurements that belong to the sessions as they are now.
+
+A measurement depends on the compaction, on the code that measures, on the whole session (what comes after the point
+too) and on the probes whose facts are followed: its id is made of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from compaction.version import code_version
+from flows.database import schemas
+from flows.engine import Engine
+from flows.ids import content_id
+from flows.plan import PointInfo, expected_compactions, probe_id, statuses
+from flows.store import Store
+from flows.study import Study
+from flows.transcripts import SessionInfo
+from judge import PROBE_TYPES
+from judge.measures.kept_files import FILE_USES
+
+
+@dataclass(frozen=True)
+class MeasureJob:
+    """One compaction to be measured."""
+
+    measure_id: str
+    compaction_id: str
+    needs_id: str
+    line: tuple[PointInfo, ...]
+    """The session's points up to the compaction's own, which is the last."""
+
+    @property
+    def point(self) -> PointInfo:
+        """The compaction's point."""
+        return self.line[-1]
+
+
+@cache
+def measuring() -> str:
+    """Version of the code that measures."""
+    return code_version("compaction", "compaction/measures", "judge/measures", "judge/embedded/mentions.py")
+
+
+def needs_id(point_id: str, content_sha256: str) -> str:
+    """Id of what a session needed after a point: it changes when the session grows."""
+    return content_id("needs", point_id, measuring(), content_sha256)
+
+
+def measure_id(compaction_id: str, content_sha256: str, probes: Sequence[str]) -> str:
+    """Id of the measurement of a compaction, with the probes whose facts it looks for."""
+    return content_id("measure", compaction_id, measuring(), content_sha256, list(probes))
+
+
+def asked_until(line: Sequence[PointInfo], prober: str, asked: set[str]) -> list[str]:
+    """The probes that were asked at some points, in order."""
+    return [id for info in line for kind in PROBE_TYPES if (id := probe_id(info.point_id, kind, prober)) in asked]
+
+
+def measures_to_do(
+    store: Store, study: Study, engine: Engine, sessions: Sequence[SessionInfo],
+    points: Mapping[str, Sequence[PointInfo]],
+) -> dict[str, list[MeasureJob]]:  # fmt: skip
+    """Session → compactions that are done and have not been measured as they are now, or failed to be."""
+    settled = {id for id, status in statuses(store.measures, "measure_id").items() if status != "failed"}
+    compacted = statuses(store.compactions, "compaction_id")
+    asked = {id for id, status in statuses(store.probes, "probe_id").items() if status == "done"}
+    content = {info.session_id: info.content_sha256 for info in sessions}
+    found: dict[str, list[MeasureJob]] = {}
+    for session, jobs in expected_compactions(study, points).items():
+        infos, sha = points[session], content[session]
+        lines = {info.point_id: tuple(infos[: number + 1]) for number, info in enumerate(infos)}
+        probes = {id: asked_until(line, engine.prober.name, asked) for id, line in lines.items()}
+        of_points = {id: needs_id(id, sha) for id in lines}
+        found[session] = [
+            MeasureJob(id, job.compaction_id, of_points[point], lines[point])
+            for job in jobs
+            if compacted.get(job.compaction_id) == "done"
+            and (id := measure_id(job.compaction_id, sha, probes[point := job.point.point_id])) not in settled
+        ]
+    return found
+
+
+def measure_tables(
+    store: Store,
+    sessions: Iterable[SessionInfo],
+    points: Mapping[str, Sequence[PointInfo]],
+    compactions: pa.Table,
+    asked: pa.Table,
+    prober: str,
+) -> dict[str, pa.Table]:
+    """The tables ``needs``, ``measures`` and ``fact_checks``: measurements of these compactions as they are now."""
+    content = {info.session_id: info.content_sha256 for info in sessions}
+    of_points: dict[str, str] = {}
+    probes: dict[str, list[str]] = {}
+    ids = set(asked["probe_id"].to_pylist())
+    for session, infos in points.items():
+        for number, info in enumerate(infos):
+            of_points[info.point_id] = needs_id(info.point_id, content[session])
+            probes[info.point_id] = asked_until(infos[: number + 1], prober, ids)
+    session_of = {info.point_id: session for session, infos in points.items() for info in infos}
+    wanted = [
+        measure_id(id, content[session_of[point]], probes[point])
+        for id, point in zip(compactions["compaction_id"].to_pylist(), compactions["point_id"].to_pylist(), strict=True)
+    ]
+    measures = _only(store.measures.read(), "measure_id", wanted)
+    needs = _only(store.needs.read(), "needs_id", of_points.values())
+    return {
+        "measures": measures.select(schemas()["measures"].names),
+        "needs": _numbered(needs),
+        "fact_checks": _unnested(measures),
+    }
+
+
+def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
+    return table.filter(pc.is_in(table[column], value_set=pa.array(sorted(set(values)), pa.string())))
+
+
+def _numbered(needs: pa.Table) -> pa.Table:
+    """The needs of each point one below the other, numbered from 1."""
+    lists, schema = needs["needs"].combine_chunks(), schemas()["needs"]
+    flat = lists.flatten()
+    columns = {field.name: flat.field(field.name) for field in flat.type}
+    columns["point_id"] = needs["point_id"].take(pc.list_parent_indices(lists))
+    lengths = pc.list_value_length(lists).to_pylist()
+    columns["number"] = pa.array([n for length in lengths for n in range(1, (length or 0) + 1)], pa.int32())
+    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
+
+
+def _unnested(measures: pa.Table) -> pa.Table:
+    """The facts that were looked for, of each measurement one row a probe."""
+    lists, schema = measures["facts"].combine_chunks(), schemas()["fact_checks"]
+    flat = lists.flatten()
+    columns = {field.name: flat.field(field.name) for field in flat.type}
+    columns["compaction_id"] = measures["compaction_id"].take(pc.list_parent_indices(lists))
+    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
+
+
+def counts_of_files() -> list[str]:
+    """Names of the columns with numbers of files, use by use."""
+    return [f"n_{use}_{what}" for use in FILE_USES for what in ("true", "told", "right")]

@@ -1,0 +1,189 @@
+"""The results of a store for notebooks: one call, one Polars frame.
+
+::
+
+    from flows.results import open_results
+
+    results = open_results("compaction-eval-store")
+    results                                  # what there is, and how to ask for it
+    results.leaderboard()
+    results.query("weakest_dimension")
+    results.frame("paired_differences")
+    results.sql("SELECT * FROM answers WHERE answer_id = $id", {"id": "…"})
+
+``docs/notebooks.md`` shows a session. Nothing is written; the frames stay when the store changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import polars as pl
+
+from flows.arrow import batches
+from flows.database import connect
+from flows.leaderboard import Split
+from flows.problems import UsageProblem
+from flows.queries import closest, ready_queries, ready_query, variables_of, wanted_judge, with_variables
+from flows.study import DEFAULT_STORE
+
+_INNER = ("stg_", "int_", "agg_", "check_")
+
+
+class Results:
+    """The tables, views and ready queries of a store, as they were when it was opened.
+
+    Every frame is a ``polars.DataFrame``: times carry UTC, lists and structs are lists and structs, what is missing is
+    null. ``.to_pandas()`` of a frame needs pandas and pyarrow. Use it as a context manager, or call ``close``.
+    """
+
+    def __init__(self, store: str | Path = DEFAULT_STORE) -> None:
+        """Open a store.
+
+        Args:
+            store: The folder of the store, or its ``scores.duckdb``.
+
+        Raises:
+            StoreProblem: there are no results there.
+        """
+        path = Path(store).expanduser()
+        self._path = path if path.suffix == ".duckdb" else path / "scores.duckdb"
+        self._connection = connect(self._path)
+
+    def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pl.DataFrame:
+        """The leaderboard with intervals, best method first, or the means in the parts of a split.
+
+        Args:
+            judge: A judge's name or the beginning of its id; without it every judge, in rows of its own.
+            by: ``task_type``, ``length``, ``probe_type``, ``cycle`` or ``source``.
+
+        Raises:
+            UsageProblem: the store has no such judge, or there is no such split.
+        """
+        return self.query("leaderboard", judge) if by is None else self.frame(f"leaderboard_by_{by}", judge)
+
+    def frame(self, relation: str, judge: str | None = None) -> pl.DataFrame:
+        """A table or view as a frame.
+
+        Args:
+            relation: Its name, as in ``tables``.
+            judge: Only rows of this judge, by name or the beginning of its id; for relations with a ``judge_id``.
+
+        Raises:
+            UsageProblem: there is no such relation or judge, or the relation has none.
+        """
+        columns = [name for name, _, _ in self._columns(relation)]
+        query = f'FROM "{relation}"'
+        if judge is None:
+            return self._frame(query)
+        if "judge_id" not in columns:
+            raise UsageProblem(f"{relation} has no judge_id; leave the judge out")
+        wanted_judge(self._connection, judge)
+        ids = "SELECT judge_id FROM judges WHERE judge = $judge OR starts_with(judge_id, $judge)"
+        return self._frame(f"{query} WHERE judge_id IN ({ids})", {"judge": judge})
+
+    def query(self, name: str, judge: str | None = None, **parameters: Any) -> pl.DataFrame:
+        """The answer of a ready query.
+
+        Args:
+            name: Its name or number, as in ``queries``.
+            judge: A judge's name or the beginning of its id; without it every judge, in rows of its own.
+            parameters: Of the query, as in ``queries``.
+
+        Raises:
+            UsageProblem: there is no such query, parameter or judge.
+        """
+        query = ready_query(name)
+        values = variables_of(self._connection, query, judge, parameters)
+        with with_variables(self._connection, values):
+            return self._frame(query.sql)
+
+    def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
+        """The answer of a query of your own; ``$name`` in it stands for a value of ``parameters``.
+
+        It can read what is in the store, and no files.
+
+        Raises:
+            UsageProblem: the query cannot be run.
+        """
+        return self._frame(query, parameters)
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """The ready queries: name, what each answers, and its parameters."""
+        rows = [
+            {"name": query.name, "title": query.title, "question": query.question, "parameters": list(query.parameters)}
+            for query in ready_queries().values()
+        ]
+        return pl.DataFrame(rows)
+
+    @property
+    def tables(self) -> pl.DataFrame:
+        """The tables and views with what a row of each is; the views behind them too, with ``is_inner``."""
+        found = self._frame(
+            """
+            SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() WHERE database_name = 'store'
+            UNION ALL
+            SELECT view_name, 'view', comment FROM duckdb_views() WHERE database_name = 'store' AND NOT internal
+            """
+        )
+        inner = pl.any_horizontal(*(pl.col("name").str.starts_with(prefix) for prefix in _INNER))
+        return found.with_columns(inner.alias("is_inner")).sort("is_inner", "kind", "name")
+
+    def describe(self, relation: str) -> pl.DataFrame:
+        """The columns of a table or view: name, type and what it is.
+
+        Raises:
+            UsageProblem: there is no such relation.
+        """
+        return pl.DataFrame(self._columns(relation), schema=["column", "type", "comment"], orient="row")
+
+    def close(self) -> None:
+        """Close the connection to the store; frames stay."""
+        self._connection.close()
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        lines = "\n".join(f"  {query.name:<22}{query.question}" for query in ready_queries().values())
+        return (
+            f"Results of {self._path.parent}\n"
+            ".leaderboard()  .leaderboard(by='task_type')\n"
+            ".tables  .describe('leaderboard')  .frame('paired_differences')  .sql('SELECT …')\n"
+            f".query(name), and in a name's place:\n{lines}"
+        )
+
+    def _columns(self, relation: str) -> list[tuple[str, str, str | None]]:
+        found = self._connection.execute(
+            "SELECT column_name, data_type, comment FROM duckdb_columns() "
+            "WHERE database_name = 'store' AND table_name = $name ORDER BY column_index",
+            {"name": relation},
+        ).fetchall()
+        if not found:
+            raise UsageProblem(
+                f"no table or view {relation!r}{closest(relation, self.tables['name'])}; `tables` lists them"
+            )
+        return found
+
+    def _frame(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
+        frame = pl.from_arrow(batches(self._connection, query, parameters).table())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+
+def open_results(store: str | Path = DEFAULT_STORE) -> Results:
+    """Open the results of a store, its folder or its ``scores.duckdb``.
+
+    Raises:
+        StoreProblem: there are no results there.
+    """
+    return Results(store)

@@ -1,0 +1,156 @@
+"""Which files a compacted context still tells to have been created, modified and read, against what the calls did.
+
+The reader of the calls is the same for the session and for the context (``compaction.artifacts.file_ops``), so a
+context as it was tells exactly the truth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, get_args
+
+from compaction.artifacts import FileOp, Ledger, file_ops, same_file
+from compaction.measures.needs import SessionNeeds
+from compaction.measures.said import plain
+from compaction.paths import Roots
+from compaction.reading import of_project
+from compaction.transcript import Message
+from judge.embedded.mentions import file_mentions
+
+FileUse = Literal["created", "modified", "read", "any"]
+FILE_USES: tuple[FileUse, ...] = get_args(FileUse)
+
+_STRENGTH = ("read", "modified", "created", "gone")
+"""What is said of one file in several places counts by the strongest: one that was created and then changed was
+created."""
+_USE: Mapping[str, str] = {
+    "created": "created", "modified": "modified", "moved": "modified", "examined": "read", "deleted": "gone",
+}  # fmt: skip
+
+Files = Mapping[FileUse, frozenset[str]]
+"""Use → the paths of the files, each by one name; ``any`` has those of the three and more."""
+
+_NAMED = re.compile(r"(?<![\w.@~+/-])~?[\w.@+/-]{3,200}", re.ASCII)
+_FILE = re.compile(r"(?:[\w.@+~-]*/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How many files there are of one use, how many a context tells, and how many of these are so."""
+
+    n_true: int
+    n_told: int
+    n_right: int
+
+
+class KeptFiles:
+    """The files of one session, at any of its points and in any context."""
+
+    def __init__(self, session: SessionNeeds) -> None:
+        self.session = session
+        self._true: dict[int, Files] = {}
+        self._by_name: dict[int, dict[str, list[str]]] = {}
+
+    def true(self, cut: int) -> Files:
+        """What the calls before the cut did, in the end: created, modified, or read and never changed.
+
+        Temporary files outside of the project and files of the machine do not count, as in the probe of files.
+        """
+        if cut not in self._true:
+            self._true[cut] = _files(Ledger().extend(op for op in self.session.ops if op.seq < cut))
+        return self._true[cut]
+
+    def told(self, context: Sequence[Message], cut: int) -> Files:
+        """What a context tells: the calls in it, and the paths in what the strategy wrote.
+
+        A path in a summary counts as created, modified or read where the words or the heading around it say so, and
+        otherwise for ``any`` alone. A short name is taken for the one file of the session that ends so; one that fits
+        several tells none.
+        """
+        roots = self.session.roots
+        found: dict[str, str] = {
+            path: use for use, paths in _files(_ledger(context, roots)).items() if use != "any" for path in paths
+        }  # fmt: skip
+        also: set[str] = set()
+        _, others = self.session.parted(context)
+        for message in others:
+            if message.tool_calls or message.role == "tool":
+                continue  # its calls have been read; the rest of a shortened output is no account of the work
+            for op in self._mentioned(message, cut):
+                use = _USE[op.verb]
+                if op.path not in found or _STRENGTH.index(use) > _STRENGTH.index(found[op.path]):
+                    found[op.path] = use
+            also |= {path for name in _named(plain(message)) if (path := self._resolved(name, cut))}
+        gone = {path for path, use in found.items() if use == "gone"}
+        told = {
+            use: frozenset(path for path, done in found.items() if done == use)
+            for use in ("created", "modified", "read")
+        }
+        return {**told, "any": frozenset(also | found.keys()) - gone}  # type: ignore[dict-item]
+
+    def _mentioned(self, message: Message, cut: int) -> Iterable[FileOp]:
+        for op in file_mentions(message):
+            path = self._resolved(op.path, cut)
+            if path:
+                yield FileOp(path, op.verb, op.seq)
+
+    def _resolved(self, path: str, cut: int) -> str:
+        """The session's name for a path; the path itself for one that no call touched, empty for an ambiguous one."""
+        name = self.session.roots.name(path)[0].removeprefix("./")
+        known = self._known(cut).get(name.rsplit("/", 1)[-1], [])
+        if name in known:
+            return name
+        fitting = [other for other in known if same_file(name, other)]
+        if len(fitting) > 1:
+            return ""
+        return fitting[0] if fitting else (name if of_project([_op(name, self.session.roots)]) else "")
+
+    def _known(self, cut: int) -> dict[str, list[str]]:
+        """Last part of a path → the paths that calls before the cut were about."""
+        if cut not in self._by_name:
+            found: dict[str, list[str]] = {}
+            for op in self.session.ops:
+                if op.seq < cut:
+                    for path in filter(None, (op.path, op.moved_to)):
+                        same = found.setdefault(path.rsplit("/", 1)[-1], [])
+                        if path not in same:
+                            same.append(path)
+            self._by_name[cut] = found
+        return self._by_name[cut]
+
+
+def compare(true: Files, told: Files) -> dict[FileUse, Told]:
+    """The counts of each use; precision is right / told, recall right / true."""
+    return {use: Told(len(true[use]), len(told[use]), len(true[use] & told[use])) for use in FILE_USES}
+
+
+def _ledger(messages: Sequence[Message], roots: Roots) -> Ledger:
+    return Ledger().extend(file_ops(messages, roots=roots))
+
+
+def _op(path: str, roots: Roots) -> FileOp:
+    return FileOp(path, "examined", -1, scratch=roots.name(path)[1])
+
+
+def _files(ledger: Ledger) -> dict[FileUse, frozenset[str]]:
+    groups: tuple[tuple[FileUse, dict[str, FileOp]], ...] = (
+        ("created", ledger.created), ("modified", ledger.modified), ("read", ledger.examined),
+    )  # fmt: skip
+    found: dict[FileUse, frozenset[str]] = {
+        use: frozenset(path for path, op in ops.items() if of_project([_renamed(op, path)])) for use, ops in groups
+    }
+    return {**found, "any": frozenset[str]().union(*found.values())}
+
+
+def _renamed(op: FileOp, path: str) -> FileOp:
+    return op if op.path == path else FileOp(path, op.verb, op.seq, scratch=op.scratch)
+
+
+@lru_cache(maxsize=4_096)
+def _named(text: str) -> Collection[str]:
+    """Names of files in a text, with their directories."""
+    words = {word.rstrip(".:-+@/").lstrip(":-+@") for word in _NAMED.findall(text)}
+    return frozenset(word for word in words if "/" in word and "//" not in word and _FILE.fullmatch(word))

@@ -1,0 +1,57 @@
+-- One row per pair of judges (from: the one that was used first) × method × dimension (and 'overall') × probe: the sums
+-- of both judges' scores over the answers that both have scored.
+create view agg_bridge_probes as
+with two_judges as (
+    select
+        earlier.judge_id as judge_id_from,
+        later.judge_id as judge_id_to
+    from judges as earlier
+    inner join judges as later
+        on
+            earlier.created_at < later.created_at
+            or (earlier.created_at = later.created_at and earlier.judge_id < later.judge_id)
+),
+
+answer_scores as materialized (
+    select
+        judge_id,
+        answer_id,
+        dimension,
+        method_id,
+        session_id,
+        probe_id,
+        score
+    from int_answer_scores
+    where (select count(*) from judges) > 1
+)
+
+select
+    two_judges.judge_id_from,
+    two_judges.judge_id_to,
+    scores_from.method_id,
+    scores_from.dimension,
+    scores_from.session_id,
+    scores_from.probe_id,
+    count(*) as n_answers,
+    sum(scores_from.score) as sum_from,
+    sum(scores_to.score) as sum_to
+from answer_scores as scores_from
+inner join two_judges on scores_from.judge_id = two_judges.judge_id_from
+inner join answer_scores as scores_to
+    on
+        two_judges.judge_id_to = scores_to.judge_id
+        and scores_from.answer_id = scores_to.answer_id
+        and scores_from.dimension = scores_to.dimension
+group by
+    two_judges.judge_id_from, two_judges.judge_id_to, scores_from.method_id, scores_from.dimension,
+    scores_from.session_id, scores_from.probe_id;
+
+comment on column agg_bridge_probes.judge_id_from is 'Judge version that was used first';
+comment on column agg_bridge_probes.judge_id_to is 'Judge version that was used later';
+comment on column agg_bridge_probes.method_id is 'Identity of the method';
+comment on column agg_bridge_probes.dimension is 'Dimension of the rubric, or overall';
+comment on column agg_bridge_probes.session_id is 'Session';
+comment on column agg_bridge_probes.probe_id is 'Question';
+comment on column agg_bridge_probes.n_answers is 'Answers of the question that both have scored';
+comment on column agg_bridge_probes.sum_from is 'Sum of the first judge''s scores of them';
+comment on column agg_bridge_probes.sum_to is 'Sum of the second judge''s scores of them';

@@ -1,0 +1,48 @@
+-- One row per judge × done answer × criterion that the judge was asked: the mean over its replicates, and the mean of
+-- the answer's other criteria.
+create view agg_criterion_answers as
+with given as (
+    select
+        judge_id,
+        answer_id,
+        criterion,
+        any_value(dimension) as dimension,
+        round(avg(score), 9) as score
+    from stg_scores
+    group by judge_id, answer_id, criterion
+),
+
+whole_answers as (
+    select
+        judge_id,
+        answer_id,
+        sum(score) as score_sum,
+        count(score) as n_scored
+    from given
+    group by judge_id, answer_id
+)
+
+select
+    given.judge_id,
+    given.answer_id,
+    given.criterion,
+    given.dimension,
+    given.score,
+    (whole_answers.score_sum - given.score) / nullif(whole_answers.n_scored - 1, 0) as rest,
+    stg_answers.method_id,
+    stg_answers.session_id,
+    stg_answers.probe_id
+from given
+inner join whole_answers on given.judge_id = whole_answers.judge_id and given.answer_id = whole_answers.answer_id
+inner join stg_answers on given.answer_id = stg_answers.answer_id
+where stg_answers.status = 'done';
+
+comment on column agg_criterion_answers.judge_id is 'Judge version';
+comment on column agg_criterion_answers.answer_id is 'Answer';
+comment on column agg_criterion_answers.criterion is 'Criterion';
+comment on column agg_criterion_answers.dimension is 'Dimension of the rubric, or overall';
+comment on column agg_criterion_answers.score is 'Mean over the judge''s replicates, 0 to 5; NULL when unscored';
+comment on column agg_criterion_answers.rest is 'Mean of the answer''s other criteria; NULL where it has none';
+comment on column agg_criterion_answers.method_id is 'Identity of the method';
+comment on column agg_criterion_answers.session_id is 'Session';
+comment on column agg_criterion_answers.probe_id is 'Question';

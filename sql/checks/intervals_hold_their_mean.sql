@@ -1,0 +1,14 @@
+-- A mean lies in its interval and within 0 to 5, and it has an interval when it is over more than one session.
+select
+    judge_id,
+    method_id,
+    dimension,
+    mean,
+    ci_low,
+    ci_high,
+    n_sessions
+from leaderboard_long
+where
+    mean not between 0 and 5
+    or mean not between ci_low - 1e-9 and ci_high + 1e-9
+    or (n_sessions > 1) <> (ci_low is not null and ci_high is not null)

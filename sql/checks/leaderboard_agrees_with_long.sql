@@ -1,0 +1,47 @@
+-- `leaderboard` and `leaderboard_long` say the same of every judge, method and dimension.
+with wide as (
+    unpivot (
+        select
+            judge_id,
+            method_id,
+            overall,
+            accuracy,
+            context_awareness,
+            artifact_trail,
+            completeness,
+            continuity,
+            instruction_following
+        from leaderboard
+    )
+    on
+    overall, accuracy, context_awareness, artifact_trail, completeness, continuity, instruction_following
+    into name dimension value mean
+),
+
+long as (
+    select
+        judge_id,
+        method_id,
+        dimension,
+        mean
+    from leaderboard_long
+    where
+        dimension in (
+            'overall', 'accuracy', 'context_awareness', 'artifact_trail', 'completeness', 'continuity',
+            'instruction_following'
+        )
+)
+
+select
+    coalesce(wide.judge_id, long.judge_id) as judge_id,
+    coalesce(wide.method_id, long.method_id) as method_id,
+    coalesce(wide.dimension, long.dimension) as dimension,
+    wide.mean as in_leaderboard,
+    long.mean as in_leaderboard_long
+from wide
+full join long
+    on
+        wide.judge_id = long.judge_id
+        and wide.method_id = long.method_id
+        and wide.dimension = long.dimension
+where abs(wide.mean - long.mean) > 1e-9 or wide.mean is null or long.mean is null

@@ -1,0 +1,266 @@
+-- One row per judge × criterion: whether the criterion tells methods apart, or is answered alike by everything.
+--
+-- use, by the first line that holds:
+--   too few answers      fewer than 30 scored answers, fewer than 2 methods, or fewer than 2 sessions
+--   separates methods    methods differ by more than chance (z_methods > 1.645, one-sided 5 %), the best and the worst
+--                        are at least 0.25 points apart (half of the half point that is the finest step a judge is
+--                        asked for), and methods are at least 1 % of the variance (Cohen 1988 calls that small)
+--   at the ceiling       at least 90 % of the scores are 5, to the nearest half point: 4.75 and more
+--   at the floor         at least 90 % are 0, to the nearest half point: less than 0.25
+--   separates nothing    else
+--
+-- Methods are compared on the same questions: of each score the mean of all methods on its probe is taken off. Sessions
+-- are what varies by chance: z_methods comes from the analysis of variance of session × method means, with the methods'
+-- mean square over that of methods within sessions, F turned into a normal deviate (Paulson 1942). share_of_methods is
+-- the variance between true method means by the same analysis, so corrected for chance, as a share of the variance of
+-- single questions' scores about the question's own difficulty. Exact where every method has every question.
+create view criterion_quality as
+with given as materialized (
+    select * from agg_criterion_answers
+),
+
+whole as (
+    select
+        judge_id,
+        criterion,
+        any_value(dimension) as dimension,
+        count(score) as n_answers,
+        count(*) - count(score) as n_unscored,
+        count(distinct session_id) filter (where score is not null) as n_sessions,
+        avg(score) as mean,
+        stddev_samp(score) as std_dev,
+        count(*) filter (where score >= 4.75) / nullif(count(score), 0) as share_at_ceiling,
+        count(*) filter (where score < 0.25) / nullif(count(score), 0) as share_at_floor,
+        case
+            when
+                min(score) filter (where rest is not null) < max(score) filter (where rest is not null)
+                and round(stddev_pop(rest), 9) > 0
+                then corr(score, rest)
+        end as item_rest_correlation
+    from given
+    group by judge_id, criterion
+),
+
+method_means as (
+    select
+        judge_id,
+        criterion,
+        method_id,
+        round(avg(score), 9) as mean
+    from given
+    where score is not null
+    group by judge_id, criterion, method_id
+),
+
+extremes as (
+    select
+        method_means.judge_id,
+        method_means.criterion,
+        count(*) as n_methods,
+        max(method_means.mean) - min(method_means.mean) as range_of_methods,
+        arg_max(stg_methods.method, { 'mean': method_means.mean, 'name': stg_methods.method }) as best,
+        arg_min(stg_methods.method, { 'mean': method_means.mean, 'name': stg_methods.method }) as worst
+    from method_means
+    inner join stg_methods on method_means.method_id = stg_methods.method_id
+    group by method_means.judge_id, method_means.criterion
+),
+
+probe_means as (
+    select
+        judge_id,
+        criterion,
+        session_id,
+        probe_id,
+        method_id,
+        avg(score) as score
+    from given
+    where score is not null
+    group by judge_id, criterion, session_id, probe_id, method_id
+),
+
+-- What single methods are off the mean of the question. A question that one method alone has compares nothing.
+centred as (
+    select
+        judge_id,
+        criterion,
+        session_id,
+        probe_id,
+        method_id,
+        round(score - avg(score) over of_probe, 9) as off
+    from probe_means
+    window of_probe as (partition by judge_id, criterion, probe_id)
+    qualify count(*) over of_probe > 1
+),
+
+cells as (
+    select
+        judge_id,
+        criterion,
+        session_id,
+        method_id,
+        count(*) as n,
+        sum(off) as off_sum,
+        sum(off ** 2) as off_square,
+        avg(off) as off_mean
+    from centred
+    group by judge_id, criterion, session_id, method_id
+),
+
+methods_compared as (
+    select
+        judge_id,
+        criterion,
+        method_id,
+        count(*) as n_sessions,
+        avg(off_mean) as off_mean,
+        var_pop(off_mean) * count(*) as off_spread,
+        sum(off_square) - sum(off_sum) ** 2 / sum(n) as within_spread,
+        sum(n) as n
+    from cells
+    group by judge_id, criterion, method_id
+),
+
+sizes as (
+    select
+        judge_id,
+        criterion,
+        count(distinct session_id) as n_sessions,
+        count(distinct probe_id) as n_probes
+    from centred
+    group by judge_id, criterion
+),
+
+squares as (
+    select
+        methods_compared.judge_id,
+        methods_compared.criterion,
+        count(*) - 1 as df_methods,
+        sum(methods_compared.n_sessions) - any_value(sizes.n_sessions) - count(*) + 1 as df_rest,
+        sum(methods_compared.n) - any_value(sizes.n_probes) - count(*) + 1 as df_within,
+        sum(methods_compared.n_sessions * methods_compared.off_mean ** 2)
+        - sum(methods_compared.n_sessions * methods_compared.off_mean) ** 2 / sum(methods_compared.n_sessions)
+            as ss_methods,
+        sum(methods_compared.off_spread) as ss_rest,
+        sum(methods_compared.within_spread) as ss_within,
+        (
+            sum(methods_compared.n_sessions)
+            - sum(methods_compared.n_sessions ** 2) / sum(methods_compared.n_sessions)
+        ) / nullif(count(*) - 1, 0) as sessions_a_method
+    from methods_compared
+    inner join sizes
+        on methods_compared.judge_id = sizes.judge_id and methods_compared.criterion = sizes.criterion
+    group by methods_compared.judge_id, methods_compared.criterion
+),
+
+mean_squares as (
+    select
+        judge_id,
+        criterion,
+        df_methods,
+        df_rest,
+        greatest(0, round(ss_methods / nullif(df_methods, 0), 12)) as ms_methods,
+        case when df_rest > 0 then greatest(0, round(ss_rest / df_rest, 12)) end as ms_rest,
+        case when df_within > 0 then greatest(0, round(ss_within / df_within, 12)) end as ms_within,
+        sessions_a_method
+    from squares
+    where df_methods > 0
+),
+
+compared as (
+    select
+        judge_id,
+        criterion,
+        greatest(0, ms_methods - ms_rest) / sessions_a_method as var_methods,
+        ms_within,
+        case
+            when ms_methods = 0 then 0.0
+            when ms_rest = 0 then 'infinity'::double
+            else
+                ((1 - 2 / (9 * df_rest)) * cbrt(ms_methods / ms_rest) - (1 - 2 / (9 * df_methods)))
+                / sqrt(2 / (9 * df_rest) * cbrt(ms_methods / ms_rest) ** 2 + 2 / (9 * df_methods))
+        end as z_methods
+    from mean_squares
+    where ms_rest is not null and ms_within is not null
+),
+
+judged as (
+    select
+        whole.judge_id,
+        judges.judge,
+        whole.criterion,
+        whole.dimension,
+        whole.n_answers,
+        whole.n_unscored,
+        whole.n_sessions,
+        coalesce(extremes.n_methods, 0) as n_methods,
+        whole.mean,
+        whole.std_dev,
+        whole.share_at_ceiling,
+        whole.share_at_floor,
+        extremes.range_of_methods,
+        case when extremes.range_of_methods > 0 then extremes.best end as best,
+        case when extremes.range_of_methods > 0 then extremes.worst end as worst,
+        case
+            when compared.var_methods + compared.ms_within > 0
+                then compared.var_methods / (compared.var_methods + compared.ms_within)
+        end as share_of_methods,
+        compared.z_methods,
+        whole.item_rest_correlation
+    from whole
+    left join judges on whole.judge_id = judges.judge_id
+    left join extremes on whole.judge_id = extremes.judge_id and whole.criterion = extremes.criterion
+    left join compared on whole.judge_id = compared.judge_id and whole.criterion = compared.criterion
+)
+
+select
+    judge_id,
+    judge,
+    criterion,
+    dimension,
+    n_answers,
+    n_unscored,
+    mean,
+    std_dev,
+    share_at_ceiling,
+    share_at_floor,
+    range_of_methods,
+    best,
+    worst,
+    share_of_methods,
+    z_methods,
+    item_rest_correlation,
+    case
+        when n_answers < 30 or n_methods < 2 or n_sessions < 2 then 'too few answers'
+        when z_methods > 1.645 and range_of_methods >= 0.25 and share_of_methods >= 0.01 then 'separates methods'
+        when share_at_ceiling >= 0.9 then 'at the ceiling'
+        when share_at_floor >= 0.9 then 'at the floor'
+        else 'separates nothing'
+    end as use,
+    n_methods,
+    n_sessions
+from judged
+order by judge, judge_id, dimension, criterion;
+
+comment on column criterion_quality.judge_id is 'Judge version';
+comment on column criterion_quality.judge is 'embedded (no language model) or the spec of a model';
+comment on column criterion_quality.criterion is 'Id of the criterion';
+comment on column criterion_quality.dimension is 'Dimension that the criterion belongs to';
+comment on column criterion_quality.n_answers is 'Answers with a score on it';
+comment on column criterion_quality.n_unscored is 'Answers for which it was asked and not scored';
+comment on column criterion_quality.mean is 'Mean score, 0 to 5';
+comment on column criterion_quality.std_dev is 'Standard deviation of the scores over answers, in points';
+comment on column criterion_quality.share_at_ceiling is 'Share (0 to 1) of scores that are 5 to the nearest half point';
+comment on column criterion_quality.share_at_floor is 'Share (0 to 1) of scores that are 0 to the nearest half point';
+comment on column criterion_quality.range_of_methods is 'Mean of the best method less that of the worst, in points';
+comment on column criterion_quality.best is 'Method with the highest mean; NULL where all have the same';
+comment on column criterion_quality.worst is 'Method with the lowest mean; NULL where all have the same';
+comment on column criterion_quality.share_of_methods is
+'Variance between true method means as share (0 to 1) of the variance on a question, corrected for chance';
+comment on column criterion_quality.z_methods is
+'Normal deviate of the test that all methods are equal on it; above 1.645 they are not, at 5 %';
+comment on column criterion_quality.item_rest_correlation is
+'Correlation over answers with the mean of the answer''s other criteria; NULL where either does not vary';
+comment on column criterion_quality.use is
+'separates methods, at the ceiling, at the floor, separates nothing, or too few answers';
+comment on column criterion_quality.n_methods is 'Methods with a score on it';
+comment on column criterion_quality.n_sessions is 'Sessions that the scored answers are of';

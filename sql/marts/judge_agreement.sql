@@ -1,0 +1,327 @@
+-- One row per pair of raters × criterion, dimension or 'overall' that they have scored the same answers on.
+--
+-- What each figure is, and when it is none:
+-- exact, within_one, kappa, alpha_ordinal and spearman are on whole points (half points go up: 3.5 is 4), the others on
+-- the scores as they are. All come from the 6 × 6 table of whole points and from sums, in one pass over the pairs.
+--   kappa           weighted by squared distance (Cohen 1968): 1 - mean (a - b)² / what independent raters would have
+--   alpha_*         1 - observed / expected disagreement (Krippendorff 2011). The ordinal distance of two values is the
+--                   difference of their mid-ranks among all scores of both raters, so ordinal alpha is interval alpha
+--                   of mid-ranks
+--   icc             ICC(A,1), two-way, absolute agreement, single rating (McGraw and Wong 1996)
+-- Scores that do not vary cannot tell agreement from chance: such a figure is NULL, never 1, and undefined_because says
+-- why. One rater that varies against one that does not has kappa 0, as the formula says, and no correlation.
+create view judge_agreement as
+with cells as materialized (
+    select
+        { 'kind': kind, 'rater_a': rater_a, 'rater_b': rater_b, 'level': level, 'item': item } as compared,
+        session_id,
+        replicate,
+        round(score_a) as whole_a,
+        round(score_b) as whole_b,
+        count(*) as n,
+        sum(score_a) as sum_a,
+        sum(score_b) as sum_b,
+        sum(score_a * score_a) as sum_aa,
+        sum(score_b * score_b) as sum_bb,
+        sum(score_a * score_b) as sum_ab,
+        min(score_a) as min_a,
+        max(score_a) as max_a,
+        min(score_b) as min_b,
+        max(score_b) as max_b
+    from agg_rated_pairs
+    group by kind, rater_a, rater_b, level, item, session_id, replicate, round(score_a), round(score_b)
+),
+
+-- A later repetition of a judge is another pair on the same answer: answers are counted on the repetition with most.
+counted as (
+    select
+        compared,
+        max(n_answers) as n_answers
+    from (
+        select
+            compared,
+            replicate,
+            sum(n) as n_answers
+        from cells
+        group by compared, replicate
+    ) as of_replicate
+    group by compared
+),
+
+by_session as (
+    select
+        compared,
+        sum(sum_b - sum_a) as difference_sum,
+        sum(n) as n
+    from cells
+    group by compared, session_id
+),
+
+bias as (
+    select
+        compared,
+        cluster_figures(list(difference_sum), list(n)) as of_mean
+    from by_session
+    group by compared
+),
+
+moments as (
+    select
+        compared,
+        sum(n) as n,
+        sum(sum_a) / sum(n) as mean_a,
+        sum(sum_b) / sum(n) as mean_b,
+        greatest(0, sum(sum_aa) / sum(n) - (sum(sum_a) / sum(n)) ** 2) as var_a,
+        greatest(0, sum(sum_bb) / sum(n) - (sum(sum_b) / sum(n)) ** 2) as var_b,
+        sum(sum_ab) / sum(n) - sum(sum_a) / sum(n) * sum(sum_b) / sum(n) as covar,
+        min(min_a) < max(max_a) as a_varies,
+        min(min_b) < max(max_b) as b_varies,
+        sum(n) filter (where whole_a = whole_b) / sum(n) as exact,
+        sum(n) filter (where abs(whole_a - whole_b) <= 1) / sum(n) as within_one,
+        min(whole_a) < max(whole_a) as whole_a_varies,
+        min(whole_b) < max(whole_b) as whole_b_varies
+    from cells
+    group by compared
+),
+
+-- The 6 × 6 table, and from here on a handful of rows for each pair of raters and item.
+crossed as (
+    select
+        compared,
+        whole_a,
+        whole_b,
+        sum(n) as n
+    from cells
+    group by compared, whole_a, whole_b
+),
+
+margins as (
+    select
+        compared,
+        whole,
+        sum(n_a) as n_a,
+        sum(n_b) as n_b
+    from (
+        select
+            compared,
+            whole_a as whole,
+            n as n_a,
+            0 as n_b
+        from crossed
+        union all
+        select
+            compared,
+            whole_b as whole,
+            0 as n_a,
+            n as n_b
+        from crossed
+    ) as each_side
+    group by compared, whole
+),
+
+-- Mid-ranks, counted from 0: how many scores lie below, and half of those at the value itself.
+ranked as (
+    select
+        compared,
+        whole,
+        n_a,
+        n_b,
+        sum(n_a) over below - n_a / 2 as rank_a,
+        sum(n_b) over below - n_b / 2 as rank_b,
+        sum(n_a + n_b) over below - (n_a + n_b) / 2 as rank_both,
+        sum(n_a) over (partition by compared) as n
+    from margins
+    window below as (partition by compared order by whole)
+),
+
+chance as (
+    select
+        compared,
+        sum(n_a * n_b) / any_value(n) ** 2 as chance_exact,
+        sum(whole * n_a) / any_value(n) as whole_mean_a,
+        sum(whole * n_b) / any_value(n) as whole_mean_b,
+        sum(whole ** 2 * n_a) / any_value(n) as whole_square_a,
+        sum(whole ** 2 * n_b) / any_value(n) as whole_square_b,
+        sum(n_a * (rank_a - n / 2) ** 2) as rank_spread_a,
+        sum(n_b * (rank_b - n / 2) ** 2) as rank_spread_b,
+        2 * sum((n_a + n_b) * (rank_both - n) ** 2) / (2 * any_value(n) - 1) as expected_rank_distance,
+        coalesce(sum(n_a) filter (where whole = 0), 0) / any_value(n) as share_a_at_0,
+        coalesce(sum(n_b) filter (where whole = 0), 0) / any_value(n) as share_b_at_0,
+        coalesce(sum(n_a) filter (where whole = 5), 0) / any_value(n) as share_a_at_5,
+        coalesce(sum(n_b) filter (where whole = 5), 0) / any_value(n) as share_b_at_5
+    from ranked
+    group by compared
+),
+
+observed as (
+    select
+        crossed.compared,
+        sum(crossed.n * (crossed.whole_a - crossed.whole_b) ** 2) / sum(crossed.n) as whole_distance,
+        sum(crossed.n * (of_a.rank_both - of_b.rank_both) ** 2) / sum(crossed.n) as rank_distance,
+        sum(crossed.n * (of_a.rank_a - of_a.n / 2) * (of_b.rank_b - of_b.n / 2)) as rank_product
+    from crossed
+    inner join ranked as of_a on crossed.compared = of_a.compared and crossed.whole_a = of_a.whole
+    inner join ranked as of_b on crossed.compared = of_b.compared and crossed.whole_b = of_b.whole
+    group by crossed.compared
+),
+
+-- Mean squares of the table answers × 2 raters; with fewer than 2 answers there are none.
+gathered as (
+    select
+        moments.*,
+        counted.n_answers,
+        bias.of_mean,
+        chance.chance_exact,
+        chance.whole_mean_a,
+        chance.whole_mean_b,
+        chance.whole_square_a,
+        chance.whole_square_b,
+        chance.rank_spread_a,
+        chance.rank_spread_b,
+        chance.expected_rank_distance,
+        chance.share_a_at_0,
+        chance.share_b_at_0,
+        chance.share_a_at_5,
+        chance.share_b_at_5,
+        observed.whole_distance,
+        observed.rank_distance,
+        observed.rank_product,
+        moments.n >= 2 and (moments.a_varies or moments.b_varies) as varies,
+        moments.n >= 2 and (moments.whole_a_varies or moments.whole_b_varies) as whole_varies,
+        moments.n / nullif(moments.n - 1, 0) * (moments.var_a + moments.var_b + 2 * moments.covar) / 2 as ms_answers,
+        moments.n / nullif(moments.n - 1, 0) * (moments.var_a + moments.var_b - 2 * moments.covar) / 2 as ms_rest,
+        moments.n * (moments.mean_a - moments.mean_b) ** 2 / 2 as ms_raters
+    from moments
+    inner join counted on moments.compared = counted.compared
+    inner join bias on moments.compared = bias.compared
+    inner join chance on moments.compared = chance.compared
+    inner join observed on moments.compared = observed.compared
+)
+
+select
+    gathered.compared.kind,
+    gathered.compared.rater_a,
+    gathered.compared.rater_b,
+    judge_a.judge as judge_a,
+    judge_b.judge as judge_b,
+    gathered.compared.level,
+    gathered.compared.item,
+    cast(gathered.n_answers as bigint) as n_answers,
+    gathered.of_mean.n_clusters as n_sessions,
+    coalesce(gathered.exact, 0) as exact,
+    coalesce(gathered.within_one, 0) as within_one,
+    case
+        when gathered.whole_varies
+            then
+                1
+                - round(
+                    gathered.whole_distance / (
+                        gathered.whole_square_a
+                        + gathered.whole_square_b
+                        - 2 * gathered.whole_mean_a * gathered.whole_mean_b
+                    ), 12
+                )
+    end as kappa,
+    case
+        when gathered.whole_varies then 1 - gathered.rank_distance / gathered.expected_rank_distance
+    end as alpha_ordinal,
+    case
+        when gathered.varies
+            then
+                1
+                - (gathered.var_a + gathered.var_b - 2 * gathered.covar + (gathered.mean_a - gathered.mean_b) ** 2)
+                * (2 * gathered.n - 1)
+                / (2 * gathered.n)
+                / (gathered.var_a + gathered.var_b + (gathered.mean_a - gathered.mean_b) ** 2 / 2)
+    end as alpha_interval,
+    case
+        when gathered.varies
+            then
+                (gathered.ms_answers - gathered.ms_rest) / (
+                    gathered.ms_answers
+                    + gathered.ms_rest
+                    + 2 * (gathered.ms_raters - gathered.ms_rest) / gathered.n
+                )
+    end as icc,
+    case
+        when gathered.n >= 2 and gathered.a_varies and gathered.b_varies
+            then gathered.covar / sqrt(gathered.var_a * gathered.var_b)
+    end as pearson,
+    case
+        when gathered.n >= 2 and gathered.whole_a_varies and gathered.whole_b_varies
+            then gathered.rank_product / sqrt(gathered.rank_spread_a * gathered.rank_spread_b)
+    end as spearman,
+    gathered.of_mean.mean as mean_difference,
+    gathered.of_mean.std_error,
+    gathered.of_mean.mean - t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error as ci_low,
+    gathered.of_mean.mean + t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error as ci_high,
+    gathered.mean_a,
+    gathered.mean_b,
+    gathered.share_a_at_0,
+    gathered.share_b_at_0,
+    gathered.share_a_at_5,
+    gathered.share_b_at_5,
+    gathered.chance_exact,
+    cast(gathered.n as bigint) as n_pairs,
+    case
+        when gathered.n < 2 then 'fewer than 2 answers: no figure but exact and within_one'
+        when not gathered.varies
+            then 'neither rater''s scores vary: agreement cannot be told from chance'
+        when not gathered.whole_varies
+            then 'scores vary by less than whole points: no kappa, alpha_ordinal, spearman'
+        when not gathered.a_varies or not gathered.b_varies
+            then
+                'rater ' || case when gathered.a_varies then 'b' else 'a' end
+                || ' gives every answer the same score: no correlations'
+        when not gathered.whole_a_varies or not gathered.whole_b_varies
+            then
+                'rater ' || case when gathered.whole_a_varies then 'b' else 'a' end
+                || ' varies by less than whole points: no spearman'
+    end as undefined_because
+from gathered
+left join judges as judge_a on gathered.compared.rater_a = judge_a.judge_id
+left join judges as judge_b on gathered.compared.rater_b = judge_b.judge_id
+order by
+    gathered.compared.kind, gathered.compared.rater_a, gathered.compared.rater_b,
+    case gathered.compared.level when 'overall' then 0 when 'dimension' then 1 else 2 end, gathered.compared.item;
+
+comment on column judge_agreement.kind is
+'judges; judge and people; people (two persons); replicates (a judge with itself: its first verdict and later ones)';
+comment on column judge_agreement.rater_a is
+'Judge version, name of a person, or people: the mean over all who labelled the answer';
+comment on column judge_agreement.rater_b is 'Judge version, or name of a person';
+comment on column judge_agreement.judge_a is 'Name of the judge that rater_a is; NULL for people';
+comment on column judge_agreement.judge_b is 'Name of the judge that rater_b is; NULL for people';
+comment on column judge_agreement.level is 'criterion, dimension or overall';
+comment on column judge_agreement.item is 'Name of the criterion or dimension; overall';
+comment on column judge_agreement.n_answers is 'Answers that both have scored';
+comment on column judge_agreement.n_sessions is 'Sessions that these answers are of';
+comment on column judge_agreement.exact is 'Share (0 to 1) of pairs with the same whole point';
+comment on column judge_agreement.within_one is 'Share (0 to 1) of pairs at most one whole point apart';
+comment on column judge_agreement.kappa is
+'Quadratic-weighted kappa on whole points (Cohen 1968): 1 agreement, 0 what chance gives; NULL where undefined';
+comment on column judge_agreement.alpha_ordinal is
+'Ordinal alpha on whole points (Krippendorff 2011); NULL where undefined';
+comment on column judge_agreement.alpha_interval is 'Interval alpha (Krippendorff 2011); NULL where undefined';
+comment on column judge_agreement.icc is
+'ICC(A,1): two-way, absolute agreement, single rating (McGraw and Wong 1996); NULL where undefined';
+comment on column judge_agreement.pearson is 'Correlation of the scores; NULL where one rater''s do not vary';
+comment on column judge_agreement.spearman is
+'Rank correlation on whole points, ties at their mid-rank; NULL where one rater''s do not vary';
+comment on column judge_agreement.mean_difference is
+'Mean of b - a in points: the bias of b against a; of a judge against people where a is people';
+comment on column judge_agreement.std_error is
+'Standard error of mean_difference, clustered by session; NULL with a single session';
+comment on column judge_agreement.ci_low is 'Lower end of the 95 % interval of mean_difference';
+comment on column judge_agreement.ci_high is 'Upper end of the 95 % interval of mean_difference';
+comment on column judge_agreement.mean_a is 'Mean score of a, 0 to 5';
+comment on column judge_agreement.mean_b is 'Mean score of b, 0 to 5';
+comment on column judge_agreement.share_a_at_0 is 'Share (0 to 1) of a''s scores that round to 0';
+comment on column judge_agreement.share_b_at_0 is 'Share (0 to 1) of b''s scores that round to 0';
+comment on column judge_agreement.share_a_at_5 is 'Share (0 to 1) of a''s scores that round to 5';
+comment on column judge_agreement.share_b_at_5 is 'Share (0 to 1) of b''s scores that round to 5';
+comment on column judge_agreement.chance_exact is
+'What exact would be if the two scored independently with these base rates, 0 to 1';
+comment on column judge_agreement.n_pairs is
+'Pairs of scores; more than n_answers where a judge was repeated more than once';
+comment on column judge_agreement.undefined_because is 'Why figures are NULL; NULL where all are defined';

@@ -1,0 +1,229 @@
+-- One row per pair of judges (from: the one that was used first) × method × dimension (and 'overall').
+--
+-- What a method's figure becomes when one judge takes the place of the other, on the answers that both have scored: so
+-- nothing but the judge differs. The interval of the shift is clustered by session.
+--
+-- A flip is a pair of methods whose order by mean under one judge is reversed under the other; equal means are no
+-- order. It is beyond noise when each judge by itself tells the two methods apart, at 95 %, in opposite directions:
+-- differences paired on the same probe, clustered by session, one comparison at a time.
+create view judge_bridge as
+with probes_scored as materialized (
+    select * from agg_bridge_probes
+),
+
+by_session as (
+    select
+        judge_id_from,
+        judge_id_to,
+        method_id,
+        dimension,
+        session_id,
+        cast(sum(n_answers) as bigint) as n_answers,
+        sum(sum_from) as sum_from,
+        sum(sum_to) as sum_to
+    from probes_scored
+    group by judge_id_from, judge_id_to, method_id, dimension, session_id
+),
+
+figures as (
+    select
+        judge_id_from,
+        judge_id_to,
+        method_id,
+        dimension,
+        round(sum(sum_from) / sum(n_answers), 9) as mean_from,
+        round(sum(sum_to) / sum(n_answers), 9) as mean_to,
+        cluster_figures(list(sum_to - sum_from), list(n_answers)) as shift
+    from by_session
+    group by judge_id_from, judge_id_to, method_id, dimension
+),
+
+placed as materialized (
+    select
+        *,
+        rank() over (partition by judge_id_from, judge_id_to, dimension order by mean_from desc) as rank_from,
+        rank() over (partition by judge_id_from, judge_id_to, dimension order by mean_to desc) as rank_to
+    from figures
+),
+
+-- a is better under the first judge, b under the second.
+flips as materialized (
+    select
+        a.judge_id_from,
+        a.judge_id_to,
+        a.dimension,
+        a.method_id as method_id_a,
+        b.method_id as method_id_b
+    from placed as a
+    inner join placed as b
+        on
+            a.judge_id_from = b.judge_id_from
+            and a.judge_id_to = b.judge_id_to
+            and a.dimension = b.dimension
+            and a.mean_from > b.mean_from
+            and a.mean_to < b.mean_to
+),
+
+flip_sessions as (
+    select
+        flips.judge_id_from,
+        flips.judge_id_to,
+        flips.dimension,
+        flips.method_id_a,
+        flips.method_id_b,
+        a.session_id,
+        count(*) as n_pairs,
+        sum(a.sum_from / a.n_answers - b.sum_from / b.n_answers) as difference_from,
+        sum(a.sum_to / a.n_answers - b.sum_to / b.n_answers) as difference_to
+    from flips
+    inner join probes_scored as a
+        on
+            flips.judge_id_from = a.judge_id_from
+            and flips.judge_id_to = a.judge_id_to
+            and flips.dimension = a.dimension
+            and flips.method_id_a = a.method_id
+    inner join probes_scored as b
+        on
+            flips.judge_id_from = b.judge_id_from
+            and flips.judge_id_to = b.judge_id_to
+            and flips.dimension = b.dimension
+            and flips.method_id_b = b.method_id
+            and a.probe_id = b.probe_id
+    group by
+        flips.judge_id_from, flips.judge_id_to, flips.dimension, flips.method_id_a, flips.method_id_b, a.session_id
+),
+
+flip_figures as (
+    select
+        judge_id_from,
+        judge_id_to,
+        dimension,
+        method_id_a,
+        method_id_b,
+        cluster_figures(list(difference_from), list(n_pairs)) as first_judge,
+        cluster_figures(list(difference_to), list(n_pairs)) as second_judge
+    from flip_sessions
+    group by judge_id_from, judge_id_to, dimension, method_id_a, method_id_b
+),
+
+real_flips as (
+    select
+        judge_id_from,
+        judge_id_to,
+        dimension,
+        method_id_a,
+        method_id_b
+    from flip_figures
+    where
+        first_judge.mean > t_quantile(0.975, first_judge.df) * first_judge.std_error + 1e-9
+        and -second_judge.mean > t_quantile(0.975, second_judge.df) * second_judge.std_error + 1e-9
+),
+
+both_ways as (
+    select
+        flips.judge_id_from,
+        flips.judge_id_to,
+        flips.dimension,
+        flips.method_id_a as method_id,
+        flips.method_id_b as other_id,
+        real_flips.method_id_a is not null as is_real
+    from flips
+    left join real_flips
+        on
+            flips.judge_id_from = real_flips.judge_id_from
+            and flips.judge_id_to = real_flips.judge_id_to
+            and flips.dimension = real_flips.dimension
+            and flips.method_id_a = real_flips.method_id_a
+            and flips.method_id_b = real_flips.method_id_b
+    union all
+    select
+        flips.judge_id_from,
+        flips.judge_id_to,
+        flips.dimension,
+        flips.method_id_b as method_id,
+        flips.method_id_a as other_id,
+        real_flips.method_id_a is not null as is_real
+    from flips
+    left join real_flips
+        on
+            flips.judge_id_from = real_flips.judge_id_from
+            and flips.judge_id_to = real_flips.judge_id_to
+            and flips.dimension = real_flips.dimension
+            and flips.method_id_a = real_flips.method_id_a
+            and flips.method_id_b = real_flips.method_id_b
+),
+
+flipped as (
+    select
+        both_ways.judge_id_from,
+        both_ways.judge_id_to,
+        both_ways.dimension,
+        both_ways.method_id,
+        count(*) as n_flips,
+        list(others.method order by others.method) as flipped_with,
+        count(*) filter (where both_ways.is_real) as n_flips_beyond_noise,
+        list(others.method order by others.method) filter (where both_ways.is_real) as flipped_beyond_noise_with
+    from both_ways
+    inner join stg_methods as others on both_ways.other_id = others.method_id
+    group by both_ways.judge_id_from, both_ways.judge_id_to, both_ways.dimension, both_ways.method_id
+)
+
+select
+    placed.judge_id_from,
+    placed.judge_id_to,
+    judge_from.judge as judge_from,
+    judge_to.judge as judge_to,
+    stg_methods.method,
+    placed.dimension,
+    placed.mean_from,
+    placed.mean_to,
+    placed.shift.mean as shift,
+    placed.shift.std_error,
+    placed.shift.mean - t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_low,
+    placed.shift.mean + t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_high,
+    placed.shift.n as n_answers,
+    placed.shift.n_clusters as n_sessions,
+    placed.rank_from,
+    placed.rank_to,
+    coalesce(flipped.n_flips, 0) as n_flips,
+    coalesce(flipped.flipped_with, []) as flipped_with,
+    coalesce(flipped.n_flips_beyond_noise, 0) as n_flips_beyond_noise,
+    coalesce(flipped.flipped_beyond_noise_with, []) as flipped_beyond_noise_with,
+    placed.method_id
+from placed
+inner join stg_methods on placed.method_id = stg_methods.method_id
+inner join judges as judge_from on placed.judge_id_from = judge_from.judge_id
+inner join judges as judge_to on placed.judge_id_to = judge_to.judge_id
+left join flipped
+    on
+        placed.judge_id_from = flipped.judge_id_from
+        and placed.judge_id_to = flipped.judge_id_to
+        and placed.dimension = flipped.dimension
+        and placed.method_id = flipped.method_id
+order by
+    placed.judge_id_from, placed.judge_id_to, placed.dimension <> 'overall', placed.dimension, placed.rank_from,
+    stg_methods.method;
+
+comment on column judge_bridge.judge_id_from is 'Judge version that was used first';
+comment on column judge_bridge.judge_id_to is 'Judge version that was used later';
+comment on column judge_bridge.judge_from is 'Name of the first judge';
+comment on column judge_bridge.judge_to is 'Name of the second judge';
+comment on column judge_bridge.method is 'Name of the method';
+comment on column judge_bridge.dimension is 'Dimension of the rubric, or overall';
+comment on column judge_bridge.mean_from is 'Mean by the first judge, 0 to 5, over the answers that both have scored';
+comment on column judge_bridge.mean_to is 'Mean by the second judge, 0 to 5, over the same answers';
+comment on column judge_bridge.shift is 'mean_to - mean_from, in points';
+comment on column judge_bridge.std_error is
+'Standard error of the shift, clustered by session; NULL with a single session';
+comment on column judge_bridge.ci_low is 'Lower end of the 95 % interval of the shift';
+comment on column judge_bridge.ci_high is 'Upper end of the 95 % interval of the shift';
+comment on column judge_bridge.n_answers is 'Answers of the method that both judges have scored on the dimension';
+comment on column judge_bridge.n_sessions is 'Sessions that these answers are of';
+comment on column judge_bridge.rank_from is 'Place of the method by mean_from; equal means share a place';
+comment on column judge_bridge.rank_to is 'Place of the method by mean_to; equal means share a place';
+comment on column judge_bridge.n_flips is 'Methods whose order against this one is reversed by the change of judge';
+comment on column judge_bridge.flipped_with is 'Names of these methods';
+comment on column judge_bridge.n_flips_beyond_noise is
+'Of these, methods that each judge tells from this one at 95 %, in opposite directions';
+comment on column judge_bridge.flipped_beyond_noise_with is 'Names of the methods of n_flips_beyond_noise';
+comment on column judge_bridge.method_id is 'Identity of the method';

@@ -1,0 +1,149 @@
+-- One row per judge × day of taking × dimension (and 'overall'): how far the judge's scores of the anchors have moved.
+--
+-- The same answers, the same version of the judge, asked anew: every answer is compared with the judge's first taking
+-- of it, criterion by criterion. The interval is clustered by session. Beyond noise is a shift that the judge's own
+-- scatter does not explain: the standard deviation of an answer's shift between its first two takings, divided by the
+-- root of the number of answers, times the quantile of t. Drift is both: told apart from 0 with p adjusted over the
+-- day's dimensions (Holm 1979) below 0.01, and beyond noise. Days share their first taking, so a first taking that was
+-- off by chance stays visible in all of them.
+create view judge_drift as
+with per_session as (
+    select
+        judge_id,
+        taken_on,
+        dimension,
+        session_id,
+        min(first_taken_on) as first_taken_on,
+        sum(first_score) as first_sum,
+        sum(shift) as shift_sum,
+        count(*) as n_answers
+    from int_anchor_shifts
+    group by judge_id, taken_on, dimension, session_id
+),
+
+figures as (
+    select
+        judge_id,
+        taken_on,
+        dimension,
+        min(first_taken_on) as first_taken_on,
+        sum(first_sum) / sum(n_answers) as mean_first,
+        cluster_figures(list(shift_sum), list(n_answers)) as shifted
+    from per_session
+    group by judge_id, taken_on, dimension
+),
+
+numbered as (
+    select
+        judge_id,
+        answer_id,
+        dimension,
+        shift,
+        row_number() over (partition by judge_id, answer_id, dimension order by taken_on) as taking
+    from int_anchor_shifts
+),
+
+noise as (
+    select
+        judge_id,
+        dimension,
+        stddev_samp(shift) as noise_sd,
+        count(*) as n_noise
+    from numbered
+    where taking = 2
+    group by judge_id, dimension
+),
+
+tested as (
+    select
+        figures.judge_id,
+        figures.taken_on,
+        figures.first_taken_on,
+        figures.dimension,
+        figures.mean_first,
+        figures.shifted,
+        noise.noise_sd,
+        t_test(figures.shifted.mean, figures.shifted.std_error, figures.shifted.df) as p_value,
+        case
+            when noise.n_noise >= 2
+                then
+                    abs(figures.shifted.mean)
+                    > greatest(1e-9, t_quantile(0.975, noise.n_noise - 1) * noise.noise_sd / sqrt(figures.shifted.n))
+        end as is_beyond_noise
+    from figures
+    left join noise on figures.judge_id = noise.judge_id and figures.dimension = noise.dimension
+),
+
+stepped as (
+    select
+        *,
+        least(
+            1,
+            p_value * (
+                count(p_value) over (partition by judge_id, taken_on) + 1
+                - row_number() over (partition by judge_id, taken_on order by p_value nulls last, dimension)
+            )
+        ) as p_step
+    from tested
+),
+
+adjusted as (
+    select
+        *,
+        case
+            when p_value is not null
+                then max(p_step) over (
+                    partition by judge_id, taken_on
+                    order by p_value nulls last, dimension
+                    rows between unbounded preceding and current row
+                )
+        end as p_adjusted
+    from stepped
+)
+
+select
+    adjusted.judge_id,
+    judges.judge,
+    adjusted.taken_on,
+    adjusted.dimension,
+    adjusted.mean_first,
+    adjusted.mean_first + adjusted.shifted.mean as mean,
+    adjusted.shifted.mean as shift,
+    adjusted.shifted.std_error,
+    adjusted.shifted.mean - t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error as ci_low,
+    adjusted.shifted.mean + t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error as ci_high,
+    adjusted.p_value,
+    adjusted.p_adjusted,
+    adjusted.shifted.n as n_answers,
+    adjusted.shifted.n_clusters as n_sessions,
+    adjusted.noise_sd,
+    adjusted.is_beyond_noise,
+    case
+        when adjusted.is_beyond_noise is not null then adjusted.p_adjusted < 0.01 and adjusted.is_beyond_noise
+    end as drift,
+    adjusted.first_taken_on
+from adjusted
+left join judges on adjusted.judge_id = judges.judge_id
+order by judges.judge, adjusted.judge_id, adjusted.taken_on, adjusted.dimension;
+
+comment on column judge_drift.judge_id is 'Judge version';
+comment on column judge_drift.judge is 'embedded (no language model) or the spec of a model';
+comment on column judge_drift.taken_on is 'Day on which the anchors were scored anew, in UTC';
+comment on column judge_drift.dimension is 'Dimension of the rubric, or overall';
+comment on column judge_drift.mean_first is 'Mean over the anchors at the first taking of each, 0 to 5';
+comment on column judge_drift.mean is 'Mean over the same anchors and criteria on this day';
+comment on column judge_drift.shift is
+'mean - mean_first; 0 on the first day, and always of a judge that is deterministic';
+comment on column judge_drift.std_error is 'Standard error of shift, clustered by session; NULL with a single session';
+comment on column judge_drift.ci_low is 'Lower end of the 95 % interval of shift';
+comment on column judge_drift.ci_high is 'Upper end of the 95 % interval of shift';
+comment on column judge_drift.p_value is 'Two-sided p-value of no shift';
+comment on column judge_drift.p_adjusted is 'The same, adjusted over the dimensions of this judge and day (Holm)';
+comment on column judge_drift.n_answers is 'Anchors that this day and their first taking have a score of';
+comment on column judge_drift.n_sessions is 'Sessions of these anchors';
+comment on column judge_drift.noise_sd is
+'Standard deviation of an answer''s shift between its first two takings: the judge''s own scatter; NULL before both';
+comment on column judge_drift.is_beyond_noise is
+'Whether that scatter alone would hardly (5 %) give such a shift; NULL before a second taking';
+comment on column judge_drift.drift is 'p_adjusted below 0.01 and beyond noise; NULL where that cannot be told';
+comment on column judge_drift.first_taken_on is 'Day of the first taking';

@@ -1,0 +1,334 @@
+-- One row per judge × method × dimension (and 'overall'): the judge's mean, and the same corrected by people's labels.
+--
+-- Prediction-powered inference (Angelopoulos and others 2023, Science 382:669) with the tuned weight of the judge
+-- (Angelopoulos, Duchi and Zrnic 2023, PPI++). With the judge's score f of every answer, people's score h of the
+-- labelled ones and the judge's weight lambda,
+--   corrected = lambda * mean(f) + weighted mean(h - lambda * f)
+-- the second mean over the labelled answers, each weighted by the inverse of its chance of being drawn (Hájek 1971).
+-- What a judge is wrong by is in the second term, whatever lambda is; lambda only decides how narrow the interval gets.
+-- It is the slope of h on f within methods, over all methods, kept within 0 and 1.
+--
+-- The error is clustered by session: both terms are means, whose residuals are added up session by session (a session
+-- in both terms counts once), each with the CR2 factor of `cluster_figures`; the degrees of freedom are those of
+-- `cluster_figures` at shares that mix the sessions of both terms as they contribute to the variance.
+--
+-- A method with at least 10 labelled answers in at least 2 sessions is corrected by its own labels. `pooled` corrects
+-- every method by the labels of all, with lambda = 1: that assumes that the judge is equally wrong about every method,
+-- which is just what people were asked to find out. It stands in where a method has too few labels of its own.
+create view leaderboard_corrected as
+with tuned as (
+    select
+        judge_id,
+        dimension,
+        coalesce(greatest(0, least(1, sum(covariance) / nullif(sum(variance), 0))), 0) as judge_weight
+    from (
+        select
+            judge_id,
+            dimension,
+            sum(product_sum) - sum(label_sum) * sum(score_sum) / sum(weight_sum) as covariance,
+            -- without a spread the difference is rounding
+            case
+                when sum(square_sum) - sum(score_sum) ** 2 / sum(weight_sum) > 1e-9 * sum(square_sum)
+                    then sum(square_sum) - sum(score_sum) ** 2 / sum(weight_sum)
+                else 0
+            end as variance
+        from agg_label_sums
+        group by judge_id, dimension, method_id
+    ) as within_methods
+    group by judge_id, dimension
+),
+
+rectifying as (
+    select
+        sums.judge_id,
+        sums.dimension,
+        sums.method_id,
+        'method' as rectifier_of,
+        sums.session_id,
+        tuned.judge_weight,
+        sums.n_labelled,
+        sums.is_drawn,
+        sums.weight_sum,
+        sums.label_sum - tuned.judge_weight * sums.score_sum as rest_sum
+    from agg_label_sums as sums
+    inner join tuned on sums.judge_id = tuned.judge_id and sums.dimension = tuned.dimension
+    union all
+    select
+        methods.judge_id,
+        methods.dimension,
+        methods.method_id,
+        'all methods' as rectifier_of,
+        sums.session_id,
+        1 as judge_weight,
+        sum(sums.n_labelled) as n_labelled,
+        bool_or(sums.is_drawn) as is_drawn,
+        sum(sums.weight_sum) as weight_sum,
+        sum(sums.label_sum - sums.score_sum) as rest_sum
+    from (
+        select distinct
+            judge_id,
+            dimension,
+            method_id
+        from agg_session_scores
+    ) as methods
+    inner join agg_label_sums as sums on methods.judge_id = sums.judge_id and methods.dimension = sums.dimension
+    group by methods.judge_id, methods.dimension, methods.method_id, sums.session_id
+),
+
+enough as (
+    select
+        judge_id,
+        dimension,
+        method_id,
+        rectifier_of,
+        max(judge_weight) as judge_weight,
+        cast(sum(n_labelled) as bigint) as n_labelled,
+        count(*) as n_sessions,
+        bool_or(is_drawn) as is_drawn
+    from rectifying
+    group by judge_id, dimension, method_id, rectifier_of
+),
+
+pieces as (
+    select
+        enough.judge_id,
+        enough.dimension,
+        enough.method_id,
+        enough.rectifier_of,
+        scores.session_id,
+        enough.judge_weight,
+        scores.n_answers,
+        scores.score_sum,
+        0.0 as weight_sum,
+        0.0 as rest_sum
+    from enough
+    inner join agg_session_scores as scores
+        on
+            enough.judge_id = scores.judge_id
+            and enough.dimension = scores.dimension
+            and enough.method_id = scores.method_id
+    where enough.n_labelled >= 10 and enough.n_sessions >= 2
+    union all
+    select
+        rectifying.judge_id,
+        rectifying.dimension,
+        rectifying.method_id,
+        rectifying.rectifier_of,
+        rectifying.session_id,
+        rectifying.judge_weight,
+        0 as n_answers,
+        0.0 as score_sum,
+        rectifying.weight_sum,
+        rectifying.rest_sum
+    from rectifying
+    inner join enough
+        on
+            rectifying.judge_id = enough.judge_id
+            and rectifying.dimension = enough.dimension
+            and rectifying.method_id = enough.method_id
+            and rectifying.rectifier_of = enough.rectifier_of
+    where enough.n_labelled >= 10 and enough.n_sessions >= 2
+),
+
+per_session as (
+    select
+        judge_id,
+        dimension,
+        method_id,
+        rectifier_of,
+        session_id,
+        max(judge_weight) as judge_weight,
+        sum(n_answers) as n_answers,
+        sum(score_sum) as score_sum,
+        sum(weight_sum) as weight_sum,
+        sum(rest_sum) as rest_sum
+    from pieces
+    group by judge_id, dimension, method_id, rectifier_of, session_id
+),
+
+shares as (
+    select
+        *,
+        n_answers / sum(n_answers) over whole as score_share,
+        weight_sum / sum(weight_sum) over whole as label_share,
+        sum(score_sum) over whole / sum(n_answers) over whole as score_mean,
+        sum(rest_sum) over whole / sum(weight_sum) over whole as rest_mean,
+        sum(n_answers) over whole as n_all,
+        sum(weight_sum) over whole as weight_all
+    from per_session
+    window whole as (partition by judge_id, dimension, method_id, rectifier_of)
+),
+
+residuals as (
+    -- a session that holds all answers of the method leaves no residual: its mean is the mean
+    select
+        *,
+        case
+            when score_share < 1
+                then judge_weight * (score_sum - score_mean * n_answers) / n_all / sqrt(1 - score_share)
+            else 0
+        end as score_residual,
+        (rest_sum - rest_mean * weight_sum) / weight_all / sqrt(1 - label_share) as label_residual
+    from shares
+),
+
+mixed as (
+    select
+        *,
+        sum(score_residual ** 2) over whole as score_variance,
+        sum(label_residual ** 2) over whole as label_variance,
+        (score_share * sum(score_residual ** 2) over whole + label_share * sum(label_residual ** 2) over whole)
+        / nullif(sum(score_residual ** 2 + label_residual ** 2) over whole, 0) as share
+    from residuals
+    window whole as (partition by judge_id, dimension, method_id, rectifier_of)
+),
+
+corrected as (
+    select
+        judge_id,
+        dimension,
+        method_id,
+        rectifier_of,
+        judge_weight,
+        rectifier,
+        estimate,
+        std_error,
+        estimate - coalesce(t_quantile(0.975, df), 0) * std_error as ci_low,
+        estimate + coalesce(t_quantile(0.975, df), 0) * std_error as ci_high
+    from (
+        select
+            judge_id,
+            dimension,
+            method_id,
+            rectifier_of,
+            max(judge_weight) as judge_weight,
+            max(judge_weight * score_mean + rest_mean) as estimate,
+            max(judge_weight * score_mean + rest_mean - score_mean) as rectifier,
+            -- what is left of nothing is rounding
+            case
+                when sqrt(sum((score_residual + label_residual) ** 2)) > 1e-10
+                    then sqrt(sum((score_residual + label_residual) ** 2))
+                else 0.0
+            end as std_error,
+            greatest(
+                1.0,
+                1 / (
+                    sum(share ** 2)
+                    + sum(share ** 2 / (1 - share)) ** 2
+                    - sum((share ** 2 / (1 - share)) ** 2)
+                )
+            ) as df
+        from mixed
+        group by judge_id, dimension, method_id, rectifier_of
+    ) as figures
+),
+
+raw as (
+    select
+        judge_id,
+        method_id,
+        dimension,
+        cluster_figures(list(score_sum), list(n_answers)) as figures
+    from agg_session_scores
+    group by judge_id, method_id, dimension
+)
+
+select
+    raw.judge_id,
+    judges.judge,
+    stg_methods.method,
+    raw.dimension,
+    raw.figures.mean as raw_mean,
+    raw.figures.mean - t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_low,
+    raw.figures.mean + t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_high,
+    coalesce(own.estimate, pooled.estimate) as corrected,
+    coalesce(own.std_error, pooled.std_error) as std_error,
+    coalesce(own.ci_low, pooled.ci_low) as ci_low,
+    coalesce(own.ci_high, pooled.ci_high) as ci_high,
+    raw.figures.n as n_answers,
+    coalesce(own_labels.n_labelled, 0) as n_labelled,
+    coalesce(own_labels.n_sessions, 0) as n_sessions_labelled,
+    coalesce(own.judge_weight, pooled.judge_weight) as judge_weight,
+    coalesce(own.rectifier, pooled.rectifier) as rectifier,
+    coalesce(own.rectifier_of, pooled.rectifier_of) as rectifier_of,
+    case
+        when pooled.estimate is not null or own.estimate is not null then null
+        when all_labels.n_labelled is null then 'no labels'
+        when all_labels.n_sessions < 2 then 'labels of one session only'
+        else 'fewer than 10 labelled answers'
+    end as undefined_because,
+    pooled.estimate as pooled,
+    pooled.ci_low as pooled_ci_low,
+    pooled.ci_high as pooled_ci_high,
+    coalesce(all_labels.n_labelled, 0) as n_labelled_pooled,
+    raw.figures.n_clusters as n_sessions,
+    case
+        when all_labels.is_drawn then 'inverse chance of being drawn'
+        when all_labels.is_drawn is not null then 'all alike'
+    end as weights,
+    raw.method_id
+from raw
+inner join stg_methods on raw.method_id = stg_methods.method_id
+left join judges on raw.judge_id = judges.judge_id
+left join corrected as own
+    on
+        raw.judge_id = own.judge_id
+        and raw.method_id = own.method_id
+        and raw.dimension = own.dimension
+        and own.rectifier_of = 'method'
+left join corrected as pooled
+    on
+        raw.judge_id = pooled.judge_id
+        and raw.method_id = pooled.method_id
+        and raw.dimension = pooled.dimension
+        and pooled.rectifier_of = 'all methods'
+left join enough as own_labels
+    on
+        raw.judge_id = own_labels.judge_id
+        and raw.method_id = own_labels.method_id
+        and raw.dimension = own_labels.dimension
+        and own_labels.rectifier_of = 'method'
+left join enough as all_labels
+    on
+        raw.judge_id = all_labels.judge_id
+        and raw.method_id = all_labels.method_id
+        and raw.dimension = all_labels.dimension
+        and all_labels.rectifier_of = 'all methods'
+order by
+    judges.judge asc, raw.judge_id asc, raw.dimension asc, corrected desc nulls last, stg_methods.method asc;
+
+comment on column leaderboard_corrected.judge_id is 'Judge version';
+comment on column leaderboard_corrected.judge is 'embedded (no language model) or the spec of a model';
+comment on column leaderboard_corrected.method is 'Name of the method';
+comment on column leaderboard_corrected.dimension is 'Dimension of the rubric, or overall';
+comment on column leaderboard_corrected.raw_mean is 'Mean of the judge''s scores over answers, 0 to 5';
+comment on column leaderboard_corrected.raw_ci_low is
+'Lower end of its 95 % interval, clustered by session; NULL with a single session';
+comment on column leaderboard_corrected.raw_ci_high is
+'Upper end of its 95 % interval, clustered by session; NULL with a single session';
+comment on column leaderboard_corrected.corrected is
+'What people would give on average, from the judge''s scores and their labels; NULL as undefined_because says';
+comment on column leaderboard_corrected.std_error is 'Standard error of corrected, clustered by session';
+comment on column leaderboard_corrected.ci_low is 'Lower end of the 95 % interval of corrected; not cut off at 0';
+comment on column leaderboard_corrected.ci_high is 'Upper end of the 95 % interval of corrected; not cut off at 5';
+comment on column leaderboard_corrected.n_answers is 'Answers of the method that the judge scored';
+comment on column leaderboard_corrected.n_labelled is
+'Of these, answers that people labelled on every criterion that the judge scored in the dimension';
+comment on column leaderboard_corrected.n_sessions_labelled is 'Sessions of these labelled answers';
+comment on column leaderboard_corrected.judge_weight is
+'Weight of the judge''s scores (lambda of PPI++): 0, only the labels count, to 1, plain prediction-powered';
+comment on column leaderboard_corrected.rectifier is
+'corrected - raw_mean: above 0 where the judge is too strict, below 0 where it is too lenient';
+comment on column leaderboard_corrected.rectifier_of is
+'method: its own labels. all methods: it has too few, and the judge is assumed to be as wrong about it as about all';
+comment on column leaderboard_corrected.undefined_because is
+'Why there is no corrected figure; NULL where there is one';
+comment on column leaderboard_corrected.pooled is
+'The same corrected by the labels of all methods, which assumes that the judge is equally wrong about every method';
+comment on column leaderboard_corrected.pooled_ci_low is 'Lower end of the 95 % interval of pooled';
+comment on column leaderboard_corrected.pooled_ci_high is 'Upper end of the 95 % interval of pooled';
+comment on column leaderboard_corrected.n_labelled_pooled is 'Labelled answers of all methods in the dimension';
+comment on column leaderboard_corrected.n_sessions is 'Sessions of the answers that the judge scored';
+comment on column leaderboard_corrected.weights is
+'How labelled answers are weighted: by the inverse chance of being drawn, or all alike (labels of no sample)';
+comment on column leaderboard_corrected.method_id is 'Identity of the method';

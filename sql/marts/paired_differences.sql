@@ -1,0 +1,113 @@
+-- One row per judge × dimension (and 'overall') × pair of methods (method_a before method_b by name) with questions in
+-- common.
+--
+-- The difference a - b is paired on the probe: both methods' means over their replicates, for the probes that both have
+-- a score for. So what differs between questions cancels, and a compaction that failed under one method takes its
+-- probes out of the comparison and changes it in no other way. Error and interval are clustered by session
+-- (`cluster_figures`). With a single session there is no error (NULL), so no p-value either.
+--
+-- p_adjusted is Holm's (1979) over all pairs and dimensions of the judge, overall included, that have a p-value:
+-- whoever picks rows below 0.05 out of the whole view has picked a false one with a probability of at most 5 %.
+-- p_adjusted_in_dimension is Holm's over the pairs of one dimension, for who looks at that dimension alone;
+-- `leaderboard.tie_group` stands on it.
+--
+-- Where no session differs from another (standard error 0), there is nothing to doubt within this data: p_value is 0
+-- when there is a difference, and 1 when the methods scored exactly the same. Two sessions that agree by accident look
+-- the same, so look at n_sessions too.
+create view paired_differences as
+with paired as (
+    select
+        agg_method_pairs.judge_id,
+        agg_method_pairs.dimension,
+        agg_method_pairs.std_error,
+        agg_method_pairs.df,
+        agg_method_pairs.p_value,
+        agg_method_pairs.n_pairs,
+        agg_method_pairs.n_sessions,
+        case when a.method < b.method then 1 else -1 end * agg_method_pairs.difference as difference,
+        least(a.method, b.method) as method_a,
+        greatest(a.method, b.method) as method_b,
+        case when a.method < b.method then a.method_id else b.method_id end as method_id_a,
+        case when a.method < b.method then b.method_id else a.method_id end as method_id_b
+    from agg_method_pairs
+    inner join stg_methods as a on agg_method_pairs.method_id_a = a.method_id
+    inner join stg_methods as b on agg_method_pairs.method_id_b = b.method_id
+),
+
+-- Rows without a p-value come last in either order, so that they take no place and their NULL raises no maximum.
+placed as (
+    select
+        *,
+        list_transform([0.975, 0.8], lambda p: t_quantile(p, df)) as quantiles,
+        p_value * (
+            count(p_value) over (partition by judge_id) + 1
+            - row_number() over (partition by judge_id order by p_value asc nulls last)
+        ) as p_times_left,
+        p_value * (
+            count(p_value) over (partition by judge_id, dimension) + 1
+            - row_number() over (partition by judge_id, dimension order by p_value asc nulls last)
+        ) as p_times_left_in_dimension
+    from paired
+)
+
+select
+    placed.judge_id,
+    judges.judge,
+    placed.dimension,
+    placed.method_a,
+    placed.method_b,
+    placed.difference,
+    placed.std_error,
+    placed.difference - placed.quantiles[1] * placed.std_error as ci_low,
+    placed.difference + placed.quantiles[1] * placed.std_error as ci_high,
+    placed.p_value,
+    case when placed.p_value is not null then least(
+        1.0,
+        max(placed.p_times_left) over (
+            partition by placed.judge_id order by placed.p_value asc nulls last range unbounded preceding
+        )
+    ) end as p_adjusted,
+    placed.n_pairs,
+    placed.n_sessions,
+    (placed.quantiles[1] + placed.quantiles[2]) * placed.std_error as detectable_difference,
+    placed.df,
+    case when placed.p_value is not null then least(
+        1.0,
+        max(placed.p_times_left_in_dimension) over (
+            partition by placed.judge_id, placed.dimension
+            order by placed.p_value asc nulls last range unbounded preceding
+        )
+    ) end as p_adjusted_in_dimension,
+    placed.method_id_a,
+    placed.method_id_b
+from placed
+left join judges on placed.judge_id = judges.judge_id
+order by judges.judge, placed.judge_id, placed.dimension, placed.method_a, placed.method_b;
+
+comment on column paired_differences.judge_id is 'Judge version';
+comment on column paired_differences.judge is 'embedded (no language model) or the spec of a model';
+comment on column paired_differences.dimension is 'Dimension of the rubric, or overall';
+comment on column paired_differences.method_a is 'Name of the method that the other is taken from';
+comment on column paired_differences.method_b is 'Name of the method that is taken from it; after method_a by name';
+comment on column paired_differences.difference is
+'Mean over shared probes of the score of method_a less that of method_b, -5 to 5; above 0: method_a is better';
+comment on column paired_differences.std_error is
+'Standard error of the difference, clustered by session (CR2); NULL with a single session';
+comment on column paired_differences.ci_low is
+'Lower end of the 95 % interval of the difference (Student''s t with df degrees of freedom), for this row alone';
+comment on column paired_differences.ci_high is
+'Upper end of the 95 % interval of the difference (Student''s t with df degrees of freedom), for this row alone';
+comment on column paired_differences.p_value is
+'Two-sided p-value of no difference, for this row alone; without any variance 0 (a difference) or 1 (exactly the same)';
+comment on column paired_differences.p_adjusted is
+'p_value after Holm''s correction over all pairs and dimensions of the judge, overall included';
+comment on column paired_differences.n_pairs is 'Probes that both methods have a score for';
+comment on column paired_differences.n_sessions is 'Sessions that these probes are of';
+comment on column paired_differences.detectable_difference is
+'Smallest true difference that this data would have shown with 80 % power (5 % two-sided, before any correction)';
+comment on column paired_differences.df is
+'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most probes';
+comment on column paired_differences.p_adjusted_in_dimension is
+'p_value after Holm''s correction over the pairs of the judge in this dimension';
+comment on column paired_differences.method_id_a is 'Identity of method_a';
+comment on column paired_differences.method_id_b is 'Identity of method_b';

@@ -1,0 +1,230 @@
+-- One row per judge × method with a score: its quality against its tokens, and whether another method beats it at
+-- both.
+--
+-- Quality is overall; tokens are what a question was answered from: the compacted context and, under a method that
+-- fetches for the question (retrieval), what it fetched. A method is on the frontier when no other is at least as
+-- good with at most its tokens, and better or cheaper. Each pair is compared on the questions that both have a
+-- score for, so that a failure counts for nobody; a method that is not applicable everywhere (is_partial) can be
+-- dominated and dominates none, because it was asked too little.
+--
+-- dominated_by is the dominating method that is better by most, distance is by how much: 0 where that one is only
+-- cheaper. p_adjusted is of this pair: Holm's correction over all pairs of methods of the judge, on overall,
+-- clustered by session, the p_adjusted_in_dimension of paired_differences. Points near the frontier are often not
+-- told apart from it: is_beyond_noise says which are.
+create view pareto as
+with budgets as materialized (
+    select * from agg_probe_budgets
+),
+
+signatures as (
+    select
+        judge_id,
+        probe_id,
+        list(method_id order by method_id) as method_ids
+    from budgets
+    group by judge_id, probe_id
+),
+
+-- Over the questions that the same methods have a score for, the difference of sums is the sum of differences.
+session_sums as (
+    select
+        budgets.judge_id,
+        budgets.session_id,
+        signatures.method_ids,
+        budgets.method_id,
+        sum(budgets.score) as score_sum,
+        sum(budgets.tokens_read) as tokens_sum,
+        count(*) as n_probes
+    from budgets
+    inner join signatures on budgets.judge_id = signatures.judge_id and budgets.probe_id = signatures.probe_id
+    group by budgets.judge_id, budgets.session_id, signatures.method_ids, budgets.method_id
+),
+
+session_pairs as (
+    select
+        a.judge_id,
+        a.session_id,
+        a.method_id,
+        b.method_id as other_id,
+        sum(b.score_sum - a.score_sum) as gain_sum,
+        sum(b.tokens_sum - a.tokens_sum) as extra_sum,
+        cast(sum(a.n_probes) as bigint) as n_probes
+    from session_sums as a
+    inner join session_sums as b
+        on
+            a.judge_id = b.judge_id
+            and a.session_id = b.session_id
+            and a.method_ids = b.method_ids
+            and a.method_id < b.method_id
+    group by a.judge_id, a.session_id, a.method_id, b.method_id
+),
+
+figures as (
+    select
+        judge_id,
+        method_id,
+        other_id,
+        sum(extra_sum) / sum(n_probes) as extra_tokens,
+        cluster_figures(list(gain_sum), list(n_probes)) as gain
+    from session_pairs
+    group by judge_id, method_id, other_id
+),
+
+tested as materialized (
+    select
+        judge_id,
+        method_id,
+        other_id,
+        extra_tokens,
+        gain.mean as gain,
+        t_test(gain.mean, gain.std_error, gain.df) as p_value
+    from figures
+),
+
+-- Numbered from the largest p down: as many comparisons are left at its turn.
+ordered as (
+    select
+        *,
+        row_number() over (
+            partition by judge_id, p_value is null order by p_value desc, method_id desc, other_id desc
+        ) as n_left
+    from tested
+),
+
+adjusted as materialized (
+    select
+        judge_id,
+        method_id,
+        other_id,
+        extra_tokens,
+        gain,
+        case
+            when p_value is not null
+                then
+                    least(
+                        1.0,
+                        max(p_value * n_left) over (partition by judge_id, p_value is null order by n_left desc)
+                    )
+        end as p_adjusted
+    from ordered
+),
+
+both_ways as (
+    select * from adjusted
+    union all
+    select
+        judge_id,
+        other_id as method_id,
+        method_id as other_id,
+        -extra_tokens as extra_tokens,
+        -gain as gain,
+        p_adjusted
+    from adjusted
+),
+
+means as (
+    select
+        judge_id,
+        method_id,
+        avg(score) as overall,
+        avg(fetched_tokens) as fetched_tokens,
+        avg(tokens_read) as tokens_read,
+        count(*) as n_probes,
+        count(distinct session_id) as n_sessions
+    from budgets
+    group by judge_id, method_id
+),
+
+methods_of_judge as (
+    select
+        means.judge_id,
+        means.method_id,
+        stg_methods.method,
+        means.overall,
+        1.0 * agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_kept,
+        1.0 * agg_compactions.tokens_after / nullif(agg_compactions.n_done, 0) as tokens_after,
+        means.fetched_tokens,
+        means.tokens_read,
+        means.n_probes,
+        means.n_sessions,
+        agg_compactions.n_not_applicable > 0
+        and bool_or(agg_compactions.n_not_applicable = 0) over (partition by means.judge_id) as is_partial
+    from means
+    inner join stg_methods on means.method_id = stg_methods.method_id
+    inner join agg_compactions on means.method_id = agg_compactions.method_id
+),
+
+dominating as (
+    select
+        both_ways.judge_id,
+        both_ways.method_id,
+        both_ways.other_id,
+        others.method as dominated_by,
+        greatest(0.0, both_ways.gain) as distance,
+        both_ways.p_adjusted
+    from both_ways
+    inner join methods_of_judge as others
+        on both_ways.judge_id = others.judge_id and both_ways.other_id = others.method_id
+    where
+        not others.is_partial
+        and both_ways.gain >= -1e-9
+        and both_ways.extra_tokens <= 1e-6
+        and (both_ways.gain > 1e-9 or both_ways.extra_tokens < -1e-6)
+    qualify
+        row_number() over (
+            partition by both_ways.judge_id, both_ways.method_id
+            order by round(both_ways.gain, 9) desc, both_ways.extra_tokens asc, others.method asc
+        ) = 1
+)
+
+select
+    methods_of_judge.judge_id,
+    judges.judge,
+    methods_of_judge.method,
+    methods_of_judge.overall,
+    methods_of_judge.tokens_kept,
+    methods_of_judge.tokens_after,
+    methods_of_judge.fetched_tokens,
+    methods_of_judge.tokens_read,
+    dominating.other_id is null as on_frontier,
+    dominating.dominated_by,
+    coalesce(dominating.distance, 0.0) as distance,
+    dominating.p_adjusted,
+    case when dominating.distance > 1e-9 then dominating.p_adjusted < 0.05 end as is_beyond_noise,
+    methods_of_judge.n_probes,
+    methods_of_judge.n_sessions,
+    methods_of_judge.is_partial,
+    dominating.other_id as dominated_by_id,
+    methods_of_judge.method_id
+from methods_of_judge
+left join judges on methods_of_judge.judge_id = judges.judge_id
+left join dominating
+    on methods_of_judge.judge_id = dominating.judge_id and methods_of_judge.method_id = dominating.method_id
+order by
+    judges.judge asc, methods_of_judge.judge_id asc, methods_of_judge.tokens_read asc, methods_of_judge.overall desc,
+    methods_of_judge.method asc;
+
+comment on column pareto.judge_id is 'Judge version';
+comment on column pareto.judge is 'embedded (no language model) or the spec of a model';
+comment on column pareto.method is 'Name of the method';
+comment on column pareto.overall is 'Mean of overall over the questions that it has a score for, 0 to 5';
+comment on column pareto.tokens_kept is
+'Share of tokens that its contexts keep, over its done compactions; above 1 when contexts grew';
+comment on column pareto.tokens_after is 'Mean tokens of its contexts, per done compaction';
+comment on column pareto.fetched_tokens is 'Mean tokens that it fetched for a question; 0 for most methods';
+comment on column pareto.tokens_read is
+'Mean tokens that a question was answered from: the context, and what was fetched for it';
+comment on column pareto.on_frontier is
+'Whether no other method is at least as good with at most its tokens, and better or cheaper';
+comment on column pareto.dominated_by is 'Of the methods that dominate it the best; NULL on the frontier';
+comment on column pareto.distance is
+'Points of overall that dominated_by is better by, on the same questions; 0 on the frontier';
+comment on column pareto.p_adjusted is
+'Of no difference in overall to dominated_by, after Holm''s correction over the pairs of methods of the judge';
+comment on column pareto.is_beyond_noise is
+'Whether p_adjusted is below 0.05; NULL on the frontier, without a p-value, and where dominated_by is only cheaper';
+comment on column pareto.n_probes is 'Questions that it has a score for';
+comment on column pareto.n_sessions is 'Sessions that these questions are of';
+comment on column pareto.is_partial is 'Whether it is not applicable at some points: it then dominates no other method';
+comment on column pareto.dominated_by_id is 'Identity of dominated_by';
+comment on column pareto.method_id is 'Identity of the method';

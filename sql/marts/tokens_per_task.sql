@@ -1,0 +1,118 @@
+-- One row per method with a measured compaction: what its contexts keep, and what has to be fetched again.
+--
+-- All tokens are means over its measured compactions. What is fetched again is what the rest of the session made use
+-- of, that a tool had shown before the point, that the session was not shown again, and that the context does not have
+-- any more (tables needs and measures; docs/tokens-per-task.md). Look at tokens_per_task beside a method's quality:
+-- what a person or the agent itself has said cannot be fetched again and is no part of it.
+create view tokens_per_task as
+with per_method as (
+    select
+        method_id,
+        cast(sum(n_compactions) as bigint) as n_compactions,
+        count(*) as n_sessions,
+        sum(tokens_before) / sum(n_compactions) as tokens_before,
+        cluster_figures(list(tokens_after), list(n_compactions)) as kept,
+        cluster_figures(list(refetch_tokens), list(n_compactions)) as fetched,
+        sum(n_fetches) / sum(n_compactions) as n_fetches,
+        cast(sum(n_needs) as bigint) as n_needs,
+        sum(n_lost) / nullif(sum(n_needs), 0) as needs_lost,
+        sum(n_paths_lost) / nullif(sum(n_paths), 0) as paths_lost,
+        sum(n_identifiers_lost) / nullif(sum(n_identifiers), 0) as identifiers_lost,
+        sum(n_quotes_lost) / nullif(sum(n_quotes), 0) as quotes_lost,
+        case when sum(n_summary_unknown) = 0 then sum(summary_input_tokens) / sum(n_compactions) end as summary_input,
+        case when sum(n_summary_unknown) = 0 then sum(summary_output_tokens) / sum(n_compactions) end as summary_output
+    from agg_needs
+    group by method_id
+),
+
+prices as (
+    select
+        any_value(ratio) filter (where kind = 'output') as output,
+        any_value(ratio) filter (where kind = 'cache_read') as cache_read,
+        any_value(ratio) filter (where kind = 'cache_write') as cache_write
+    from token_price_ratios
+),
+
+turns as (
+    select
+        per_method.*,
+        per_method.kept.mean + per_method.fetched.mean as context,
+        break_even_turns(
+            per_method.tokens_before,
+            per_method.kept.mean + per_method.fetched.mean,
+            per_method.n_fetches,
+            per_method.summary_input + prices.output * per_method.summary_output,
+            1,
+            1
+        ) as uncached,
+        break_even_turns(
+            per_method.tokens_before,
+            per_method.kept.mean + per_method.fetched.mean,
+            per_method.n_fetches,
+            per_method.summary_input + prices.output * per_method.summary_output,
+            prices.cache_read,
+            prices.cache_write
+        ) as cached
+    from per_method
+    cross join prices
+)
+
+select
+    stg_methods.method,
+    turns.kept.mean as context_tokens,
+    turns.fetched.mean as refetch_tokens,
+    turns.context as tokens_per_task,
+    turns.uncached as break_even_turns,
+    turns.cached as break_even_turns_cached,
+    case
+        when turns.context >= turns.tokens_before then 'never'
+        when turns.uncached is null then 'unknown'
+        else 'yes'
+    end as breaks_even,
+    turns.fetched.mean
+    - t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_low,
+    turns.fetched.mean
+    + t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_high,
+    turns.tokens_before,
+    turns.n_fetches,
+    turns.needs_lost,
+    turns.paths_lost,
+    turns.identifiers_lost,
+    turns.quotes_lost,
+    turns.n_needs,
+    turns.summary_input as summary_input_tokens,
+    turns.summary_output as summary_output_tokens,
+    turns.n_compactions,
+    turns.n_sessions,
+    turns.method_id
+from turns
+inner join stg_methods on turns.method_id = stg_methods.method_id;
+
+comment on column tokens_per_task.method is 'Name of the method, unique';
+comment on column tokens_per_task.context_tokens is 'Tokens of the compacted context';
+comment on column tokens_per_task.refetch_tokens is
+'Tokens of the tool results that have to be fetched again, each once for a compaction';
+comment on column tokens_per_task.tokens_per_task is 'context_tokens + refetch_tokens';
+comment on column tokens_per_task.break_even_turns is
+'Turns after which the compaction has cost less than none would have, without prompt caching; NULL: see breaks_even';
+comment on column tokens_per_task.break_even_turns_cached is
+'The same with prompt caching, at the prices of token_price_ratios: a turn reads the context from the cache, and a '
+'compaction writes the whole new context to it';
+comment on column tokens_per_task.breaks_even is
+'yes; never: the context and what is fetched again are no less than before; unknown: a summary''s tokens are not known';
+comment on column tokens_per_task.refetch_ci_low is
+'Lower end of the 95 % interval of refetch_tokens, clustered by session; NULL with a single session';
+comment on column tokens_per_task.refetch_ci_high is 'Upper end of it';
+comment on column tokens_per_task.tokens_before is 'Tokens of the history that the method was given';
+comment on column tokens_per_task.n_fetches is 'Tool results that have to be fetched again';
+comment on column tokens_per_task.needs_lost is 'Share 0–1 of all needs that the contexts do not meet';
+comment on column tokens_per_task.paths_lost is 'Share of the needs of kind path: content of a file that is edited';
+comment on column tokens_per_task.identifiers_lost is 'Share of the needs of kind identifier';
+comment on column tokens_per_task.quotes_lost is 'Share of the needs of kind quote';
+comment on column tokens_per_task.n_needs is 'Needs, over all compactions';
+comment on column tokens_per_task.summary_input_tokens is
+'Tokens that its model calls were sent for one compaction, 0 where it makes none; NULL where a call does not say';
+comment on column tokens_per_task.summary_output_tokens is 'Tokens that these calls answered';
+comment on column tokens_per_task.n_compactions is 'Compactions that are measured';
+comment on column tokens_per_task.n_sessions is 'Sessions that they lie in';
+comment on column tokens_per_task.method_id is 'Method';

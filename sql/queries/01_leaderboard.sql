@@ -1,0 +1,60 @@
+-- Leaderboard: which method is better, by how much, and how sure is that?
+--
+-- One row per judge × method, the best first. Methods of one tie_group cannot be told apart by this data; the interval
+-- says where a method's mean would lie over other sessions of the same kind. A method with is_partial rests on fewer
+-- questions than the rest and is ranked by its differences to them. The methods none (nothing removed) and empty
+-- (everything removed) are controls, the ends of the scale.
+--
+-- Parameters:
+--   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
+--
+-- Columns:
+--   judge                    embedded (no language model) or the spec of a model
+--   judge_id                 judge version
+--   rank                     place by overall; NULL where there is no question in common with others
+--   tie_group                methods with the same number cannot be told apart at 95 % (Holm over all pairs)
+--   method                   name of the method
+--   overall                  mean over answers of the answer's overall, 0 to 5
+--   ci_low                   lower end of its 95 % interval, clustered by session; NULL with a single session
+--   ci_high                  upper end
+--   overall_of_dimensions    unweighted mean of the method's dimension means, 0 to 5
+--   accuracy                 mean over answers, 0 to 5; the same for the next five
+--   context_awareness        knows the state of the work
+--   artifact_trail           knows what was done to which file
+--   completeness             covers the question
+--   continuity               can go on without fetching again
+--   instruction_following    keeps to format and constraints
+--   tokens_removed           share of tokens that compaction removed, 0 to 1
+--   n_answers                answers with a score
+--   n_sessions               sessions that they are of
+--   n_unscored               answers that the judge was given and has no score for
+--   is_partial               whether the method is not applicable at some points
+select
+    leaderboard.judge,
+    leaderboard.judge_id,
+    leaderboard.rank,
+    leaderboard.tie_group,
+    leaderboard.method,
+    leaderboard.overall,
+    overall.ci_low,
+    overall.ci_high,
+    leaderboard.overall_of_dimensions,
+    leaderboard.accuracy,
+    leaderboard.context_awareness,
+    leaderboard.artifact_trail,
+    leaderboard.completeness,
+    leaderboard.continuity,
+    leaderboard.instruction_following,
+    leaderboard.tokens_removed,
+    leaderboard.n_answers,
+    leaderboard.n_sessions,
+    leaderboard.n_unscored,
+    leaderboard.is_partial
+from leaderboard
+left join leaderboard_long as overall
+    on
+        leaderboard.judge_id = overall.judge_id
+        and leaderboard.method_id = overall.method_id
+        and overall.dimension = 'overall'
+where judge_is_wanted(leaderboard.judge, leaderboard.judge_id)
+order by leaderboard.judge, leaderboard.judge_id, leaderboard.rank nulls last, leaderboard.method

@@ -1,0 +1,247 @@
+-- What is missing: what do the figures leave out, and can the judge be believed?
+--
+-- One row per thing to know before quoting a figure; no rows for what is as it should be. Kinds: a check that does not
+-- hold; items that failed, are unscored or missing; the reasons that were given for them; and for every judge what
+-- speaks for or against it. Nothing that is missing counts as 0: it is left out, so methods that fail on hard questions
+-- can look better than they are (overall_on_shared_probes of `leaderboard` compares on equal questions).
+--
+-- Parameters:
+--   judge   name of a judge, or the beginning of its id; rows without a judge are shown anyway (default: every judge)
+--
+-- Columns:
+--   kind        check, coverage, reason or judge
+--   judge       judge that it concerns; NULL where it concerns all
+--   judge_id    judge version
+--   method      method that it concerns; NULL where it concerns all
+--   item        name of the check, the stage and what became of the items, or what was looked at in a judge
+--   n           how many
+--   out_of      of how many; NULL where there is no total
+--   detail      what holds, why, or figures
+with coverage_gaps as (
+    unpivot (
+        select
+            cast(null as varchar) as judge,
+            cast(null as varchar) as judge_id,
+            method,
+            stage,
+            expected,
+            failed,
+            missing
+        from coverage
+        where stage in ('compaction', 'probe', 'answer')
+        union all
+        select
+            judge,
+            judge_id,
+            method,
+            'score' as stage,
+            expected,
+            unscored as failed,
+            missing
+        from coverage_by_judge
+        where judge_is_wanted(judge, judge_id)
+    )
+    on failed, missing
+    into name fate value n
+),
+
+reasons as (
+    select
+        cast(null as varchar) as judge_id,
+        'compaction ' || status as item,
+        error as reason,
+        count(*) as n
+    from compactions
+    where status <> 'done'
+    group by item, error
+    union all
+    select
+        null as judge_id,
+        'probe ' || status as item,
+        reason,
+        count(*) as n
+    from probes_not_asked
+    group by item, reason
+    union all
+    select
+        null as judge_id,
+        'answer failed' as item,
+        error as reason,
+        count(*) as n
+    from answers
+    where status = 'failed'
+    group by item, reason
+    union all
+    select
+        judge_id,
+        'criterion unscored' as item,
+        unscored_reason as reason,
+        count(*) as n
+    from scores
+    where score is null
+    group by judge_id, item, reason
+),
+
+own_answers as (
+    select
+        int_judged_answers.judge_id,
+        count(*) filter (where starts_with(stg_answers.responder, judges.judge)) as n_own,
+        count(*) as n_answers
+    from int_judged_answers
+    inner join stg_answers on int_judged_answers.answer_id = stg_answers.answer_id
+    inner join judges on int_judged_answers.judge_id = judges.judge_id
+    group by int_judged_answers.judge_id
+),
+
+agreement as (
+    select
+        kind,
+        rater_b as judge_id,
+        n_answers,
+        concat_ws(
+            ', ',
+            'kappa ' || coalesce(cast(round(kappa, 2) as varchar), 'undefined (' || undefined_because || ')'),
+            'same point ' || cast(round(100 * exact) as bigint) || ' %',
+            'within one ' || cast(round(100 * within_one) as bigint) || ' %',
+            'judge less people ' || if(kind = 'judge and people', cast(round(mean_difference, 2) as varchar), null)
+        ) as figures
+    from judge_agreement
+    where level = 'overall' and (kind = 'replicates' or (kind = 'judge and people' and rater_a = 'people'))
+),
+
+of_judges as (
+    select
+        judges.judge_id,
+        'agreement with people' as item,
+        coalesce(agreement.n_answers, 0) as n,
+        coalesce(
+            agreement.figures, 'nobody has labelled answers that it scored: compaction-eval calibrate --sample 100'
+        ) as detail
+    from judges
+    left join agreement on judges.judge_id = agreement.judge_id and agreement.kind = 'judge and people'
+    union all
+    select
+        agreement.judge_id,
+        'agreement with itself' as item,
+        agreement.n_answers as n,
+        agreement.figures as detail
+    from agreement
+    where agreement.kind = 'replicates'
+    union all
+    select
+        judge_id,
+        'no language model' as item,
+        null as n,
+        'scores come from facts by formula and are not to be compared with those of a model or a person' as detail
+    from judges
+    where judge = 'embedded'
+    union all
+    select
+        own_answers.judge_id,
+        'judges its own answers' as item,
+        own_answers.n_own as n,
+        'the judge''s model also answered, and models tend to favour what they wrote' as detail
+    from own_answers
+    inner join judges on own_answers.judge_id = judges.judge_id
+    where own_answers.n_own > 0 and judges.judge <> 'embedded'
+    union all
+    select
+        scores.judge_id,
+        'right answers scored below 5' as item,
+        count(distinct scores.answer_id) as n,
+        'word for word the true answer, and not right for it: read them (criterion accuracy_factual)' as detail
+    from scores
+    inner join answers on scores.answer_id = answers.answer_id
+    inner join probes on answers.probe_id = probes.probe_id
+    where scores.criterion = 'accuracy_factual' and scores.score < 5 and trim(answers.text) = trim(probes.ground_truth)
+    group by scores.judge_id
+    union all
+    select
+        judge_id,
+        'first reply could not be read' as item,
+        n_asked_again as n,
+        'asked again; its own totals differ from the computed ones by '
+        || coalesce(cast(round(mean_absolute_difference, 2) as varchar), 'an unknown amount') || ' on average' as detail
+    from stated_totals
+    where n_asked_again > 0
+    union all
+    select
+        judge_id,
+        'drift' as item,
+        n_answers as n,
+        dimension || ' of the anchors moved by ' || round(shift, 2) || ' until ' || taken_on as detail
+    from judge_drift
+    where drift
+),
+
+found as (
+    select
+        'check' as kind,
+        cast(null as varchar) as judge,
+        cast(null as varchar) as judge_id,
+        cast(null as varchar) as method,
+        invariant as item,
+        violations as n,
+        cast(null as bigint) as out_of,
+        'does not hold: ' || meaning as detail
+    from checks
+    where violations > 0
+    union all
+    select
+        'coverage' as kind,
+        judge,
+        judge_id,
+        nullif(method, 'all methods') as method,
+        stage || ' ' || if(stage = 'score' and fate = 'failed', 'unscored', fate) as item,
+        n,
+        expected as out_of,
+        null as detail
+    from coverage_gaps
+    where n > 0
+    union all
+    select
+        'reason' as kind,
+        judges.judge,
+        reasons.judge_id,
+        null as method,
+        reasons.item,
+        reasons.n,
+        null as out_of,
+        reasons.reason as detail
+    from reasons
+    left join judges on reasons.judge_id = judges.judge_id
+    where reasons.judge_id is null or judge_is_wanted(judges.judge, judges.judge_id)
+    union all
+    select
+        'judge' as kind,
+        judges.judge,
+        of_judges.judge_id,
+        null as method,
+        of_judges.item,
+        of_judges.n,
+        own_answers.n_answers as out_of,
+        of_judges.detail
+    from of_judges
+    inner join judges on of_judges.judge_id = judges.judge_id
+    left join own_answers on of_judges.judge_id = own_answers.judge_id
+    where judge_is_wanted(judges.judge, judges.judge_id)
+)
+
+select
+    kind,
+    judge,
+    judge_id,
+    method,
+    item,
+    n,
+    out_of,
+    detail
+from found
+order by
+    list_position(['check', 'coverage', 'reason', 'judge'], kind) asc,
+    judge asc nulls first,
+    judge_id asc nulls first,
+    n desc nulls last,
+    item asc,
+    method asc,
+    detail asc
