@@ -7,6 +7,7 @@ embedded engine reads off messages without a model is in ``artifacts`` (files), 
 ``todos`` and ``words``.
 """
 
+from compaction.method_specs import default_methods, parse_method, parse_methods
 from compaction.model import (
     BlankSummaryError,
     CallsStoppedError,
@@ -31,11 +32,8 @@ from compaction.strategy import (
     Strategy,
     StrategyError,
     compact,
-    default_methods,
     load_registry,
     make_method,
-    parse_method,
-    parse_methods,
     strategy,
 )
 from compaction.tokens import TiktokenCounter, TokenCounter, counted

@@ -19,9 +19,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from compaction.groups import Group, flatten
+from compaction.method_specs import parse_method
 from compaction.model import SummaryError
 from compaction.specs import split_outside, write_value
-from compaction.strategy import NAME, PIPELINE, History, Method, Strategy, StrategyError, checked, parse_method
+from compaction.strategy import NAME, PIPELINE, History, Method, Strategy, StrategyError, checked
 from compaction.tokens import counted
 from compaction.transcript import Message
 from compaction.triggers import ALWAYS, Trigger, TriggerError

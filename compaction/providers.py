@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from compaction.method_specs import parse_method
 from compaction.model import Summarizer, SummaryError
 from compaction.points import DEFAULT_BUDGET
-from compaction.strategy import CompactedContext, History, Method, NotApplicable, compact, parse_method
+from compaction.strategy import CompactedContext, History, Method, NotApplicable, compact
 from compaction.tokens import TiktokenCounter, TokenCounter, counted
 from compaction.transcript import Message
 

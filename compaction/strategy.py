@@ -14,9 +14,8 @@ messages whose ``covers`` names what they stand for (summaries). What was droppe
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Literal
@@ -32,7 +31,7 @@ from compaction.model import (
     SummaryError,
     SummaryRequest,
 )
-from compaction.specs import read_items, split_outside, write_value
+from compaction.specs import write_value
 from compaction.tokens import TokenCounter, counted, total_tokens
 from compaction.transcript import Message, RecordedCompaction, unpaired
 from compaction.version import function_version
@@ -44,12 +43,6 @@ PIPELINE = "pipeline"
 """Not registered: a pipeline is made of strategies (``compaction.pipeline``)."""
 PEER = "peer:"
 """What the id of somebody else's own class begins with (``compaction.adapters``); not registered either."""
-
-METHOD_SETS: Mapping[str, str] = {
-    "@defaults": "all that runs where no strategies are named",
-    "@recency-ladder": "empty, recency at several sizes, none: what the view matched_budget compares with",
-}
-"""Sets of methods that stand for their members in a list of strategies."""
 
 StrategyFunction = Callable[..., Sequence[Message]]
 
@@ -251,6 +244,8 @@ class Method:
     @property
     def inner(self) -> Method | None:
         """The method that this one adds something to, if it does."""
+        from compaction.method_specs import parse_method  # noqa: PLC0415 (it makes methods)
+
         return parse_method(self.params[self.strategy.wraps]) if self.strategy.wraps else None
 
     @property
@@ -353,48 +348,6 @@ def _load_entry_points() -> None:
         entry.load()
 
 
-def default_methods() -> list[Method]:
-    """Every strategy that works without a key and is run unasked, by id: with its defaults, then its variants."""
-    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key" and s.by_default]
-    return [make_method(s.id, params) for s in found for params in ({}, *s.variants)]
-
-
-def parse_methods(spec: str) -> list[Method]:
-    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), or one method.
-
-    Raises StrategyError for a set that does not exist, and as ``parse_method``.
-    """
-    name = spec.strip()
-    if not name.startswith("@"):
-        return [parse_method(spec)]
-    if name not in METHOD_SETS:
-        known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
-        raise StrategyError(f"unknown set of methods {name!r}; known: {known}")
-    if name == "@defaults":
-        return default_methods()
-    ladder = load_registry()["recency"]
-    shares = sorted((ladder.params, *ladder.variants), key=lambda params: params["share"])
-    steps = [make_method("recency", {"share": params["share"]}) for params in shares]
-    return [make_method("empty"), *steps, make_method("none")]
-
-
-def parse_method(spec: str) -> Method:
-    """Read ``id`` or ``id(name=value,…)``, with a name of the user's own before it: ``ours = head_tail(tail=20)``."""
-    match = re.fullmatch(rf"\s*(?:({NAME})\s*=\s*)?([\w:.-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
-    if match is None:
-        raise StrategyError(f"strategy {spec!r}: expected an id, or an id with parameters such as head_tail(tail=20)")
-    try:
-        params = read_items(match[3] or "")
-    except ValueError as error:
-        raise StrategyError(f"strategy {spec!r}: {error}") from None
-    method = make_method(match[2], params)
-    if not match[1]:
-        return method
-    if match[1] == PIPELINE or match[1] in load_registry():
-        raise StrategyError(f"strategy {spec!r}: {match[1]!r} is the name of a strategy; give it another one")
-    return replace(method, label=match[1])
-
-
 def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
     """A method from a strategy's id and parameters that differ from the defaults."""
     if id == PIPELINE:
@@ -452,14 +405,6 @@ def checked(id: str, name: str, value: Any, expected: Any) -> Any:
     if not isinstance(value, allowed) or (isinstance(value, bool) and expected is int):
         raise StrategyError(f"strategy {id!r}: {name} must be {getattr(expected, '__name__', expected)}, not {value!r}")
     return value
-
-
-def split_specs(text: str) -> list[str]:
-    """Split ``a,b(x=1,y=2),c`` at the commas outside of parentheses and quotes; one that is not closed ends nothing."""
-    try:
-        return [part for part in split_outside(text, ",") if part]
-    except ValueError:
-        return [text]
 
 
 def compact(history: History, method: Method) -> CompactedContext:

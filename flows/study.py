@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method, parse_methods
+from compaction.method_specs import split_specs
 from compaction.pipeline import read_table
-from compaction.strategy import split_specs
 from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
 from flows.models.settings import PROVIDERS, ModelSettings, is_model, make_settings

@@ -23,8 +23,9 @@ from types import ModuleType
 from typing import Any
 
 from compaction.adapters._asking import Asking, free_form
+from compaction.method_specs import parse_method
 from compaction.model import BlankSummaryError, SummaryError
-from compaction.strategy import PEER, History, Method, Strategy, StrategyError, parse_method
+from compaction.strategy import PEER, History, Method, Strategy, StrategyError
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
 from compaction.version import LENGTH, OWN, code_version

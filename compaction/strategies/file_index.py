@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from compaction.artifacts import FileOp, Ledger, OpReader, Results
 from compaction.markers import SHORTENED, Marker
+from compaction.method_specs import parse_method
 from compaction.paths import Roots, find_roots
 from compaction.reading import of_project
 from compaction.strategies._parts import at_least, system_prompt
-from compaction.strategy import History, parse_method, strategy
+from compaction.strategy import History, strategy
 from compaction.transcript import Message
 from compaction.words import shorten
 

@@ -1,7 +1,7 @@
 -- Gaps: in which dimensions do methods differ most, and which hardly separate them?
 --
 -- One row per judge × dimension, the widest gap first. A gap is best mean less worst mean over the methods that apply
--- everywhere, without the controls none and empty, which would always be the ends. p_adjusted is that of this best
+-- everywhere, without the controls none, empty and recency, of which two would always be the ends. p_adjusted is that of this best
 -- against this worst; it corrects for all pairs and dimensions, so also for having picked the two that differ most. A
 -- dimension whose criteria are at the ceiling or separate nothing tells little, whatever its gap. The study's published
 -- gaps between three other methods stand beside ours as a reference, and are in no figure of ours: accuracy 0.61, then
@@ -41,7 +41,7 @@ with compared as (
     inner join methods on leaderboard_long.method_id = methods.method_id
     where
         not leaderboard.is_partial
-        and methods.strategy not in ('none', 'empty')
+        and methods.strategy not in ('none', 'empty', 'recency')
         and judge_is_wanted(leaderboard_long.judge, leaderboard_long.judge_id)
 ),
 
