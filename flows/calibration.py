@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from flows import schemas
 from flows.database import connect
-from flows.engine import engine_for
 from flows.ids import content_id
 from flows.label_sheet import Item, Known
 from flows.plan import Batch, ScoreJob, files_with
@@ -29,10 +28,6 @@ from judge import Criterion, Rubric, RubricError, list_rubrics, load_rubric
 from judge.blinding import blinded, has_opaque, shown
 from judge.llm.data import answer_text
 
-_MADE_BY = """
-SELECT responder FROM answers UNION SELECT prober FROM probes
-UNION SELECT summarizer FROM methods WHERE summarizer IS NOT NULL
-"""
 _JUDGES = """
 SELECT judge_id, any_value(judge) AS judge, any_value(rubric) AS rubric, count(*) AS n
 FROM int_answer_scores JOIN judges USING (judge_id)
@@ -73,23 +68,12 @@ def study_of(store: Store) -> Study:
     """The study that the store's results are of, at the place where the store is now.
 
     Raises:
-        StoreProblem: there are no results yet, or another version of the package made them: the database could then
-            not be made again with the labels in it without losing them.
+        StoreProblem: there are no results yet.
     """
     loaded = loaded_study(store)
     if loaded is None or not store.database.is_file():
         raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
-    study = replace(loaded, store=str(store.root))
-    engine = engine_for(study)
-    with connect(store.database) as connection:
-        made_by = {name for (name,) in connection.execute(_MADE_BY).fetchall()}
-    other = sorted(made_by - {engine.summarizer.name, engine.prober.name, engine.responder.name})
-    if other:
-        raise StoreProblem(
-            f"the results of store {store.root} are by {other[0]}, which this version of compaction-eval does not "
-            "have; make them anew with: compaction-eval run"
-        )
-    return study
+    return replace(loaded, store=str(store.root))
 
 
 def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed: str | None) -> Sample:

@@ -47,14 +47,14 @@ def measuring() -> str:
     return code_version("compaction", "compaction/measures", "judge/measures", "judge/embedded/mentions.py")
 
 
-def needs_id(point_id: str, content_sha256: str) -> str:
-    """Id of what a session needed after a point: it changes when the session grows."""
-    return content_id("needs", point_id, measuring(), content_sha256)
+def needs_id(point_id: str, content_sha256: str, code: str) -> str:
+    """Id of what a session needed after a point, as this version of the code finds it; another when it grows."""
+    return content_id("needs", point_id, code, content_sha256)
 
 
-def measure_id(compaction_id: str, content_sha256: str, probes: Sequence[str]) -> str:
+def measure_id(compaction_id: str, content_sha256: str, probes: Sequence[str], code: str) -> str:
     """Id of the measurement of a compaction, with the probes whose facts it looks for."""
-    return content_id("measure", compaction_id, measuring(), content_sha256, list(probes))
+    return content_id("measure", compaction_id, code, content_sha256, list(probes))
 
 
 def asked_until(line: Sequence[PointInfo], prober: str, asked: set[str]) -> list[str]:
@@ -76,12 +76,13 @@ def measures_to_do(
         infos, sha = points[session], content[session]
         lines = {info.point_id: tuple(infos[: number + 1]) for number, info in enumerate(infos)}
         probes = {id: asked_until(line, engine.prober.name, asked) for id, line in lines.items()}
-        of_points = {id: needs_id(id, sha) for id in lines}
+        of_points = {id: needs_id(id, sha, measuring()) for id in lines}
         found[session] = [
             MeasureJob(id, job.compaction_id, of_points[point], lines[point])
             for job in jobs
             if compacted.get(job.compaction_id) == "done"
-            and (id := measure_id(job.compaction_id, sha, probes[point := job.point.point_id])) not in settled
+            and (id := measure_id(job.compaction_id, sha, probes[point := job.point.point_id], measuring()))
+            not in settled
         ]
     return found
 
@@ -93,19 +94,23 @@ def measure_tables(
     compactions: pa.Table,
     asked: pa.Table,
     prober: str,
+    code: str,
 ) -> dict[str, pa.Table]:
-    """The tables ``needs``, ``measures`` and ``fact_checks``: measurements of these compactions as they are now."""
+    """The tables ``needs``, ``measures`` and ``fact_checks``: measurements of these compactions as they are now.
+
+    ``prober`` names what asked, ``code`` is the version that measured (``measuring``).
+    """
     content = {info.session_id: info.content_sha256 for info in sessions}
     of_points: dict[str, str] = {}
     probes: dict[str, list[str]] = {}
     ids = set(asked["probe_id"].to_pylist())
     for session, infos in points.items():
         for number, info in enumerate(infos):
-            of_points[info.point_id] = needs_id(info.point_id, content[session])
+            of_points[info.point_id] = needs_id(info.point_id, content[session], code)
             probes[info.point_id] = asked_until(infos[: number + 1], prober, ids)
     session_of = {info.point_id: session for session, infos in points.items() for info in infos}
     wanted = [
-        measure_id(id, content[session_of[point]], probes[point])
+        measure_id(id, content[session_of[point]], probes[point], code)
         for id, point in zip(compactions["compaction_id"].to_pylist(), compactions["point_id"].to_pylist(), strict=True)
     ]
     measures = _only(store.measures.read(), "measure_id", wanted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -34,8 +34,8 @@ from flows.settle import settle
 from flows.sources import Input
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
-from flows.summary import summarize
-from flows.tables import rebuild
+from flows.summary import Summary, all_records, records_of, summarize
+from flows.tables import Makers, rebuild
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
 from flows.work.process import Tally, in_threads, warm_up
@@ -82,7 +82,8 @@ class Run:
     cache: CallCache | None = None
     """What has been paid for; open from the first stage that calls a model."""
     is_whole_store: bool = False
-    """Whether the run is about all that the store holds, and not about the study's sources, which may be gone."""
+    """Whether the run adds to all results that the store holds, by whatever code they were made, and is not about the
+    study's sources, which may be gone."""
     foreseen: Calls | None = None
     """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
 
@@ -163,6 +164,14 @@ class Run:
             return all_stored(self.parts())[: self.study.limit]
         return in_scope(self.parts(), self.inputs(), self.study.limit)
 
+    def summary(self, tables: Mapping[str, pa.Table] | None = None) -> Summary:
+        """What the run came to, as the database holds it, or as these tables will."""
+        parts = self.parts()
+        records = all_records(parts) if self.is_whole_store else records_of(parts, self.study)
+        return summarize(
+            self.store, self.study, parts, self.sessions(), records, tables, self.stopped, self.run_id
+        )  # fmt: skip
+
     def groups(self, sessions: list[SessionInfo]) -> list[list[SessionInfo]]:
         """The sessions in batches, the same in every stage."""
         return batches(sessions, self.study.points_spec, len(self.workers))
@@ -233,11 +242,11 @@ def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
 
     def note_outcome(tables: dict[str, pa.Table]) -> None:
-        summary = summarize(run.store, run.study, run.parts(), run.sessions(), tables, run.stopped, run.run_id)
+        summary = run.summary(tables)
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     export_calls(run.store, run.cache)
-    rebuild(run.store, run.study, note_outcome)
+    rebuild(run.store, run.study, note_outcome, makers=Makers.noted(run.store) if run.is_whole_store else None)
 
 
 def _close_killed(store: Store) -> None:

@@ -90,27 +90,31 @@ def label_note(study: Study, parts: Iterable[Part]) -> str:
     return f"{unknown:,} labels in {study.task_types} belong to no session of the store" if unknown else ""
 
 
-def records_of(parts: list[Part], study: Study) -> list[InputRecord]:
+def records_of(parts: Iterable[Part], study: Study) -> list[InputRecord]:
     """The study's inputs as they were read."""
     paths = set(map(absolute, inputs_of(study)))
-    records = [record for part in parts for record in part.inputs if record.fingerprint.path in paths]
-    return sorted(records, key=lambda record: record.fingerprint.path)
+    return [record for record in all_records(parts) if record.fingerprint.path in paths]
+
+
+def all_records(parts: Iterable[Part]) -> list[InputRecord]:
+    """Every input that the store has, as it was read, by path."""
+    return sorted((record for part in parts for record in part.inputs), key=lambda record: record.fingerprint.path)
 
 
 def summarize(
     store: Store,
     study: Study,
-    parts: list[Part],
-    sessions: list[SessionInfo],
+    parts: Sequence[Part],
+    sessions: Sequence[SessionInfo],
+    records: Sequence[InputRecord],
     tables: Mapping[str, pa.Table] | None = None,
     stopped: str = "",
     run_id: str = "",
 ) -> Summary:
-    """The outcome of a study, as the database holds it now, or as these tables will.
+    """The outcome over some sessions and inputs, as the database holds it now, or as these tables will.
 
     ``stopped`` says why the run made no more calls; ``run_id`` names the run whose model calls are told of.
     """
-    records = records_of(parts, study)
     counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
     shortfalls, notes = [], []
     aside = _set_aside(store, records)
@@ -135,7 +139,7 @@ def summarize(
     return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems), stopped)
 
 
-def _set_aside(store: Store, records: list[InputRecord]) -> list[Shortfall]:
+def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
     paths = {record.fingerprint.path for record in records}
     rows = [row for row in quarantined(store) if row["input"] in paths]
     if not rows:
@@ -154,7 +158,7 @@ def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:EXAMPLES])
 
 
-def _no_points(study: Study, sessions: list[SessionInfo], store: Store) -> str:
+def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> str:
     if not sessions:
         return f"no session could be read, so there is nothing to compare; {store.quarantine} says why"
     longest = max(sessions, key=lambda info: info.n_messages).n_messages

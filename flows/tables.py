@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,7 +22,7 @@ from flows.engine import engine_for
 from flows.ids import content_id
 from flows.journal import read_calls
 from flows.labels import stored_labels
-from flows.measured import measure_tables
+from flows.measured import measure_tables, measuring
 from flows.plan import known_points
 from flows.store import Store, write_atomically
 from flows.study import Study
@@ -36,17 +37,49 @@ FOLDED = "copy of a session that is stored"
 """Reason under which the messages of folded sessions are set aside; the view ``accounting`` knows it."""
 
 
-def rebuild(store: Store, study: Study, see: Callable[[dict[str, pa.Table]], None] | None = None) -> None:
+@dataclass(frozen=True)
+class Makers:
+    """What made the rows of a database. Of embedded parts and of measurements the names change with their code."""
+
+    summarizer: str
+    prober: str
+    responder: str
+    measuring: str
+
+    @classmethod
+    def now(cls, study: Study) -> Makers:
+        """What a run of the study would make them with."""
+        engine = engine_for(study)
+        return cls(engine.summarizer.name, engine.prober.name, engine.responder.name, measuring())
+
+    @classmethod
+    def noted(cls, store: Store) -> Makers | None:
+        """What made those that the database shows; None when it does not say."""
+        try:
+            return cls(**_noted(store)["makers"])
+        except (KeyError, TypeError):
+            return None
+
+
+def rebuild(
+    store: Store,
+    study: Study,
+    see: Callable[[dict[str, pa.Table]], None] | None = None,
+    *,
+    makers: Makers | None = None,
+) -> None:
     """Make ``scores.duckdb`` from the Parquet files, and note of what.
 
-    ``see`` is shown the tables before; what it writes to the records of runs is still taken up.
+    ``see`` is shown the tables before; what it writes to the records of runs is still taken up. ``makers``: whose rows
+    are taken, for what adds to results that are there (``Makers.noted``); without it those of the code as it is now.
     """
     before = stamp(store)
-    content = tables(store, study)
+    makers = makers or Makers.now(study)
+    content = tables(store, study, makers)
     if see is not None:
         see(content)
     build({**content, "runs": runs(store)}, store.database)
-    noted = {**_key(study), "stamp": before, "study": study.as_dict()}
+    noted = {**_key(study), "stamp": before, "study": study.as_dict(), "makers": asdict(makers)}
     write_atomically(store.root / "loaded.json", json.dumps(noted).encode())
 
 
@@ -86,19 +119,15 @@ def stamp(store: Store) -> str:
     return content_id(found)
 
 
-def is_loaded(store: Store, study: Study) -> bool:
-    """Whether the database is made from the files as they are now, for this study."""
+def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
+    """Whether the database is made from the files as they are now, for this study; ``makers`` as in ``rebuild``."""
+    wanted = {**_key(study), "stamp": stamp(store), "makers": asdict(makers or Makers.now(study))}
     noted = _noted(store)
-    return store.database.is_file() and {**noted, "study": None} == {
-        **_key(study),
-        "stamp": stamp(store),
-        "study": None,
-    }
+    return store.database.is_file() and {name: noted.get(name) for name in wanted} == wanted
 
 
-def tables(store: Store, study: Study) -> dict[str, pa.Table]:
+def tables(store: Store, study: Study, makers: Makers) -> dict[str, pa.Table]:
     """All tables of the database but ``runs``."""
-    engine = engine_for(study)
     parts = read_parts(store)
     sessions = [info for part in parts for info in part.sessions]
     labels = read_labels(study.task_types) if study.task_types else Labels()
@@ -117,7 +146,7 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
     ]
     methods = _latest_code(
         row for row in store.records("methods")
-        if row["history"] == study.history and row["summarizer"] in (None, engine.summarizer.name)
+        if row["history"] == study.history and row["summarizer"] in (None, makers.summarizer)
     )  # fmt: skip
     judges = store.records("judges")
 
@@ -127,13 +156,13 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
     compactions = _only(shard, "method_id", (row["method_id"] for row in methods))
 
     probes = _only(store.probes.read(), "point_id", (row["point_id"] for row in point_rows))
-    probes = _only(probes, "prober", [engine.prober.name])
+    probes = _only(probes, "prober", [makers.prober])
     asked = probes.filter(pc.equal(probes["status"], "done"))
     not_asked = probes.filter(pc.not_equal(probes["status"], "done"))
 
     answers = _only(store.answers.read(), "compaction_id", compactions["compaction_id"])
     answers = _only(answers, "probe_id", asked["probe_id"])
-    answers = _only(answers, "responder", [engine.responder.name])
+    answers = _only(answers, "responder", [makers.responder])
 
     scores = _only(store.scores.read(), "answer_id", answers["answer_id"])
     scores = _only(scores, "judge_id", (row["judge_id"] for row in judges))
@@ -150,7 +179,7 @@ def tables(store: Store, study: Study) -> dict[str, pa.Table]:
         "scores": _like("scores", scores),
         "verdicts": _verdicts(scores),
         **_again(store, answers["answer_id"], judges),
-        **measure_tables(store, sessions, points, compactions, asked, engine.prober.name),
+        **measure_tables(store, sessions, points, compactions, asked, makers.prober, makers.measuring),
         "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers), _model_calls(store)]),
         **_intake(parts),
         "quarantine": _rows("quarantine", ({**row, "source_path": row["path"]} for row in quarantined(store))),

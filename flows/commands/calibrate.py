@@ -18,7 +18,7 @@ from flows.labels import add_labels
 from flows.problems import UsageProblem
 from flows.store import Store, write_atomically
 from flows.study import DEFAULT_STORE, Study
-from flows.tables import rebuild
+from flows.tables import Makers, rebuild
 
 
 @o.reporting
@@ -75,7 +75,7 @@ def calibrate(
         with found.locked("calibrate"):
             study = study_of(found)
             _draw(found, study, sample, output, seed, judge, rater, with_context=with_context, as_json=as_json)
-            rebuild(found, study)
+            rebuild(found, study, makers=Makers.noted(found))
         return
     if labels is not None:
         with found.locked("calibrate"):
@@ -85,7 +85,7 @@ def calibrate(
                 raise UsageProblem(f"{labels}: no row has a score; expected numbers from 0 to 5 under the criteria")
             added = add_labels(found, taken, datetime.now(UTC).replace(tzinfo=None))
             if added.new or added.replaced:
-                rebuild(found, study)
+                rebuild(found, study, makers=Makers.noted(found))
         print(  # noqa: T201
             f"{labels}: {added.new:,} answers newly labelled, {added.replaced:,} replaced, {added.unchanged:,} known",
             file=sys.stderr,

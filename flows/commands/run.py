@@ -15,15 +15,15 @@ from flows.commands import options as o
 from flows.leaderboard import render
 from flows.models.check import check_models
 from flows.orchestrator import prefect_api
-from flows.plan import in_scope, inputs_of, is_complete, unread
+from flows.plan import inputs_of, is_complete, unread
 from flows.problems import BROKEN, DONE, INCOMPLETE
 from flows.progress import make_report
 from flows.runtime import Run, load_database, running
 from flows.sources.account import RECORD
 from flows.store import Store
 from flows.study import Study, make_study
-from flows.summary import label_note, masked_note, records_of, summarize
-from flows.tables import is_loaded, loaded_study, quarantined, rebuild
+from flows.summary import label_note, masked_note, records_of
+from flows.tables import Makers, is_loaded, loaded_study, quarantined, rebuild
 from flows.transcripts import InputRecord, SessionInfo, read_parts
 
 
@@ -102,10 +102,7 @@ def _evaluate(active: Run, ephemeral: bool, verbose: bool) -> None:
 
 def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool) -> None:
     """Print the summary of a run that has ended, and the leaderboard, and exit."""
-    store, study = run.store, run.study
-    parts = read_parts(store)
-    sessions = in_scope(parts, inputs_of(study), study.limit)
-    summary = summarize(store, study, parts, sessions, stopped=run.stopped, run_id=run.run_id)
+    store, summary = run.store, run.summary()
     if as_json:
         board = json.loads(render(store.database, None, "json"))
         content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board}
@@ -160,8 +157,9 @@ def ingest(
             report.say("nothing to do: every file is in the store as it is now")
         shown = loaded_study(target)
         shown = effective if shown is None else replace(shown, task_types=effective.task_types or shown.task_types)
-        if not is_loaded(target, shown):
-            rebuild(target, shown)
+        makers = Makers.noted(target)
+        if not is_loaded(target, shown, makers):
+            rebuild(target, shown, makers=makers)
     _say_files(target, effective, as_json)
 
 

@@ -8,15 +8,18 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from flows.database import connect
+from flows.store import Store
 from judge import load_rubric
 
 from .conftest import Command, write_session
@@ -195,12 +198,29 @@ def test_without_labels_it_says_how_to_have_some(store: Path, command: Command) 
     assert (shown.exit_code, "calibrate --sample 100" in shown.stdout) == (0, True)
 
 
-def test_results_of_another_version_are_not_lost_by_taking_up_labels(
+def made_by_older_code(store: Store) -> None:
+    """Have the store's answers be those of a responder whose code has changed since, and its sources be gone."""
+    for file in store.answers.files():
+        table = pq.read_table(file)
+        older = pa.array(["embedded-responder@older"] * len(table))
+        pq.write_table(table.set_column(table.column_names.index("responder"), "responder", older), file)
+    noted = json.loads((store.root / "loaded.json").read_text())
+    noted["makers"]["responder"] = "embedded-responder@older"
+    noted["study"]["sources"] = [str(store.root / "gone.jsonl")]
+    (store.root / "loaded.json").write_text(json.dumps(noted))
+
+
+def test_results_of_older_code_stay_when_labels_or_another_judge_are_added(
     store: Path, tmp_path: Path, command: Command
 ) -> None:
-    with duckdb.connect(store / "scores.duckdb") as connection:
-        connection.execute("UPDATE answers SET responder = 'embedded-responder@older'")
-    refused = command("calibrate", "--sample", 8, "--output", tmp_path / "x.csv", "--store", store)
-    assert refused.exit_code == 1
-    assert "embedded-responder@older" in refused.stderr
-    assert not (tmp_path / "x.csv").exists()
+    counted = "SELECT count(*), count(DISTINCT judge_id) FROM scores JOIN answers USING (answer_id)"
+    [(before, _)] = query(store, counted)
+    made_by_older_code(Store.open(str(store)))
+    assert command("calibrate", "--sample", 8, "--output", tmp_path / "x.csv", "--store", store).exit_code == 0
+    assert query(store, counted) == [(before, 1)]
+    rubric = tmp_path / "other.toml"
+    rubric.write_text((files("judge") / "rubrics" / "software_engineering.toml").read_text().replace('"1"', '"1b"', 1))
+    done = command("backfill", "--judge", "embedded", "--rubric", rubric, "--store", store, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert query(store, counted) == [(2 * before, 2)]
+    assert query(store, "SELECT DISTINCT responder FROM answers") == [("embedded-responder@older",)]

@@ -195,8 +195,8 @@ def test_other_measuring_code_measures_anew(stage: Stage, monkeypatch: pytest.Mo
 
 
 def test_an_id_depends_on_the_compaction_the_session_and_the_probes() -> None:
-    ids = {measure_id(*given) for given in [("c", "s", ["p"]), ("d", "s", ["p"]), ("c", "t", ["p"]), ("c", "s", [])]}
-    assert len(ids) == 4
+    given = [("c", "s", ["p"], "v"), ("d", "s", ["p"], "v"), ("c", "t", ["p"], "v"), ("c", "s", [], "v")]
+    assert len({measure_id(*parts) for parts in [*given, ("c", "s", ["p"], "w")]}) == 5
 
 
 def test_what_only_a_provider_can_read_is_not_measured(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import flows.samples
 from compaction import Message, Method, NotApplicable, SummaryError, SummaryRequest, compact
-from compaction.model import NativeRequest
 from compaction.method_specs import default_methods, parse_method
+from compaction.model import NativeRequest
 from compaction.testing import CharacterCounter, ScriptedProvider, ScriptedSummarizer, history, talk
 from compaction.tokens import counted
 from compaction.transcript import RecordedCompaction
