@@ -13,8 +13,6 @@ from typing import Any
 
 import krippendorff
 import numpy as np
-import pandas as pd
-import pingouin
 import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
@@ -128,14 +126,32 @@ def items(a: Given, b: Given) -> dict[str, tuple[list[float], list[float], list[
     return found
 
 
+def icc(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
+    """ICC(A,1) from the mean squares of answers, raters and rest (McGraw and Wong 1996, table 4)."""
+    scores, n = np.stack([x, y], axis=1), len(x)
+    rest = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    answers, raters = 2 * scores.mean(axis=1).var(ddof=1), n * scores.mean(axis=0).var(ddof=1)
+    error = float((rest**2).sum() / (n - 1))
+    return float((answers - error) / (answers + error + 2 / n * (raters - error)))
+
+
+def test_the_intraclass_correlation_is_that_of_pingouin() -> None:
+    pingouin = pytest.importorskip("pingouin", reason='pip install "compaction-eval[oracles]"')
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 6, 60).astype(float)
+    y = np.clip(x + rng.normal(0.4, 1.1, 60).round(), 0, 5)
+    table = pd.DataFrame({"answer": [*range(60)] * 2, "rater": ["a"] * 60 + ["b"] * 60, "score": [*x, *y]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pingouin uses what pandas deprecates
+        found = pingouin.intraclass_corr(table, "answer", "rater", "score").set_index("Type").loc["ICC(A,1)", "ICC"]
+    assert icc(x, y) == pytest.approx(found, abs=1e-9)
+
+
 def oracle(a: list[float], b: list[float]) -> dict[str, float]:
     """The figures by the libraries that are used for them."""
     x, y = np.round(np.array(a), 9), np.round(np.array(b), 9)
     p, q = (np.floor(one + 0.5).astype(int) for one in (x, y))  # half points go up
-    table = pd.DataFrame({"answer": [*range(len(x))] * 2, "rater": ["a"] * len(x) + ["b"] * len(x), "score": [*x, *y]})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pingouin uses what pandas deprecates
-        icc = pingouin.intraclass_corr(table, "answer", "rater", "score").set_index("Type").loc["ICC(A,1)", "ICC"]
     return {
         "exact": float(np.mean(p == q)),
         "within_one": float(np.mean(abs(p - q) <= 1)),
@@ -144,7 +160,7 @@ def oracle(a: list[float], b: list[float]) -> dict[str, float]:
             reliability_data=[p, q], level_of_measurement="ordinal", value_domain=range(6)
         ),
         "alpha_interval": krippendorff.alpha(reliability_data=[x, y], level_of_measurement="interval"),
-        "icc": icc,
+        "icc": icc(x, y),
         "pearson": stats.pearsonr(x, y).statistic,
         "spearman": stats.spearmanr(p, q).statistic,
         "mean_difference": float(np.mean(y - x)),
