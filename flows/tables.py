@@ -17,12 +17,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flows import measured
 from flows.database import build, schemas
 from flows.engine import engine_for
 from flows.ids import content_id
 from flows.journal import read_calls
 from flows.labels import stored_labels
-from flows.measured import measure_tables, measuring
+from flows.measured import measure_tables
 from flows.plan import known_points
 from flows.store import Store, write_atomically
 from flows.study import Study
@@ -50,7 +51,7 @@ class Makers:
     def now(cls, study: Study) -> Makers:
         """What a run of the study would make them with."""
         engine = engine_for(study)
-        return cls(engine.summarizer.name, engine.prober.name, engine.responder.name, measuring())
+        return cls(engine.summarizer.name, engine.prober.name, engine.responder.name, measured.measuring())
 
     @classmethod
     def noted(cls, store: Store) -> Makers | None:

@@ -53,6 +53,9 @@ GROUP BY ALL
 
 VIEWS = ("leaderboard", "paired_differences", "leaderboard_long")
 
+LIMIT = "1GB"
+"""Of DuckDB's own memory: every query has to get through with it, on disk for the rest."""
+
 
 def generate(path: Path, n_scores: int) -> int:
     """Make a store with about so many scores; returns how many.
@@ -170,28 +173,30 @@ print(json.dumps([before, max(seen)]))
 @pytest.mark.benchmark
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("millions", [1, 10])
-def test_leaderboard_and_pairs_against_the_bare_roll_up(tmp_path: Path, millions: int) -> None:
+def test_leaderboard_and_pairs_cost_at_most_three_bare_roll_ups(tmp_path: Path, millions: int) -> None:
+    """By CPU time, which what else the machine does lengthens least; wall time stands beside it."""
     path = tmp_path / "scores.duckdb"
     found = generate(path, millions * 1_000_000)
     queries = {"bare roll-up": BARE, **{view: f"FROM {view}" for view in VIEWS}}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in queries}
     with duckdb.connect(path, read_only=True) as connection:
-        for _ in range(5 if millions == 1 else 3):
+        connection.execute("SET enable_progress_bar = false")
+        for _ in range(7 if millions == 1 else 3):
             for name, sql in queries.items():  # side by side, so that what else the machine does meets all alike
                 times[name].append(spent(connection, sql))
     print(f"\n{found:,} scores, {METHODS} methods, {psutil.cpu_count()} CPUs; medians")
+    medians = {name: [statistics.median(column) for column in zip(*times[name], strict=True)] for name in queries}
     ratios = {}
     for name, sql in queries.items():
-        wall, cpu = (statistics.median(column) for column in zip(*times[name], strict=True))
-        base = [statistics.median(column) for column in zip(*times["bare roll-up"], strict=True)]
-        ratios[name] = wall / base[0]
+        (wall, cpu), base = medians[name], medians["bare roll-up"]
+        ratios[name] = cpu / base[1]
         memory = ", ".join(
             f"{most:,.0f} MB{f' of {limit}' if limit else ''}"
-            for limit in (None, "1GB")
+            for limit in (None, LIMIT)
             for most, _ in [peak(path, sql, limit)]
         )
         print(
-            f"{name:20} {wall:7.2f} s ({ratios[name]:.2f} x), CPU {cpu:7.2f} s ({cpu / base[1]:.2f} x); peak {memory}",
+            f"{name:20} {wall:7.2f} s ({wall / base[0]:.2f} x), CPU {cpu:7.2f} s ({ratios[name]:.2f} x); peak {memory}",
             flush=True,
         )
     assert ratios["leaderboard"] <= 3

@@ -82,7 +82,7 @@ def test_rows_that_do_not_fit_are_refused_by_name_and_the_old_file_stays(tmp_pat
 
 @pytest.mark.parametrize("name", ["nonsense", "published_leaderboard"])
 def test_a_table_that_cannot_be_loaded_into_is_refused_by_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreProblem, match=rf"no table {name} to load into; there are: answers, .* sessions"):
+    with pytest.raises(StoreProblem, match=rf"no table {name} to load into; there are: anchor_scores, .* verdicts"):
         build({name: pa.table({"a": [1]})}, tmp_path / "db")
 
 

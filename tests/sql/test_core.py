@@ -14,7 +14,7 @@ from flows.database import connect
 from tests.sql.recomputed import Figures, clustered, holm, leaderboard, random_store
 from tests.sql.tiny import Rows, graded, make, scores, tiny
 
-DF = (1, 1.0001, 1.3, 2, 2.7, 3, 4, 5.5, 8, 20, 60, 500, 1e5)
+DF = (1, 1.0001, 1.3, 2, 2.7, 3, 4, 5.5, 8, 20, 39.9, 40, 60, 97, 500, 1e5)
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +219,21 @@ def test_a_pair_that_only_one_session_has_takes_no_place_in_the_correction(tmp_p
     assert ab["p_adjusted"] == pytest.approx(2 * expected.pvalue, rel=1e-6)  # overall and accuracy
     assert [ac["p_adjusted"], bc["p_adjusted"]] == [None, None]
     assert ac["difference"] == 2
+
+
+def test_a_question_that_one_method_lacks_is_out_of_its_comparisons_and_in_all_others(tmp_path: Path) -> None:
+    """Method c has no answer to q2 of the first session, b none to q3 of the second; all have something in both."""
+    a = {("s1", "q1"): 4.0, ("s1", "q2"): 2.0, ("s2", "q3"): 3.0, ("s2", "q4"): 5.0}
+    b = {("s1", "q1"): 3.0, ("s1", "q2"): 0.0, ("s2", "q4"): 1.0}
+    c = {("s1", "q1"): 3.5, ("s2", "q3"): 1.0, ("s2", "q4"): 1.5}
+    rows = dicts(
+        make(graded({"a": a, "b": b, "c": c}), tmp_path), "FROM paired_differences WHERE dimension = 'overall'"
+    )
+    assert [(row["difference"], row["n_pairs"], row["n_sessions"]) for row in rows] == [
+        (pytest.approx((1 + 2 + 4) / 3), 3, 2), (pytest.approx((0.5 + 2 + 3.5) / 3), 3, 2),
+        (pytest.approx((-0.5 - 0.5) / 2), 2, 2),
+    ]  # fmt: skip
+    assert rows[2]["std_error"] == 0  # both sessions say -0.5
 
 
 def test_the_correction_keeps_together_what_single_comparisons_would_part(tmp_path: Path) -> None:
