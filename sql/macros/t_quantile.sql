@@ -1,7 +1,8 @@
 -- Quantile of Student's t with df degrees of freedom (any real number from 1 on) at probability p (0 < p < 1), to 5
 -- digits; NULL for df below 1.
 --
--- Starts at the Cornish-Fisher expansion and takes two Newton steps. One value takes about 4 microseconds.
+-- Starts at the Cornish-Fisher expansion and takes two Newton steps: about 4 microseconds. From 40 degrees on, or 20
+-- times the quantile where that is more, the expansion is as exact as the normal quantile in it (7 digits), and stays.
 create or replace macro t_quantile(p, df) as list_transform(
     [{ 'p': cast(p as double), 'df': cast(df as double) }],
     lambda level: case
@@ -12,9 +13,12 @@ create or replace macro t_quantile(p, df) as list_transform(
                     'start': t_expansion(normal_quantile(greatest(level.p, 1 - level.p)), level.df),
                     'two_sided': 2 * least(level.p, 1 - level.p)
                 }],
-                lambda tail: t_polished(
-                    t_polished(tail.start, tail.two_sided, level.df), tail.two_sided, level.df
-                )
+                lambda tail: case
+                    when level.df >= greatest(40, 20 * tail.start) then tail.start
+                    else t_polished(
+                        t_polished(tail.start, tail.two_sided, level.df), tail.two_sided, level.df
+                    )
+                end
             )[1]
     end
 )[1];

@@ -53,13 +53,10 @@ other_dimensions as (
         avg(score) as mean
     from int_answer_scores
     where
-        dimension <> 'accuracy'
-        and dimension <> 'context_awareness'
-        and dimension <> 'artifact_trail'
-        and dimension <> 'completeness'
-        and dimension <> 'continuity'
-        and dimension <> 'instruction_following'
-        and dimension <> 'overall'
+        dimension not in (
+            'accuracy', 'context_awareness', 'artifact_trail', 'completeness', 'continuity', 'instruction_following',
+            'overall'
+        )
     group by judge_id, method_id, dimension
 ),
 

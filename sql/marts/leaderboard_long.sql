@@ -11,6 +11,13 @@ with figures as (
         cluster_figures(list(score_sum), list(n_answers)) as scored
     from agg_session_scores
     group by judge_id, method_id, dimension
+),
+
+with_quantile as (
+    select
+        *,
+        t_quantile(0.975, scored.df) as quantile
+    from figures
 )
 
 select
@@ -20,13 +27,13 @@ select
     figures.dimension,
     figures.scored.mean,
     figures.scored.std_error,
-    figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_low,
-    figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_high,
+    figures.scored.mean - figures.quantile * figures.scored.std_error as ci_low,
+    figures.scored.mean + figures.quantile * figures.scored.std_error as ci_high,
     figures.scored.n as n_answers,
     figures.scored.n_clusters as n_sessions,
     figures.method_id,
     figures.scored.df
-from figures
+from with_quantile as figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 left join judges on figures.judge_id = judges.judge_id
 order by judges.judge, figures.judge_id, stg_methods.method, figures.dimension;

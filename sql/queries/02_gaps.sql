@@ -1,7 +1,7 @@
 -- Gaps: in which dimensions do methods differ most, and which hardly separate them?
 --
 -- One row per judge × dimension, the widest gap first. A gap is best mean less worst mean over the methods that apply
--- everywhere, without the controls none, empty and recency, of which two would always be the ends. p_adjusted is that of
+-- everywhere, without the controls none, empty and recency, of which two would always be the ends. p_adjusted is of
 -- this best against this worst; it corrects for all pairs and dimensions, so also for having picked the two that differ
 -- most. A dimension whose criteria are at the ceiling or separate nothing tells little, whatever its gap. The study's
 -- published gaps between three other methods stand beside ours as a reference, and are in no figure of ours: accuracy
