@@ -36,16 +36,16 @@ def say(*said: str | tuple[str, dict[str, Any], str]) -> tuple[Message, ...]:
 
 
 def index(messages: tuple[Message, ...]) -> SessionNeeds:
-    return SessionNeeds(Transcript("s", messages, cwd="/home/ada/mill"))
+    return SessionNeeds(Transcript("s", messages, cwd="/srv/mill"))
 
 
 def read(path: str = "src/rows.py", shown: str = ROWS) -> tuple[str, dict[str, Any], str]:
-    return "Read", {"file_path": f"/home/ada/mill/{path}"}, shown
+    return "Read", {"file_path": f"/srv/mill/{path}"}, shown
 
 
 def edit(old: str, path: str = "src/rows.py") -> tuple[str, dict[str, Any], str]:
     return (
-        "Edit", {"file_path": f"/home/ada/mill/{path}", "old_string": old, "new_string": "pass"},
+        "Edit", {"file_path": f"/srv/mill/{path}", "old_string": old, "new_string": "pass"},
         "The file has been updated.",
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def test_a_search_that_shows_the_place_again_meets_the_need_too() -> None:
 
 
 def test_a_file_that_is_written_whole_needs_nothing_of_what_it_was() -> None:
-    write = ("Write", {"file_path": "/home/ada/mill/src/rows.py", "content": "pass\n"}, "updated")
+    write = ("Write", {"file_path": "/srv/mill/src/rows.py", "content": "pass\n"}, "updated")
     assert index(say("Skip blank rows.", read(), write)).at(3) == ()
 
 
@@ -184,7 +184,7 @@ def test_a_shortened_observation_meets_what_it_still_has() -> None:
 
 
 def test_a_call_that_is_kept_with_the_words_in_it_meets_the_need() -> None:
-    write = ("Write", {"file_path": "/home/ada/mill/src/rows.py", "content": ROWS}, "created")
+    write = ("Write", {"file_path": "/srv/mill/src/rows.py", "content": ROWS}, "created")
     made = index(say("Go.", write, run("cat src/rows.py", ROWS), edit(SPLIT)))
     needs = made.at(5)
     assert {need.observation for need in needs} == {4}
@@ -195,7 +195,7 @@ def test_tokens_are_counted_where_they_are_not_known() -> None:
     session = tuple(replace(message, tokens=None) for message in SESSION)
     with pytest.raises(ValueError, match="message 2 has no token count"):
         index(session).at(CUT)
-    counted = SessionNeeds(Transcript("s", session, cwd="/home/ada/mill"), CharacterCounter()).at(CUT)
+    counted = SessionNeeds(Transcript("s", session, cwd="/srv/mill"), CharacterCounter()).at(CUT)
     assert counted[0].tokens == -(-len(ROWS) // 4)
 
 

@@ -6,13 +6,13 @@ from compaction import Message, ToolCall
 from compaction.measures.said import acted, defined, forms, lines, names, plain
 from compaction.paths import Roots
 
-ROOTS = Roots(("/home/ada/mill",), "/home/ada/mill")
+ROOTS = Roots(("/srv/mill",), "/srv/mill")
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("see /home/ada/mill/src/rows.py:12", {"src/rows.py"}),
+        ("see /srv/mill/src/rows.py:12", {"src/rows.py"}),
         ("--- a/src/rows.py\n+++ b/src/rows.py", {"src/rows.py"}),
         ("./src/rows.py, and rows.py.", {"src/rows.py", "rows.py"}),
         ("from .github/workflows/ci.yml", {".github/workflows/ci.yml"}),
@@ -51,7 +51,7 @@ def test_code_names_count_as_defined_where_a_text_defines_them() -> None:
 
 def test_lines_are_long_varied_and_without_their_number() -> None:
     code = "return sorted(rows, key=lambda row: row.number)"
-    assert lines(f"   12\t    {code}  \n{'-' * 60}\nshort line\n/home/ada/mill/src/a/very/long/path/to/rows.py") == {
+    assert lines(f"   12\t    {code}  \n{'-' * 60}\nshort line\n/srv/mill/src/a/very/long/path/to/rows.py") == {
         code
     }
     assert lines("from typing import Dict, List, Optional, Tuple") == set()
