@@ -51,9 +51,7 @@ def test_code_names_count_as_defined_where_a_text_defines_them() -> None:
 
 def test_lines_are_long_varied_and_without_their_number() -> None:
     code = "return sorted(rows, key=lambda row: row.number)"
-    assert lines(f"   12\t    {code}  \n{'-' * 60}\nshort line\n/srv/mill/src/a/very/long/path/to/rows.py") == {
-        code
-    }
+    assert lines(f"   12\t    {code}  \n{'-' * 60}\nshort line\n/srv/mill/src/a/very/long/path/to/rows.py") == {code}
     assert lines("from typing import Dict, List, Optional, Tuple") == set()
     assert lines("from mill.rows import RowReader, read_rows, sort") != set()
 
