@@ -25,7 +25,11 @@ from compaction.model import ModelRequest
 from flows.models.batches_wire import BatchLine, Intent
 from flows.models.settings import ModelSettings
 from flows.models.wire import CallFault
+from flows.models.write_ahead import write_ahead
 from flows.problems import StoreProblem
+
+BUSY_SECONDS = 60.0
+"""How long to wait for another process that writes."""
 
 RequestState = Literal["pending", "result", "unusable", "unserved"]
 """``pending``: in a batch that has not ended. ``result``: the answer is here, and not yet in the call cache.
@@ -99,9 +103,9 @@ class BatchStore:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(
-                folder / "batches.sqlite", timeout=60, isolation_level=None, check_same_thread=False
+                folder / "batches.sqlite", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._db.execute("PRAGMA journal_mode=WAL")
+            write_ahead(self._db, BUSY_SECONDS)
             # FULL: a submitted batch is money, and a transaction here is rare.
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(SCHEMA)

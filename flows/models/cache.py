@@ -25,6 +25,7 @@ from typing import Any, Self
 from flows.models.calls import JournalEntry, StoredCall, as_row, from_row, pack, unpack
 from flows.models.owner import Owner
 from flows.models.spend import EXPORT, SUMS, CacheStats, Pruned, added_up
+from flows.models.write_ahead import write_ahead
 from flows.problems import StoreProblem
 
 __all__ = ["CacheStats", "CallCache", "JournalEntry", "Pruned", "StoredCall"]
@@ -298,15 +299,7 @@ class CallCache:
         db.execute("pragma journal_size_limit = 67108864")
 
     def _make_tables(self) -> None:
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self._db.execute("pragma journal_mode = wal").fetchall()
-                break
-            except sqlite3.OperationalError as error:  # of processes that make it together; SQLite does not wait here
-                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
+        write_ahead(self._db, BUSY_SECONDS)
         with self._writing() as db:
             if db.execute("select count(*) from sqlite_schema").fetchone()[0]:
                 return  # another process was faster
