@@ -8,7 +8,7 @@ taken out), so that what it did after the point shows what it worked with. Defin
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -336,8 +336,3 @@ def _longest(text: str) -> str:
     """The longest line of a text, without outer space; empty when it is too short to be told from others."""
     line = max((line.strip() for line in text.splitlines() if len(line) < LARGE_LINE), key=len, default="")
     return line if len(line) >= MIN_PART else ""
-
-
-def needed_tokens(needs: Iterable[Need]) -> Mapping[int, int]:
-    """The observations that some needs point to, with their tokens."""
-    return {need.observation: need.tokens for need in needs}

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from flows.commands import options as o
 from flows.commands.plan import show
-from flows.commands.run import finish
+from flows.commands.run import carry_out, finish
 from flows.forecast import forecast_backfill
 from flows.journal import export_calls
 from flows.models.check import check_models
-from flows.orchestrator import prefect_api, prepare
+from flows.orchestrator import prepare
 from flows.plan import ScoreJob
 from flows.prefill import judge_in_batches, plan_batches, said
-from flows.problems import BROKEN, DONE, INCOMPLETE, StoreProblem
+from flows.problems import DONE, INCOMPLETE, StoreProblem
 from flows.progress import make_report
 from flows.runtime import Run, running
 from flows.selection import Selection, answers_to_judge, since_of, with_methods_of
@@ -98,7 +99,7 @@ def backfill(
         if batch and jobs:
             _in_batches(active, jobs, wait=not no_wait)
         if jobs:
-            _backfill(active, selection, ephemeral, verbose)
+            carry_out(active, partial(_backfill, selection=selection), ephemeral=ephemeral, verbose=verbose)
     finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
 
 
@@ -121,13 +122,7 @@ def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bo
         raise typer.Exit(INCOMPLETE)
 
 
-def _backfill(active: Run, selection: Selection, ephemeral: bool, verbose: bool) -> None:
-    _ = active.workers  # they start up while the server does
-    with prefect_api(active.report, ephemeral=ephemeral, verbose=verbose):
-        from flows.backfill import backfill as flow  # noqa: PLC0415 (Prefect reads its settings when it is imported)
+async def _backfill(active: Run, selection: Selection) -> None:
+    from flows.backfill import backfill as flow  # noqa: PLC0415 (Prefect reads its settings when it is imported)
 
-        try:
-            asyncio.run(flow(active.study, selection))
-        except BaseException:
-            active.record("failed", BROKEN)
-            raise
+    await flow(active.study, selection)

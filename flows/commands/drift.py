@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Annotated
 
@@ -11,11 +10,10 @@ import typer
 from flows.anchors import anchors_to_do, today
 from flows.commands import options as o
 from flows.commands.backfill import study_of_backfill
-from flows.commands.run import finish
+from flows.commands.run import carry_out, finish
 from flows.drift_report import report
 from flows.models.check import check_models
-from flows.orchestrator import prefect_api
-from flows.problems import BROKEN, UsageProblem
+from flows.problems import UsageProblem
 from flows.progress import Report, make_report
 from flows.runtime import Run, running
 from flows.store import Store
@@ -79,18 +77,12 @@ def _take(
         if not any(anchors_to_do(store, study, active.engine, active.points(sessions), today(), at_once=True).values()):
             report.say("nothing to do: the anchors have been scored today")
             return
-        _run(active, ephemeral=ephemeral, verbose=verbose)
+        carry_out(active, _drift, ephemeral=ephemeral, verbose=verbose)
     if active.stopped:
         finish(active, quiet=False, as_json=False, nothing_to_do=False)
 
 
-def _run(active: Run, *, ephemeral: bool, verbose: bool) -> None:
-    _ = active.workers  # they start up while the server does
-    with prefect_api(active.report, ephemeral=ephemeral, verbose=verbose):
-        from flows.drift import drift as flow  # noqa: PLC0415 (Prefect reads its settings when it is imported)
+async def _drift(active: Run) -> None:
+    from flows.drift import drift as flow  # noqa: PLC0415 (Prefect reads its settings when it is imported)
 
-        try:
-            asyncio.run(flow(active.study))
-        except BaseException:
-            active.record("failed", BROKEN)
-            raise
+    await flow(active.study)

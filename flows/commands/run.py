@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -81,23 +82,27 @@ def run(
     with running(effective, report) as active:
         nothing_to_do = is_complete(target, effective) and not is_due(target, effective)
         if not nothing_to_do:
-            _evaluate(active, ephemeral, verbose)
+            carry_out(active, _evaluation, ephemeral=ephemeral, verbose=verbose)
         elif not is_loaded(target, effective):
             load_database(active)
     finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
 
 
-def _evaluate(active: Run, ephemeral: bool, verbose: bool) -> None:
-    """Run the flow that is the whole, and note how it ended."""
+def carry_out(active: Run, flow: Callable[[Run], Coroutine[Any, Any, None]], *, ephemeral: bool, verbose: bool) -> None:
+    """Run a flow under Prefect, and note it when it breaks; ``flow`` imports it, as Prefect must be set up before."""
     _ = active.workers  # they start up while the server does
     with prefect_api(active.report, ephemeral=ephemeral, verbose=verbose):
-        from flows.evaluate import evaluate  # noqa: PLC0415 (Prefect reads its settings when it is imported)
-
         try:
-            asyncio.run(evaluate(active.study))
+            asyncio.run(flow(active))
         except BaseException:
             active.record("failed", BROKEN)
             raise
+
+
+async def _evaluation(active: Run) -> None:
+    from flows.evaluate import evaluate  # noqa: PLC0415 (Prefect reads its settings when it is imported)
+
+    await evaluate(active.study)
 
 
 def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool) -> None:
