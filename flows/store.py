@@ -89,10 +89,17 @@ class Shards:
         if not paths:
             empty = pa.schema([self.schema.field(name) for name in fields]).empty_table()
             return empty.append_column("file", pa.array([], pa.string())) if "file" in (columns or ()) else empty
-        dataset = pads.dataset(paths, schema=self.schema, format="parquet")
+        dataset = self.dataset(paths)
         if "file" not in (columns or ()):
             return dataset.to_table(columns=fields)
         return dataset.to_table(columns=[*fields, "__filename"]).rename_columns([*fields, "file"])
+
+    def dataset(self, files: Sequence[str | Path] | None = None) -> pads.Dataset:
+        """Rows of some files, or of all, to be read batch by batch; without rows when there are none."""
+        paths = [str(path) for path in (self.files() if files is None else files)]
+        if not paths:
+            return pads.dataset(self.schema.empty_table())
+        return pads.dataset(paths, schema=self.schema, format="parquet")
 
     def write(self, table: pa.Table) -> Path | None:
         """Write rows as a new shard; its name is made from the units in it, so that a repetition replaces it."""
