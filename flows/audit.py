@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compaction.testing import ScriptedModel
+from flows.buckets import Slice
 from flows.engine import calls_through, engine_for
+from flows.ids import bits_of
 from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway, calling_for
-from flows.plan import Batch, ScoreJob, files_with
+from flows.plan import ScoreJob
 from flows.problems import UsageProblem
 from flows.runtime import now
 from flows.selection import Selection, answers_in
@@ -89,9 +91,8 @@ def _sessions(store: Store, study: Study, limit: int | None) -> Iterator[tuple[S
 
 
 def _cases(store: Store, study: Study, info: SessionInfo, jobs: list[ScoreJob]) -> Iterator[tuple[ScoreJob, JudgeCase]]:
-    shards = {"compactions": store.compactions, "probes": store.probes, "answers": store.answers}
-    files = {name: files_with(folder, [info.session_id])[info.session_id] for name, folder in shards.items()}
-    for asked in cases_of(store, study, study.load_rubric(), Batch("audit", ((info, tuple(jobs)),), 1.0), files):
+    shown_of = store.within(bits_of(info.session_id))
+    for asked in cases_of(shown_of, study, study.load_rubric(), Slice(((info, tuple(jobs)),))):
         yield asked.job, asked.case
 
 

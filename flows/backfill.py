@@ -19,5 +19,5 @@ async def backfill(study: Study, selection: Selection) -> None:
         sessions = run.sessions()
         known = {info.session_id for info in sessions}
         jobs = answers_to_judge(run.store, study, run.engine, selection)
-        await judge_all(run, sessions, {session: found for session, found in jobs.items() if session in known})
+        await judge_all(run, {session: found for session, found in jobs.items() if session in known})
         await load(study)

@@ -11,15 +11,17 @@ import duckdb
 import pyarrow as pa
 
 from flows import schemas
+from flows.buckets import Slice
 from flows.database import connect
+from flows.files import write_atomically
 from flows.ids import content_id
 from flows.label_sheet import Item, Known
-from flows.plan import Batch, ScoreJob, files_with
+from flows.plan import ScoreJob
 from flows.printing import fetched, of_judge
 from flows.problems import StoreProblem
 from flows.sampling import Candidate, draw
 from flows.selection import Selection, answers_in, with_methods_of
-from flows.store import Store, write_atomically
+from flows.store import Store
 from flows.study import Study
 from flows.tables import loaded_study
 from flows.transcripts import SessionInfo, read_parts
@@ -183,16 +185,11 @@ def write_contexts(store: Store, study: Study, sample: Sample, folder: Path) -> 
     }
     jobs = {session: found for session, found in jobs.items() if found}
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions}
-    shards = {"compactions": store.compactions, "probes": store.probes, "answers": store.answers}
-    files = {
-        name: sorted({file for found in files_with(folder_, jobs).values() for file in found})
-        for name, folder_ in shards.items()
-    }
     items: tuple[tuple[SessionInfo, tuple[ScoreJob, ...]], ...] = tuple(
         (infos[session], found) for session, found in jobs.items() if session in infos
     )
     names: dict[str, str] = {}
-    for one in cases_of(store, study, study.load_rubric(), Batch("contexts", items, 1.0), files):
+    for one in cases_of(store, study, study.load_rubric(), Slice(items)):
         text = "[not readable]" if has_opaque(one.case.context) else shown(one.case.context)
         path = folder / f"{one.job.answer_id}.txt"
         write_atomically(path, text.encode("utf-8", "replace"))

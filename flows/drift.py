@@ -15,5 +15,5 @@ async def drift(study: Study) -> None:
     """Let the study's judge score its anchors, unless it has today."""
     with running(study, what="drift", is_whole_store=True) as run:
         run.record("running")
-        await take_anchors(run, run.sessions(), at_once=True)
+        await take_anchors(run, at_once=True)
         await load(study)

@@ -260,7 +260,7 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
 
     async def judge(planned: Study) -> None:
         with running(planned) as run:
-            await judge_all(run, run.sessions(), jobs)
+            await judge_all(run, jobs)
 
     return await _forecast(study, report, [judge], is_whole_store=True)
 

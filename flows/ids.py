@@ -25,6 +25,17 @@ def content_id(*parts: Any) -> str:
     return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_LENGTH]
 
 
+def bits_of(session_id: str) -> str:
+    """Sixteen bits of the hash of a session's id."""
+    digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).digest()
+    return f"{int.from_bytes(digest[:2], 'big'):016b}"
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether two buckets share sessions: one is the other, or a part of it."""
+    return one.startswith(other) or other.startswith(one)
+
+
 def _feed(digest: hashlib._Hash, message: Message) -> None:
     fields = [message.role, message.text, message.reasoning, message.tool_call_id or "", message.tool_name or ""]
     fields.append("error" if message.is_error else "")

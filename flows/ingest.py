@@ -31,7 +31,8 @@ async def ingest(study: Study) -> None:
                         f"inputs-{index}", ingest_batch, run.root, run.study, group, generation
                     ),
                 )
-                for index, group in enumerate(input_batches(todo, len(run.workers)))
+                for index, group in enumerate(input_batches(todo, run.n_workers))
             ]
             await fan_out(run, "ingest", "inputs", units)
             settle(run.store)
+            run.sessions_changed()

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flows import schemas
+from flows.files import TMP, publish
 from flows.ids import content_id
-from flows.store import COMPRESSION, TMP, Store, publish
+from flows.shards import COMPRESSION
+from flows.store import Store
 
 Key = tuple[str, str]
 """Answer and rater."""

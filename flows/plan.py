@@ -12,29 +12,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from compaction import CompactionPoint, Method, PointsSpec
+from compaction import CompactionPoint, Method
 from compaction.version import code_version
 from flows.engine import Engine, engine_for
 from flows.ids import content_id
 from flows.problems import UsageProblem
 from flows.redaction import Redactor
+from flows.shards import Shards
 from flows.sources import Input, SourceError, discover
 from flows.sources.base import path_text
-from flows.store import Shards, Store
+from flows.store import Store
 from flows.study import Study
-from flows.transcripts import Fingerprint, Part, SessionInfo, read_parts
+from flows.transcripts import Fingerprint, Part, SessionInfo
 from judge import PROBE_TYPES
 
 MOST_TASKS = 200
-"""Task runs of a stage: Prefect's server spends 20–30 ms on each."""
-TOKENS_A_TASK = 1_000_000
-"""Session tokens from which on a batch is a task of its own: some seconds of work, hundreds of times the overhead."""
+"""Task runs that read: Prefect's server spends 20–30 ms on each."""
 BYTES_A_TASK = 8_000_000
-"""The same for reading, in bytes of log."""
-
-Job = TypeVar("Job")
+"""Bytes of log from which on a batch of inputs is a task of its own: some seconds of work."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +79,6 @@ class ScoreJob:
     method: int | None
     """Index into the study's methods; None for one that the study does not name."""
     cut_seq: int
-
-
-@dataclass(frozen=True)
-class Batch(Generic[Job]):
-    """Sessions that one task works on, each with its jobs."""
-
-    key: str
-    items: tuple[tuple[SessionInfo, tuple[Job, ...]], ...]
-    weight: float
-
-    @property
-    def n_jobs(self) -> int:
-        """Jobs of all sessions."""
-        return sum(len(jobs) for _, jobs in self.items)
 
 
 def samples() -> str:
@@ -149,26 +132,10 @@ def all_stored(parts: Sequence[Part]) -> list[SessionInfo]:
     return sorted(found, key=lambda info: (info.input_path, info.first_row, info.session_id))
 
 
-def batches(sessions: Sequence[SessionInfo], spec: PointsSpec, workers: int) -> list[list[SessionInfo]]:
-    """Sessions in batches of about equal work, the same in every stage of a run."""
-    if not sessions:
-        return []
-    weights = [(_work(info, spec), info) for info in sessions]
-    wanted = math.ceil(sum(info.n_tokens for info in sessions) / TOKENS_A_TASK)
-    return _spread(weights, max(wanted, min(len(sessions), 2 * workers)))
-
-
 def input_batches(inputs: Sequence[Input], workers: int) -> list[list[Input]]:
     """Inputs in batches of about equal size."""
     wanted = math.ceil(sum(input.size for input in inputs) / BYTES_A_TASK)
     return _spread([(input.size + 10_000.0, input) for input in inputs], max(wanted, min(len(inputs), 2 * workers)))
-
-
-def _work(info: SessionInfo, spec: PointsSpec) -> float:
-    """About proportional to the work on a session: every point looks at all that came before it."""
-    size = info.n_messages if spec.kind == "messages" else info.n_tokens
-    points = len(info.compactions) if spec.kind == "recorded" else size / spec.step
-    return info.n_tokens * (1.0 + points / 2)
 
 
 Item = TypeVar("Item")
@@ -184,18 +151,6 @@ def _spread(weighted: Sequence[tuple[float, Item]], number: int) -> list[list[It
         bins[index].append(item)
         heapq.heappush(heap, (total + weight, index))
     return [content for content in bins if content]
-
-
-def batched(
-    groups: Sequence[Sequence[SessionInfo]], jobs: Mapping[str, Sequence[Job]], family: str = "batch"
-) -> list[Batch[Job]]:
-    """The batches that still have something to do; ``family`` begins their names."""
-    found = []
-    for index, group in enumerate(groups):
-        items = tuple((info, tuple(jobs[info.session_id])) for info in group if jobs.get(info.session_id))
-        if items:
-            found.append(Batch(f"{family}-{index}", items, float(sum(info.n_tokens for info in group))))
-    return found
 
 
 def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) -> dict[str, list[PointInfo]]:
@@ -371,34 +326,3 @@ def scores_to_do(
 def shuffled(jobs: Mapping[str, Sequence[ScoreJob]]) -> dict[str, list[ScoreJob]]:
     """The jobs of each session in the order of a hash: when an answer is judged says nothing about its method."""
     return {id: sorted(found, key=lambda job: (job.answer_id, job.judge_replicate)) for id, found in jobs.items()}
-
-
-def files_with(shards: Shards, sessions: Iterable[str]) -> dict[str, list[str]]:
-    """Session → the shards that hold rows of it."""
-    wanted = set(sessions)
-    table = shards.read(["session_id", "file"]).group_by(["session_id", "file"]).aggregate([])
-    found: dict[str, list[str]] = {}
-    for session, file in zip(table["session_id"].to_pylist(), table["file"].to_pylist(), strict=True):
-        if session in wanted:
-            found.setdefault(session, []).append(file)
-    return found
-
-
-def is_complete(store: Store, study: Study) -> bool:
-    """Whether a run of this study would find nothing to do."""
-    inputs, parts = inputs_of(study), read_parts(store)
-    if unread(parts, inputs, study):
-        return False
-    sessions = in_scope(parts, inputs, study.limit)
-    points = known_points(store, study, sessions)
-    engine = engine_for(study)
-    from flows.measured import measures_to_do  # noqa: PLC0415 (it builds on this module)
-
-    return (
-        len(points) == len(sessions)
-        and not any(measures_to_do(store, study, engine, sessions, points).values())
-        and not any(compactions_to_do(store, study, points).values())
-        and not any(probes_to_do(store, engine, points).values())
-        and not any(scores_to_do(store, study, engine, points).values())
-        and not any(answers_to_do(store, study, engine, points).values())
-    )

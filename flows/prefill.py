@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
+from flows.buckets import Slice
+from flows.ids import bits_of
 from flows.models.batches import BatchItem, BatchOutcome, plan, prefill
 from flows.models.prices import Prices
-from flows.plan import Batch, ScoreJob, files_with, shuffled
+from flows.plan import ScoreJob, shuffled
 from flows.problems import UsageProblem
 from flows.runtime import Run
 from flows.transcripts import SessionInfo
@@ -27,8 +29,6 @@ class VerdictRequests(Sequence[BatchItem]):
         self._judge, self._settings, self._run = judge, settings, run
         mixed = shuffled(jobs)
         self._places = [(info, job) for info in sessions for job in mixed.get(info.session_id, ())]
-        shards = {"compactions": run.store.compactions, "probes": run.store.probes, "answers": run.store.answers}
-        self._files = {name: files_with(folder, jobs) for name, folder in shards.items()}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -55,9 +55,8 @@ class VerdictRequests(Sequence[BatchItem]):
 
     def _of(self, info: SessionInfo, jobs: Sequence[ScoreJob]) -> Iterator[BatchItem]:
         run = self._run
-        files = {name: found[info.session_id] for name, found in self._files.items()}
-        batch = Batch("batch", ((info, tuple(jobs)),), 1.0)
-        for asked in cases_of(open_store(run.root), run.study, self._judge.rubric, batch, files):
+        store = open_store(run.root).within(bits_of(info.session_id))
+        for asked in cases_of(store, run.study, self._judge.rubric, Slice(((info, tuple(jobs)),))):
             yield self._settings, self._judge.request(asked.case), asked.job.answer_id
 
 

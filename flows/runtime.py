@@ -21,6 +21,7 @@ from typing import Any, ParamSpec
 import pyarrow as pa
 
 from flows import __version__
+from flows.buckets import Bucket, buckets_of, depth_for
 from flows.engine import Engine, Part, calls_through, engine_for
 from flows.ids import content_id
 from flows.journal import export_calls
@@ -28,7 +29,7 @@ from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
 from flows.models.remote import Calls
-from flows.plan import PointInfo, all_stored, batches, in_scope, inputs_of, known_points
+from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points
 from flows.progress import Report, Silent
 from flows.settle import settle
 from flows.sources import Input
@@ -39,6 +40,7 @@ from flows.tables import Makers, rebuild
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
 from flows.work.process import Tally, in_threads, warm_up
+from flows.work.stages import Stage
 from flows.workers import Workers, cores
 
 P = ParamSpec("P")
@@ -84,16 +86,22 @@ class Run:
     is_whole_store: bool = False
     """Whether the run adds to all results that the store holds, by whatever code they were made, and is not about the
     study's sources, which may be gone."""
+    _buckets: list[Bucket] | None = None
     foreseen: Calls | None = None
     """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
 
     @cached_property
     def workers(self) -> Workers:
         """The worker processes, started when they are first asked for: a run with nothing to do needs none."""
-        most = self.study.concurrency or cores()
-        workers = self.stack.enter_context(Workers(min(most, cores()) if self.engine.remote else most))
+        workers = self.stack.enter_context(Workers(self.n_workers))
         workers.warm(warm_up, self.study)
         return workers
+
+    @property
+    def n_workers(self) -> int:
+        """How many they are."""
+        most = self.study.concurrency or cores()
+        return min(most, cores()) if self.engine.remote else most
 
     @property
     def engine(self) -> Engine:
@@ -172,9 +180,22 @@ class Run:
             self.store, self.study, parts, self.sessions(), records, tables, self.stopped, self.run_id
         )  # fmt: skip
 
-    def groups(self, sessions: list[SessionInfo]) -> list[list[SessionInfo]]:
-        """The sessions in batches, the same in every stage."""
-        return batches(sessions, self.study.points_spec, len(self.workers))
+    def buckets(self) -> list[Bucket]:
+        """The same sessions, bucket by bucket."""
+        if self._buckets is None:
+            n_tokens = sum(info.n_tokens for part in self.parts() for info in part.sessions)
+            depth = depth_for(self.store, n_tokens, self.n_workers)
+            self.store.tidy(depth)
+            self._buckets = buckets_of(self.sessions(), depth)
+        return self._buckets
+
+    def sessions_changed(self) -> None:
+        """What was known of the sessions does not hold any more."""
+        self._buckets = None
+
+    def n_jobs(self, stage: Stage, bucket: Bucket) -> int:
+        """What a stage has left to do in a bucket."""
+        return sum(map(len, stage.plan(self.store.within(bucket.bits), self.study, bucket.sessions).values()))
 
     def points(self, sessions: list[SessionInfo]) -> dict[str, list[PointInfo]]:
         """The compaction points that have been found."""

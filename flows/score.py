@@ -3,66 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 
 from prefect import flow
 
 from flows.anchors import anchors_to_do, record_anchors, today
 from flows.engine import Engine
-from flows.plan import ScoreJob, batched, files_with, scores_to_do, shuffled
+from flows.plan import ScoreJob, shuffled
 from flows.runtime import Run, now, running
-from flows.stage import Unit, fan_out
+from flows.stage import Unit, fan_out, run_stage
 from flows.study import Study
-from flows.transcripts import SessionInfo
-from flows.work.score import score_batch
+from flows.work.stages import SCORE, score_jobs
 
 
 @flow(name="score", persist_result=False)
 async def score(study: Study) -> None:
     """Let the study's judge score every answer that it has not scored yet."""
     with running(study, what="score") as run:
-        sessions = run.sessions()
-        await judge_all(run, sessions, scores_to_do(run.store, study, run.engine, run.points(sessions)))
-        await take_anchors(run, sessions)
+        record_judge(run, run.engine)
+        await run_stage(run, SCORE)
+        await take_anchors(run)
 
 
-async def take_anchors(run: Run, sessions: list[SessionInfo], *, at_once: bool = False) -> None:
+async def take_anchors(run: Run, *, at_once: bool = False) -> None:
     """Let the study's judge score its anchors anew, where a taking is due; ``at_once``, where today has none."""
-    points, day = run.points(sessions), today()
+    if not run.study.anchors:
+        return
+    points, day = run.points(run.sessions()), today()
     jobs = anchors_to_do(run.store, run.study, run.engine, points, day, at_once=at_once)
     if jobs:
         record_anchors(run.store, run.study, run.engine, points, day)
-        await judge_all(run, sessions, jobs, day)
+        await judge_all(run, jobs, day)
 
 
-async def judge_all(
-    run: Run, sessions: list[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]], taken_on: date | None = None
-) -> None:
+async def judge_all(run: Run, jobs: Mapping[str, Sequence[ScoreJob]], taken_on: date | None = None) -> None:
     """Let the study's judge score these answers, by session; with a day they are anchors and it is the day's taking."""
     record_judge(run, run.engine)
-    work = batched(run.groups(sessions), shuffled(jobs) if run.waits("judge") else jobs)
-    shards = {"compactions": run.store.compactions, "probes": run.store.probes, "answers": run.store.answers}
-    files = {name: files_with(folder, jobs) for name, folder in shards.items()}
-    units = [
-        Unit(
-            one.key,
-            one.weight,
-            one.n_jobs,
-            lambda one=one: run.submit(  # type: ignore[misc]
-                "judge", one.key, score_batch, run.root, run.study, one,
-                {
-                    name: sorted({file for info, _ in one.items for file in found[info.session_id]})
-                    for name, found in files.items()
-                },
-                taken_on,
-            ),
-            run.waits("judge"),
-        )
-        for one in work
-    ]  # fmt: skip
+    waits = run.waits("judge")
+    jobs = shuffled(jobs) if waits else jobs
+    units = []
+    for bucket in run.buckets():
+        chosen = replace(bucket, sessions=tuple(info for info in bucket.sessions if jobs.get(info.session_id)))
+        work = {info.session_id: jobs[info.session_id] for info in chosen.sessions}
+        if work:
+            units.append(
+                Unit(
+                    chosen.key, chosen.weight, sum(map(len, work.values())),
+                    lambda chosen=chosen, work=work: run.submit(  # type: ignore[misc]
+                        "judge", chosen.key, score_jobs, run.root, run.study, chosen, work, taken_on
+                    ),
+                    waits,
+                )
+            )  # fmt: skip
     await fan_out(run, "score" if taken_on is None else "anchors", "answers", units)
-    (run.store.scores if taken_on is None else run.store.anchor_scores).drop_superseded()
 
 
 def record_judge(run: Run, engine: Engine) -> None:

@@ -17,9 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flows import schemas
+from flows.files import TMP, publish, write_atomically
 from flows.ids import content_id
-from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
-from flows.transcripts import FLUSH_BYTES, FOOTER, InputRecord, Part, SessionInfo, open_part, read_parts, split
+from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
+from flows.store import Store
+from flows.transcripts import FLUSH_BYTES, InputRecord, Part, SessionInfo, open_part, split, with_digests
 
 SAME_SESSION = 0.5
 """Share of the shorter session that the longer one must hold for the two to be one session."""
@@ -44,7 +46,10 @@ def settle(store: Store) -> None:
     - Different sessions with the same recorded id stay both; all but the first by path get a suffix.
     - Where a folded session has to come back (the other one is gone or has changed), its input counts as not read.
     """
-    parts = read_parts(store)
+    as_settled = store.root / "settled" / "parts.json"
+    if as_settled.is_file() and as_settled.read_bytes() == _stamp(store):
+        return
+    parts = [with_digests(path) for path in sorted(store.transcripts.glob("*.parquet"))]
     latest: dict[str, tuple[int, str]] = {}
     for part in parts:
         for record in part.inputs:
@@ -78,6 +83,14 @@ def settle(store: Store) -> None:
                 folded.append(info)  # comes back when its input is read again
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
             _rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
+    if parts:
+        write_atomically(as_settled, _stamp(store))
+
+
+def _stamp(store: Store) -> bytes:
+    """The parts as they are: to look at all digests again where no part has changed would be in vain."""
+    found = [(path.name, path.stat()) for path in sorted(store.transcripts.glob("*.parquet"))]
+    return content_id([(name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in found]).encode()
 
 
 def _place(info: SessionInfo) -> Place:
@@ -189,7 +202,7 @@ def _rewrite(store: Store, part: Part) -> None:
                 waiting = []
         if waiting:
             new.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
-        new.add_key_value_metadata({FOOTER: replace(part, sessions=tuple(sessions)).footer()})
+        new.add_key_value_metadata(replace(part, sessions=tuple(sessions)).metadata())
     publish(tmp, path)
 
 

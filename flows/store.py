@@ -9,31 +9,22 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.dataset as pads
-import pyarrow.parquet as pq
 
 from flows import schemas
-from flows.ids import content_id
+from flows.files import TMP, write_atomically
 from flows.problems import StoreProblem, UsageProblem
+from flows.shards import Shards, bits_in
 
 STORE_FORMAT = 2
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
-COMPRESSION = "zstd"
-COMPRESSION_LEVEL = 3
-ROW_GROUP = 2_000
-"""Rows of a row group: reading the prefix of one session stays in the milliseconds, and a scan too."""
-MANY_FILES = 400
-"""Shards in a folder from which on they are merged at the start of a run: small files slow every reader."""
-TMP = ".tmp"
 
 
 def store_path(location: str) -> Path:
@@ -46,129 +37,13 @@ def store_path(location: str) -> Path:
     return Path(location).expanduser()
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a small file so that it is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
-    with tmp.open("wb") as file:
-        file.write(content)
-    publish(tmp, path)
-
-
-def publish(tmp: Path, path: Path) -> None:
-    """Sync a finished temporary file and give it its name."""
-    with tmp.open("rb") as file:
-        os.fsync(file.fileno())
-    tmp.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-@dataclass(frozen=True)
-class Shards:
-    """A folder of immutable Parquet files with one schema."""
-
-    folder: Path
-    schema: pa.Schema
-    key: tuple[str, ...]
-    """Columns that name a unit of work; rows of one unit share them."""
-    has_failures: bool = True
-    """Whether a unit may stand in several files, because it failed and was tried again."""
-
-    def files(self) -> list[Path]:
-        """The files that are visible, by name."""
-        return sorted(self.folder.glob("*.parquet"))
-
-    def read(self, columns: Sequence[str] | None = None, files: Sequence[str | Path] | None = None) -> pa.Table:
-        """Rows of some files, or of all; an empty table when there are none."""
-        paths = [str(path) for path in (self.files() if files is None else files)]
-        fields = [name for name in columns or self.schema.names if name != "file"]
-        if not paths:
-            empty = pa.schema([self.schema.field(name) for name in fields]).empty_table()
-            return empty.append_column("file", pa.array([], pa.string())) if "file" in (columns or ()) else empty
-        dataset = self.dataset(paths)
-        if "file" not in (columns or ()):
-            return dataset.to_table(columns=fields)
-        return dataset.to_table(columns=[*fields, "__filename"]).rename_columns([*fields, "file"])
-
-    def dataset(self, files: Sequence[str | Path] | None = None) -> pads.Dataset:
-        """Rows of some files, or of all, to be read batch by batch; without rows when there are none."""
-        paths = [str(path) for path in (self.files() if files is None else files)]
-        if not paths:
-            return pads.dataset(self.schema.empty_table())
-        return pads.dataset(paths, schema=self.schema, format="parquet")
-
-    def write(self, table: pa.Table) -> Path | None:
-        """Write rows as a new shard; its name is made from the units in it, so that a repetition replaces it."""
-        if table.num_rows == 0:
-            return None
-        self.folder.mkdir(parents=True, exist_ok=True)
-        units = sorted({*zip(*(table.column(name).to_pylist() for name in self.key), strict=True)})
-        path = self.folder / f"{content_id(units)}.parquet"
-        self._write_to(path, table)
-        return path
-
-    def _write_to(self, path: Path, table: pa.Table) -> None:
-        tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
-        pq.write_table(
-            table, tmp, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL, row_group_size=16 * ROW_GROUP
-        )
-        publish(tmp, path)
-
-    def drop_superseded(self) -> int:
-        """Remove failed rows whose unit has been done since, and repetitions of a unit; how many units.
-
-        A unit that was tried again stands in two files until this has run. A done one wins over a failed one; of two
-        alike the one in the file that was written last.
-        """
-        index = self.read([*self.key, "status", "file"])
-        if index.num_rows == 0:
-            return 0
-        units = list(zip(*(index.column(name).to_pylist() for name in self.key), strict=True))
-        written = {str(path): path.stat().st_mtime_ns for path in self.files()}
-        places: dict[tuple[Any, ...], dict[str, bool]] = {}
-        for unit, status, file in zip(units, index["status"].to_pylist(), index["file"].to_pylist(), strict=True):
-            places.setdefault(unit, {})[file] = status == "failed"
-        losers: dict[str, set[tuple[Any, ...]]] = {}
-        for unit, files in places.items():
-            if len(files) > 1:
-                winner = min(files, key=lambda file, files=files: (files[file], -written[file], file))  # type: ignore[misc]
-                for file in files.keys() - {winner}:
-                    losers.setdefault(file, set()).add(unit)
-        for file, gone in losers.items():
-            table = self.read(files=[file])
-            rows = zip(*(table.column(name).to_pylist() for name in self.key), strict=True)
-            left = table.filter(pa.array([unit not in gone for unit in rows]))
-            if left.num_rows:
-                self._write_to(Path(file), left)
-            else:
-                Path(file).unlink()
-        return sum(map(len, losers.values()))
-
-    def merge_if_many(self) -> None:
-        """Merge the shards into few when there are very many; killed at any instant it loses nothing."""
-        files = self.files()
-        if len(files) < MANY_FILES:
-            return
-        if self.has_failures:
-            self.drop_superseded()
-        files = self.files()
-        for start in range(0, len(files), 50):
-            some = files[start : start + 50]
-            merged = self.write(self.read(files=some))
-            for path in some:
-                if path != merged:
-                    path.unlink()
-
-
 class Store:
     """A store that exists; made by ``Store.open`` or ``Store.create``."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, bits: str = "") -> None:
         self.root = root
+        self.bits = bits
+        """The bucket that is looked at; ``""`` for all."""
         self.transcripts = root / "transcripts"
         self.quarantine = root / "quarantine"
         self.labels = root / "labels"
@@ -231,55 +106,80 @@ class Store:
                 f"this version reads up to {STORE_FORMAT}: update it, or name another store with --store"
             )
 
+    def within(self, bits: str) -> Store:
+        """The same store, of which a bucket is looked at: its folders show and write the files of that bucket."""
+        return Store(self.root, bits)
+
+    def _shards(self, name: str, schema: pa.Schema, key: tuple[str, ...], *, has_failures: bool = True) -> Shards:
+        return Shards(self.root / name, schema, key, has_failures).within(self.bits)
+
+    @property
+    def folders(self) -> tuple[Shards, ...]:
+        """Every folder of shards that a run adds to."""
+        return (
+            self.points, self.compactions, self.probes, self.needs, self.measures, self.answers, self.scores,
+            self.anchor_scores, self.calls,
+        )  # fmt: skip
+
+    def depth(self) -> int | None:
+        """Bits of the buckets that its files are of; None where there is no file yet."""
+        names = [path.name for shards in self.folders if shards.is_bucketed for path in shards.files()]
+        return max((len(bits_in(name)) for name in names), default=None)
+
+    def tidy(self, depth: int) -> None:
+        """Have every file in its bucket, of so many bits, and few small files; only the holder of the lock may."""
+        for shards in self.folders:
+            shards.tidy(depth)
+
     @cached_property
     def points(self) -> Shards:
         """Where each session's compaction points are."""
-        return Shards(self.root / "points", schemas.POINTS, ("session_id", "content_sha256", "points_spec"))
+        return self._shards("points", schemas.POINTS, ("session_id", "content_sha256", "points_spec"))
 
     @cached_property
     def compactions(self) -> Shards:
         """What every method left at every point."""
-        return Shards(self.root / "compactions", schemas.COMPACTIONS, ("compaction_id",))
+        return self._shards("compactions", schemas.COMPACTIONS, ("compaction_id",))
 
     @cached_property
     def probes(self) -> Shards:
         """Questions with their proven answers, and those that could not be asked."""
-        return Shards(self.root / "probes", schemas.PROBES, ("probe_id",))
+        return self._shards("probes", schemas.PROBES, ("probe_id",))
 
     @cached_property
     def answers(self) -> Shards:
         """What the responder said."""
-        return Shards(self.root / "answers", schemas.ANSWERS, ("answer_id",))
+        return self._shards("answers", schemas.ANSWERS, ("answer_id",))
 
     @cached_property
     def scores(self) -> Shards:
         """What the judge made of it."""
-        return Shards(self.root / "scores", schemas.SCORES, ("answer_id", "judge_id", "judge_replicate"))
+        return self._shards("scores", schemas.SCORES, ("answer_id", "judge_id", "judge_replicate"))
 
     @cached_property
     def label_samples(self) -> Shards:
         """Answers that were drawn for people to label."""
-        return Shards(self.root / "label_samples", schemas.LABEL_SAMPLES, ("sample_id",), has_failures=False)
+        return self._shards("label_samples", schemas.LABEL_SAMPLES, ("sample_id",), has_failures=False)
 
     @cached_property
     def anchor_scores(self) -> Shards:
         """What the judge made of the anchors, day by day."""
-        return Shards(self.root / "anchor_scores", schemas.ANCHOR_SCORES, ("answer_id", "judge_id", "taken_on"))
+        return self._shards("anchor_scores", schemas.ANCHOR_SCORES, ("answer_id", "judge_id", "taken_on"))
 
     @cached_property
     def needs(self) -> Shards:
         """What each session needed again after a point."""
-        return Shards(self.root / "needs", schemas.NEEDS, ("needs_id",))
+        return self._shards("needs", schemas.NEEDS, ("needs_id",))
 
     @cached_property
     def measures(self) -> Shards:
         """What was measured of compacted contexts without a question."""
-        return Shards(self.root / "measures", schemas.MEASURES, ("measure_id",))
+        return self._shards("measures", schemas.MEASURES, ("measure_id",))
 
     @cached_property
     def calls(self) -> Shards:
         """Calls of language models, as they left the journal (``flows.journal``)."""
-        return Shards(self.root / "calls", schemas.CALLS, ("call_id",), has_failures=False)
+        return self._shards("calls", schemas.CALLS, ("call_id",), has_failures=False)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All small JSON records of a kind (``methods``, ``judges``, ``runs``), by name."""
@@ -333,8 +233,5 @@ class Store:
         """Remove what a killed run left unfinished; only the holder of the lock may."""
         for tmp in self.root.glob(f"**/*{TMP}"):
             tmp.unlink(missing_ok=True)
-        for shards in (
-            self.points, self.compactions, self.probes, self.answers, self.scores, self.calls, self.anchor_scores,
-            self.needs, self.measures,
-        ):  # fmt: skip
-            shards.merge_if_many()
+        for shards in self.folders:
+            shards.finish_rearranging()

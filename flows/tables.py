@@ -20,12 +20,13 @@ import pyarrow.compute as pc
 from flows import measured
 from flows.database import build, schemas
 from flows.engine import engine_for
+from flows.files import write_atomically
 from flows.ids import content_id
 from flows.journal import read_calls
 from flows.labels import stored_labels
 from flows.measured import measure_tables
 from flows.plan import known_points
-from flows.store import Store, write_atomically
+from flows.store import Store
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
 from flows.transcripts import Part, SessionInfo, read_parts

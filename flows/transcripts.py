@@ -25,13 +25,17 @@ import pyarrow.parquet as pq
 from compaction import Message, RecordedCompaction, Transcript
 from compaction.transcript import Usage, unpaired
 from flows import schemas
+from flows.files import TMP, publish
 from flows.ids import content_id, content_sha256, evidence_digest, message_digest
 from flows.rows import message_columns, messages_of
+from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.sources.account import by_kind
-from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
+from flows.store import Store
 from flows.task_labels import task_type_of
 
 FOOTER = b"compaction_eval"
+DIGESTS = b"compaction_eval_digests"
+"""Beside it: what only ``flows.settle`` looks at, which is longer than all the rest."""
 MOST_FOOTER = (1 << 31) - 1
 """Bytes of a part's description; 24 for each message, about 1,000 for each session."""
 PARTS_REMEMBERED = 1_000
@@ -107,9 +111,9 @@ class SessionInfo:
     set_aside: dict[str, int] = field(default_factory=dict)
     compactions: tuple[RecordedCompaction, ...] = ()
     digests: str = ""
-    """Twelve hex digits a message, to see whether two sessions are one."""
+    """Twelve hex digits a message, to see whether two sessions are one; blank but in ``with_digests``."""
     evidence: str = ""
-    """Twelve hex digits for each assistant message that another log of the same session would have too."""
+    """Twelve hex digits for each assistant message that another log of the same session would have too; the same."""
     folded_into: str = ""
     """The session that this one is a copy of; its rows are then not stored. Empty for a session that is."""
     n_apart: int = 0
@@ -145,14 +149,20 @@ class Part:
     folded: tuple[SessionInfo, ...] = ()
     """Sessions that were read here too and are stored as part of others."""
 
-    def footer(self) -> bytes:
-        """The description as it stands in the file."""
+    def metadata(self) -> dict[bytes, bytes]:
+        """The description as it stands in the file; the sessions must have their digests."""
+        infos = (*self.sessions, *self.folded)
         body = {
             "generation": self.generation,
             "inputs": [asdict(record) for record in self.inputs],
-            "sessions": [{**asdict(info), "part": ""} for info in (*self.sessions, *self.folded)],
+            "sessions": [{**asdict(info), "part": "", "digests": "", "evidence": ""} for info in infos],
         }
-        return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+        digests = [(info.digests, info.evidence) for info in infos]
+        return {FOOTER: _packed(body), DIGESTS: _packed(digests)}
+
+
+def _packed(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
 
 
 def describe(transcript: Transcript, input_path: str, ordinal: int, first_row: int, tokenizer: str) -> SessionInfo:
@@ -256,7 +266,7 @@ class PartWriter:
         self._flush()
         part = Part(self.name, self._generation, tuple(self._inputs), tuple(self._sessions))
         with _writing():
-            self._file.add_key_value_metadata({FOOTER: part.footer()})
+            self._file.add_key_value_metadata(part.metadata())
             self._file.close()
             publish(self._tmp, self._path)
         return part
@@ -316,19 +326,35 @@ def open_part(path: Path) -> pq.ParquetFile:
 
 
 def read_part(path: Path) -> Part:
-    """The description of a part; a file that has not been replaced since is not read again."""
+    """The description of a part, without digests; a file that has not been replaced since is not read again."""
     found = path.stat()
     return _read_part(path, found.st_ino, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _read_part(path: Path, inode: int, mtime_ns: int, size: int) -> Part:
+    return _described(path, digests=False)
+
+
+def with_digests(path: Path) -> Part:
+    """The description of a part, with the digests of its sessions."""
+    return _described(path, digests=True)
+
+
+def _described(path: Path, *, digests: bool) -> Part:
     with open_part(path) as file:
-        body = orjson.loads(file.metadata.metadata[FOOTER])
+        metadata = file.metadata.metadata
+    body = orjson.loads(metadata[FOOTER])
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
         for r in body["inputs"]
     )
+    if not digests:
+        for item in body["sessions"]:
+            item["digests"] = item["evidence"] = ""
+    elif DIGESTS in metadata:  # a part of a store of format 2 has them with the rest
+        for item, pair in zip(body["sessions"], orjson.loads(metadata[DIGESTS]), strict=True):
+            item["digests"], item["evidence"] = pair
     sessions = [_session(item, path.name) for item in body["sessions"]]
     return Part(
         path.name,

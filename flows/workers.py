@@ -12,6 +12,7 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
@@ -40,15 +41,17 @@ def _follow_parent() -> None:
         threading.Thread(target=wait, daemon=True).start()
 
 
+def _pool() -> ProcessPoolExecutor:
+    # Spawned, not forked: the parent has threads by now, and Arrow's do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_follow_parent)
+
+
 class Workers:
     """A number of worker processes; each key stays with one of them."""
 
     def __init__(self, number: int) -> None:
-        # Spawned, not forked: the parent has threads by now, and Arrow's do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        self._pools = [
-            ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_follow_parent) for _ in range(number)
-        ]
+        self._pools = [_pool() for _ in range(number)]
         self._loads: dict[str, list[float]] = {}
         self._home: dict[str, int] = {}
 
@@ -72,6 +75,15 @@ class Workers:
             self._home[key] = index
             loads[index] += weight
         return self._home[key]
+
+    def revive(self) -> None:
+        """Put a new process in the place of each that has died."""
+        for index, pool in enumerate(self._pools):
+            try:
+                pool.submit(os.getpid)
+            except BrokenProcessPool:
+                pool.shutdown(wait=False)
+                self._pools[index] = _pool()
 
     def submit(self, key: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Run a function in the key's process."""

@@ -13,10 +13,11 @@ import typer
 from flows.calibration import draw_sample, known_to, study_of, write_contexts
 from flows.calibration_report import report
 from flows.commands import options as o
+from flows.files import write_atomically
 from flows.label_sheet import guide, read_sheet, written
 from flows.labels import add_labels
 from flows.problems import UsageProblem
-from flows.store import Store, write_atomically
+from flows.store import Store
 from flows.study import DEFAULT_STORE, Study
 from flows.tables import Makers, rebuild
 

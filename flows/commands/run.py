@@ -16,7 +16,7 @@ from flows.commands import options as o
 from flows.leaderboard import render
 from flows.models.check import check_models
 from flows.orchestrator import prefect_api
-from flows.plan import inputs_of, is_complete, unread
+from flows.plan import inputs_of, unread
 from flows.problems import BROKEN, DONE, INCOMPLETE
 from flows.progress import make_report
 from flows.runtime import Run, load_database, running
@@ -26,6 +26,7 @@ from flows.study import Study, make_study
 from flows.summary import label_note, masked_note, records_of
 from flows.tables import Makers, is_loaded, loaded_study, quarantined, rebuild
 from flows.transcripts import InputRecord, SessionInfo, read_parts
+from flows.work.stages import is_complete
 
 
 @o.reporting

@@ -1,8 +1,8 @@
-"""Answers of one batch of sessions."""
+"""Answers of a slice of sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -12,20 +12,20 @@ import pyarrow as pa
 from compaction import CallsStoppedError, Message
 from compaction.tokens import total_tokens
 from flows import schemas
+from flows.buckets import Slice
 from flows.engine import Engine
 from flows.models.gateway import calling_for
-from flows.plan import AnswerJob, Batch
+from flows.plan import AnswerJob
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo
 from flows.work.process import (
+    Contexts,
+    SliceRows,
     Tally,
-    contexts,
     each,
     engine,
-    open_store,
     recalled,
-    rows_by_id,
     session,
     unless_stopped,
     why,
@@ -41,11 +41,9 @@ class _Asked(NamedTuple):
     probe: dict[str, Any]
 
 
-def answer_batch(
-    root: str, study: Study, batch: Batch[AnswerJob], compaction_files: Sequence[str], probe_files: Sequence[str]
-) -> Tally:
-    """Answer the probes of a batch, each from one compacted context and what its method fetches for the question."""
-    store, parts, methods = open_store(root), engine(study), study.methods()
+def answer_all(store: Store, study: Study, work: Slice[AnswerJob]) -> Tally:
+    """Answer probes, each from one compacted context and what its method fetches for the question."""
+    parts, methods = engine(study), study.methods()
     rows, tally = [], Tally()
 
     def answered(asked: _Asked) -> dict[str, Any]:
@@ -63,8 +61,7 @@ def answer_batch(
         )  # fmt: skip
         return row
 
-    asked = _asked(store, batch, compaction_files, probe_files)
-    for row in each(unless_stopped(answered), asked, lambda _: 1, cached_first=True):
+    for row in each(unless_stopped(answered), _asked(store, work), lambda _: 1, cached_first=True):
         if row is None:
             tally.leave()
             continue
@@ -74,14 +71,14 @@ def answer_batch(
     return tally
 
 
-def _asked(
-    store: Store, batch: Batch[AnswerJob], compaction_files: Sequence[str], probe_files: Sequence[str]
-) -> Iterator[_Asked]:
-    for info, jobs in batch.items:
-        left = contexts(store, {job.compaction_id: info for job in jobs}, compaction_files)
-        probes = rows_by_id(store.probes, "probe_id", (job.probe_id for job in jobs), probe_files)
+def _asked(store: Store, work: Slice[AnswerJob]) -> Iterator[_Asked]:
+    sessions = [info.session_id for info, _ in work.items]
+    left, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
+    for info, jobs in work.items:
+        contexts = left.of(info, (job.compaction_id for job in jobs))
+        rows = probes.rows({job.probe_id for job in jobs})
         for job in jobs:
-            yield _Asked(info, job, left[job.compaction_id], probes[job.probe_id])
+            yield _Asked(info, job, contexts[job.compaction_id], rows[job.probe_id])
 
 
 def _answer(parts: Engine, context: tuple[Message, ...], probe: dict[str, Any], job: AnswerJob) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Points and compactions of one batch of sessions."""
+"""Points and compactions of a slice of sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
@@ -24,22 +24,23 @@ from compaction import (
 from compaction.strategy import tokens_by_kind
 from compaction.tokens import total_tokens
 from flows import schemas
+from flows.buckets import Slice
 from flows.engine import Engine
 from flows.ids import point_ids
 from flows.models.gateway import calling_for
-from flows.plan import Batch, CompactionJob, PointInfo, method_rows
+from flows.plan import CompactionJob, PointInfo, method_rows
 from flows.rows import ContextColumn
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo
-from flows.work.process import Tally, contexts, each, engine, open_store, remember, session, why
+from flows.work.process import Contexts, Tally, each, engine, remember, session, why
 
 
-def find_batch(root: str, study: Study, infos: Sequence[SessionInfo]) -> Tally:
+def find(store: Store, study: Study, work: Slice[SessionInfo]) -> Tally:
     """Find the compaction points of sessions and write them down, also that a session has none."""
-    store, spec = open_store(root), study.points_spec
+    spec = study.points_spec
     rows = []
-    for info in infos:
+    for info, _ in work.items:
         found: list[dict[str, Any]] = []
         if spec.may_fire(info.n_messages, info.n_tokens, len(info.compactions)):
             found = _points(session(store, info), spec)
@@ -69,11 +70,11 @@ Line = tuple[SessionInfo, Transcript, tuple[CompactionJob, ...]]
 """Compactions of a session that have to be made one after the other."""
 
 
-def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: Sequence[str]) -> Tally:
-    """Make the compactions of a batch and write them as one shard."""
-    store, parts, methods = open_store(root), engine(study), study.methods()
+def compact_all(store: Store, study: Study, work: Slice[CompactionJob]) -> Tally:
+    """Make the compactions of some sessions and write them as one shard."""
+    parts, methods = engine(study), study.methods()
     ids = [row["method_id"] for row in method_rows(study)]
-    earlier = _earlier(store, batch, files)
+    earlier = _earlier(store, work)
     rows, column, tally = [], ContextColumn(), Tally()
 
     def made(line: Line) -> list[tuple[dict[str, Any], tuple[Message, ...], Transcript] | None]:
@@ -92,7 +93,7 @@ def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: S
             found.append((row, context, transcript))
         return found
 
-    for line in each(made, _lines(store, batch), lambda line: len(line[2])):
+    for line in each(made, _lines(store, work), lambda line: len(line[2])):
         for outcome in line:
             if outcome is None:
                 tally.leave()
@@ -106,9 +107,9 @@ def compact_batch(root: str, study: Study, batch: Batch[CompactionJob], files: S
     return tally
 
 
-def _lines(store: Store, batch: Batch[CompactionJob]) -> Iterator[Line]:
+def _lines(store: Store, work: Slice[CompactionJob]) -> Iterator[Line]:
     """Every compaction on its own; in a chain those that build on each other together."""
-    for info, jobs in batch.items:
+    for info, jobs in work.items:
         transcript = session(store, info)
         line: list[CompactionJob] = []
         for job in jobs:
@@ -120,13 +121,15 @@ def _lines(store: Store, batch: Batch[CompactionJob]) -> Iterator[Line]:
             yield info, transcript, tuple(line)
 
 
-def _earlier(store: Store, batch: Batch[CompactionJob], files: Sequence[str]) -> dict[str, tuple[Message, ...]]:
-    """In a chain: what earlier runs left at the points before the batch's."""
-    ours = {job.compaction_id for _, jobs in batch.items for job in jobs}
-    wanted = {
-        job.before: info for info, jobs in batch.items for job in jobs if job.before and job.before not in ours
-    }  # fmt: skip
-    return contexts(store, wanted, files) if wanted else {}
+def _earlier(store: Store, work: Slice[CompactionJob]) -> dict[str, tuple[Message, ...]]:
+    """In a chain: what earlier runs left at the points before those of the slice."""
+    ours = {job.compaction_id for _, jobs in work.items for job in jobs}
+    left = Contexts(store, (info.session_id for info, _ in work.items))
+    found: dict[str, tuple[Message, ...]] = {}
+    for info, jobs in work.items:
+        if wanted := [job.before for job in jobs if job.before and job.before not in ours]:
+            found |= left.of(info, wanted)
+    return found
 
 
 def history_at(

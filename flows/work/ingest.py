@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 from compaction import Transcript, counted
+from flows.files import write_atomically
 from flows.ids import content_id
 from flows.plan import absolute, fingerprint
 from flows.problems import StoreProblem
 from flows.sources import Input, Reading, SetAside
 from flows.sources.account import Account
 from flows.sources.base import EXCERPT, path_text
-from flows.store import Store, write_atomically
+from flows.store import Store
 from flows.study import Study
 from flows.transcripts import Fingerprint, InputRecord, PartWriter, WriteError
 from flows.work.process import Tally, engine, open_store, redactor

@@ -1,4 +1,4 @@
-"""Measurements of one batch of sessions."""
+"""Measurements of a slice of sessions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from compaction import Message
 from compaction.measures.needs import NEED_KINDS, Need, SessionNeeds
 from compaction.words import shorten
 from flows import schemas
+from flows.buckets import Slice
 from flows.engine import Engine
 from flows.measured import MeasureJob, counts_of_files
-from flows.plan import Batch, probe_id
+from flows.plan import probe_id
 from flows.rows import probe_of
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo
-from flows.work.process import Tally, contexts, engine, open_store, rows_by_id, session, why
+from flows.work.process import Contexts, SliceRows, Tally, engine, session, why
 from judge import PROBE_TYPES
 from judge.measures.facts import KeptFacts, Tracked
 from judge.measures.kept_files import KeptFiles, compare
@@ -36,9 +37,9 @@ class Measuring:
     """One session, read once for all of its points and compactions."""
 
     def __init__(
-        self, store: Store, parts: Engine, info: SessionInfo, jobs: Sequence[MeasureJob], probe_files: Sequence[str]
+        self, store: Store, parts: Engine, info: SessionInfo, jobs: Sequence[MeasureJob], probes: SliceRows
     ) -> None:
-        self._store, self._parts, self._info, self._files = store, parts, info, probe_files
+        self._store, self._parts, self._info, self._probes = store, parts, info, probes
         self._line = max((job.line for job in jobs), key=len)
         self._needs: dict[int, tuple[Need, ...]] = {}
 
@@ -53,7 +54,7 @@ class Measuring:
     @cached_property
     def _facts(self) -> KeptFacts:
         ids = [[probe_id(i.point_id, kind, self._parts.prober.name) for kind in PROBE_TYPES] for i in self._line]
-        rows = rows_by_id(self._store.probes, "probe_id", (id for some in ids for id in some), self._files)
+        rows = self._probes.rows(id for some in ids for id in some)
         asked = {id: probe_of(row) for id, row in rows.items() if row["status"] == "done"}
         return KeptFacts(self._session, [{id: asked[id] for id in some if id in asked} for some in ids])
 
@@ -89,20 +90,20 @@ class Measuring:
         }  # fmt: skip
 
 
-def measure_batch(
-    root: str, study: Study, batch: Batch[MeasureJob], compaction_files: Sequence[str], probe_files: Sequence[str]
-) -> Tally:
-    """Measure the compactions of a batch; the needs of their points are written first."""
-    store, parts = open_store(root), engine(study)
+def measure_all(store: Store, study: Study, work: Slice[MeasureJob]) -> Tally:
+    """Measure compactions; the needs of their points are written first."""
+    parts = engine(study)
+    sessions = [info.session_id for info, _ in work.items]
+    compactions, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
+    made = SliceRows(store.compactions, "compaction_id", sessions, ["compaction_id", "status", "calls", "session_id"])
     rows: list[dict[str, Any]] = []
     needs: list[dict[str, Any]] = []
     tally = Tally()
-    for info, jobs in batch.items:
-        if not jobs:
-            continue
-        measuring = Measuring(store, parts, info, jobs, probe_files)
-        calls = _calls(store, jobs, compaction_files)
-        left = contexts(store, {job.compaction_id: info for job in jobs}, compaction_files)
+    for info, jobs in work.items:
+        measuring = Measuring(store, parts, info, jobs, probes)
+        ids = [job.compaction_id for job in jobs]
+        left = compactions.of(info, ids)
+        calls = {id: row["calls"] for id, row in made.rows(ids).items()}
         for job in jobs:
             row = _row(measuring, job, left[job.compaction_id], calls)
             rows.append({**row, "session_id": info.session_id})
@@ -131,13 +132,6 @@ def _total(calls: Sequence[Mapping[str, Any]], name: str) -> int | None:
     """Sum over the calls; None when one does not say."""
     found = [call[name] for call in calls]
     return None if None in found else sum(found)
-
-
-def _calls(store: Store, jobs: Sequence[MeasureJob], files: Sequence[str]) -> Calls:
-    table = store.compactions.read(["compaction_id", "status", "calls"], files)
-    wanted = {job.compaction_id for job in jobs}
-    columns = (table[name].to_pylist() for name in ("compaction_id", "status", "calls"))
-    return {id: calls for id, status, calls in zip(*columns, strict=True) if id in wanted and status != "failed"}
 
 
 def _needs(measuring: Measuring, info: SessionInfo, jobs: Sequence[MeasureJob]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Probes of one batch of sessions."""
+"""Probes of a slice of sessions."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import pyarrow as pa
 
 from compaction import CallsStoppedError, Transcript
 from flows import schemas
+from flows.buckets import Slice
 from flows.models.gateway import calling_for
-from flows.plan import Batch, PointInfo, probe_id
+from flows.plan import PointInfo, probe_id
 from flows.rows import probe_json
+from flows.store import Store
 from flows.study import Study
-from flows.work.process import Tally, each, engine, open_store, session, unless_stopped, why
+from flows.work.process import Tally, each, engine, session, unless_stopped, why
 from judge import PROBE_TYPES, NotAsked, ProbeFailed, Prober
 
 
-def probe_batch(root: str, study: Study, batch: Batch[PointInfo]) -> Tally:
-    """Make the probes at every point of a batch; one that has no provable truth is written down as not asked."""
-    store, prober = open_store(root), engine(study).prober
+def make_probes(store: Store, study: Study, work: Slice[PointInfo]) -> Tally:
+    """Make the probes at some points; one that has no provable truth is written down as not asked."""
+    prober = engine(study).prober
     rows, tally = [], Tally()
 
     def made(asked: tuple[Transcript, PointInfo]) -> list[dict[str, Any]]:
         return _probes(prober, *asked)
 
-    asked = ((session(store, info), point) for info, points in batch.items for point in points)
+    asked = ((session(store, info), point) for info, points in work.items for point in points)
     for found in each(unless_stopped(made), asked, lambda _: 1):
         if found is None:
             tally.leave()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +20,8 @@ from flows.loaded import Loaded
 from flows.models.gateway import only_cached
 from flows.redaction import Redactor
 from flows.rows import contexts_of
-from flows.store import Shards, Store
+from flows.shards import Shards
+from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo, load, size_of
 
@@ -193,31 +194,54 @@ def why(error: Exception) -> str:
     return text if type(error).__module__.startswith(("compaction", "judge")) else f"{type(error).__name__}: {text}"
 
 
-def rows_by_id(shards: Shards, id: str, wanted: Iterable[str], files: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Rows that are done, by id."""
-    return {row[id]: row for row in _select(shards, id, wanted, files).to_pylist()}
+class SliceRows:
+    """Rows of some sessions that have not failed, by id; read from the store when one is first asked for."""
+
+    def __init__(self, shards: Shards, id: str, sessions: Iterable[str], columns: Sequence[str] | None = None) -> None:
+        self._shards, self._id = shards, id
+        self._sessions = sorted(set(sessions))
+        self._columns = list(columns or shards.schema.names)
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        is_wanted = pc.field("session_id").isin(self._sessions) & (pc.field("status") != "failed")
+        return self._shards.dataset().to_table(columns=self._columns, filter=is_wanted)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {id: place for place, id in enumerate(self._table[self._id].to_pylist())}
+
+    def table(self, ids: Iterable[str]) -> pa.Table:
+        """The rows with these ids, as far as there are any, in their order."""
+        return self._table.take(pa.array([self._places[id] for id in ids if id in self._places], pa.int64()))
+
+    def rows(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """The rows with these ids, as far as there are any."""
+        return {row[self._id]: row for row in self.table(ids).to_pylist()}
 
 
-def _select(
-    shards: Shards, id: str, wanted: Iterable[str], files: Sequence[str], columns: Sequence[str] | None = None
-) -> pa.Table:
-    table = shards.read(columns, files=files)
-    is_wanted = pc.is_in(table[id], value_set=pa.array(sorted(set(wanted)), pa.string()))
-    return table.filter(pc.and_(is_wanted, pc.not_equal(table["status"], "failed")))
+class Contexts:
+    """Compacted contexts of some sessions, from memory or rebuilt from the store."""
 
+    def __init__(self, store: Store, sessions: Iterable[str]) -> None:
+        self._store = store
+        self._rows = SliceRows(
+            store.compactions, "compaction_id", sessions, ["compaction_id", "status", "context", "session_id"]
+        )
 
-def contexts(store: Store, wanted: Mapping[str, SessionInfo], files: Sequence[str]) -> dict[str, tuple[Message, ...]]:
-    """Compacted contexts by compaction id, from memory or rebuilt from the store."""
-    found = {id: context for id in wanted if (context := _contexts.get(id)) is not None}
-    missing = [id for id in wanted if id not in found]
-    if missing:
-        table = _select(store.compactions, "compaction_id", missing, files, ["compaction_id", "status", "context"])
-        ids = table["compaction_id"].to_pylist()
-        transcripts = [session(store, wanted[id]) for id in ids]
-        for id, context in zip(ids, contexts_of(table["context"], transcripts), strict=True):
-            found[id] = context
-            remember(id, context)
-    return found
+    def of(self, info: SessionInfo, ids: Iterable[str]) -> dict[str, tuple[Message, ...]]:
+        """Compaction → its context; all of them compactions of this session."""
+        wanted = list(dict.fromkeys(ids))
+        found = {id: context for id in wanted if (context := _contexts.get(id)) is not None}
+        missing = [id for id in wanted if id not in found]
+        if missing:
+            table = self._rows.table(missing)
+            transcript = session(self._store, info)
+            rebuilt = contexts_of(table["context"], [transcript] * len(table))
+            for id, context in zip(table["compaction_id"].to_pylist(), rebuilt, strict=True):
+                found[id] = context
+                remember(id, context)
+        return found
 
 
 def recalled(

@@ -1,9 +1,9 @@
-"""Scores of one batch of sessions."""
+"""Scores of a slice of sessions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -11,20 +11,20 @@ import pyarrow as pa
 
 from compaction import CallsStoppedError
 from flows import schemas
+from flows.buckets import Slice
 from flows.models.gateway import calling_for
-from flows.plan import Batch, ScoreJob
+from flows.plan import ScoreJob
 from flows.rows import probe_of
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo
 from flows.work.process import (
+    Contexts,
+    SliceRows,
     Tally,
-    contexts,
     each,
     engine,
-    open_store,
     recalled,
-    rows_by_id,
     session,
     unless_stopped,
     why,
@@ -41,14 +41,9 @@ class _Asked(NamedTuple):
     case: JudgeCase
 
 
-def score_batch(
-    root: str, study: Study, batch: Batch[ScoreJob], files: Mapping[str, Sequence[str]], taken_on: date | None = None
-) -> Tally:
-    """Judge the answers of a batch; ``files`` names the shards of compactions, probes and answers to read.
-
-    With a day they are anchors, and the verdicts are that day's taking.
-    """
-    store, parts = open_store(root), engine(study)
+def score_all(store: Store, study: Study, work: Slice[ScoreJob], taken_on: date | None = None) -> Tally:
+    """Judge answers. With a day they are anchors, and the verdicts are that day's taking."""
+    parts = engine(study)
     columns: dict[str, list[Any]] = {name: [] for name in schemas.SCORES.names}
     tally = Tally()
 
@@ -56,7 +51,7 @@ def score_batch(
         with calling_for("score" if taken_on is None else "anchor", asked.job.answer_id):
             return asked, *_score(parts.judge, asked.case)
 
-    cases = cases_of(store, study, parts.judge.rubric, batch, files)
+    cases = cases_of(store, study, parts.judge.rubric, work)
     for outcome in each(unless_stopped(scored), cases, lambda _: 1, cached_first=True):
         if outcome is None:
             tally.leave()
@@ -86,19 +81,20 @@ def score_batch(
     return tally
 
 
-def cases_of(
-    store: Store, study: Study, rubric: Rubric, batch: Batch[ScoreJob], files: Mapping[str, Sequence[str]]
-) -> Iterator[_Asked]:
+def cases_of(store: Store, study: Study, rubric: Rubric, work: Slice[ScoreJob]) -> Iterator[_Asked]:
     """What the judge sees of every job. The context is the one that the question was answered in, fetches included."""
     methods = study.methods()
-    for info, jobs in batch.items:
-        left = contexts(store, {job.compaction_id: info for job in jobs}, files["compactions"])
-        rows = rows_by_id(store.probes, "probe_id", (job.probe_id for job in jobs), files["probes"])
+    sessions = [info.session_id for info, _ in work.items]
+    left, asked_probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
+    given = SliceRows(store.answers, "answer_id", sessions)
+    for info, jobs in work.items:
+        contexts = left.of(info, (job.compaction_id for job in jobs))
+        rows = asked_probes.rows({job.probe_id for job in jobs})
         probes = {id: probe_of(row) for id, row in rows.items()}
-        answers = rows_by_id(store.answers, "answer_id", (job.answer_id for job in jobs), files["answers"])
+        answers = given.rows({job.answer_id for job in jobs})
         for job in jobs:
             probe = probes[job.probe_id]
-            context = left[job.compaction_id]
+            context = contexts[job.compaction_id]
             if job.method is not None:
                 context, _ = recalled(
                     methods[job.method], context, probe.question,

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from flows import measured
+from flows.buckets import Slice
 from flows.database import connect
 from flows.engine import engine_for
 from flows.measured import MeasureJob, measure_id, measures_to_do
 from flows.plan import (
-    Batch,
     compactions_to_do,
     expected_compactions,
     in_scope,
@@ -27,10 +27,10 @@ from flows.study import Study
 from flows.tables import is_loaded, rebuild
 from flows.transcripts import SessionInfo, read_parts
 from flows.work import measure as work
-from flows.work.compact import compact_batch, find_batch
+from flows.work.compact import compact_all, find
 from flows.work.ingest import ingest_batch
-from flows.work.measure import Measuring, measure_batch
-from flows.work.probe import probe_batch
+from flows.work.measure import Measuring, measure_all
+from flows.work.probe import make_probes
 
 SAMPLE = str(Path(samples()) / "ledger.jsonl")
 """A session with two points; after the second one hardly anything is said."""
@@ -47,7 +47,7 @@ class Stage:
 
     def ingest(self) -> None:
         ingest_batch(self.root, self.study, inputs_of(self.study), 1)
-        find_batch(self.root, self.study, self.sessions())
+        find(self.store, self.study, self._slice({info.session_id: (info,) for info in self.sessions()}))
 
     def sessions(self) -> list[SessionInfo]:
         return in_scope(read_parts(self.store), inputs_of(self.study), None)
@@ -58,10 +58,11 @@ class Stage:
     def compact(self) -> None:
         for row in method_rows(self.study):
             self.store.record("methods", row["method_id"], {**row, "last_run_at": "2026-03-01"}, replace=True)
-        compact_batch(self.root, self.study, self._batch(compactions_to_do(self.store, self.study, self.points())), ())
+        jobs = compactions_to_do(self.store, self.study, self.points())
+        compact_all(self.store, self.study, self._slice(jobs))
 
     def probe(self) -> None:
-        probe_batch(self.root, self.study, self._batch(self.points()))
+        make_probes(self.store, self.study, self._slice(self.points()))
 
     def to_do(self) -> list[MeasureJob]:
         sessions = self.sessions()
@@ -69,17 +70,16 @@ class Stage:
         return [job for jobs in found.values() for job in jobs]
 
     def measure(self, jobs: Sequence[MeasureJob] | None = None) -> tuple[int, int]:
-        batch = self._batch({"all": self.to_do() if jobs is None else jobs}, by_order=True)
-        shards = ([str(p) for p in s.files()] for s in (self.store.compactions, self.store.probes))
-        tally = measure_batch(self.root, self.study, batch, *shards)
+        work = self._slice({"all": self.to_do() if jobs is None else jobs}, by_order=True)
+        tally = measure_all(self.store, self.study, work)
         for found in (self.store.needs, self.store.measures):
             found.drop_superseded()
         return tally.done, tally.failed
 
-    def _batch(self, jobs: dict[str, Any], *, by_order: bool = False) -> Batch[Any]:
+    def _slice(self, jobs: dict[str, Any], *, by_order: bool = False) -> Slice[Any]:
         [info] = self.sessions()
         [wanted] = jobs.values() if by_order else [jobs[info.session_id]]
-        return Batch("b", ((info, tuple(wanted)),), 1.0)
+        return Slice(((info, tuple(wanted)),))
 
     def query(self, sql: str, *, anew: bool = False) -> list[tuple[Any, ...]]:
         if anew or not is_loaded(self.store, self.study):

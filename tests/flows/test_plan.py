@@ -4,26 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from compaction import CompactionPoint, PointsSpec
-from flows.plan import MOST_TASKS, PointInfo, batched, batches, expected_compactions, in_scope, inputs_of, method_rows
+from compaction import CompactionPoint
+from flows.plan import MOST_TASKS, PointInfo, expected_compactions, input_batches, inputs_of, method_rows
 from flows.problems import UsageProblem
-from flows.sources import discover
-from flows.store import Store
+from flows.sources import Input
 from flows.study import Study
-from flows.transcripts import SessionInfo, read_parts
-from flows.work.ingest import ingest_batch
-
-from .conftest import write_session
-
-
-@pytest.fixture
-def infos(tmp_path: Path) -> list[SessionInfo]:
-    store = Store.create(str(tmp_path / "store"), "o200k_base")
-    for number, turns in enumerate((40, 3, 20, 9, 5)):
-        write_session(tmp_path / "logs" / f"{number}.jsonl", f"s{number}", turns, f"word{number}")
-    inputs = discover([str(tmp_path / "logs")])
-    ingest_batch(str(store.root), Study(), inputs, 1)
-    return in_scope(read_parts(store), inputs, None)
 
 
 def points(session: str, *cuts: int) -> dict[str, list[PointInfo]]:
@@ -35,27 +20,13 @@ def points(session: str, *cuts: int) -> dict[str, list[PointInfo]]:
     }
 
 
-def test_batches_hold_every_session_once_and_are_the_same_every_time(infos: list[SessionInfo]) -> None:
-    groups = batches(infos, PointsSpec(), 2)
-    assert sorted(info.session_id for group in groups for info in group) == sorted(info.session_id for info in infos)
-    assert groups == batches(list(infos), PointsSpec(), 2)
-    assert len(groups) == 4
-
-
-def test_the_heaviest_session_has_a_batch_of_its_own(infos: list[SessionInfo]) -> None:
-    groups = batches(infos, PointsSpec("messages", 10), 1)
-    assert [len(group) for group in groups] == [1, 4]
-    assert groups[0][0].n_messages == 81
-
-
-def test_there_are_never_more_tasks_than_prefect_takes_well(infos: list[SessionInfo]) -> None:
-    assert len(batches(infos * 200, PointsSpec(), 500)) == MOST_TASKS
-
-
-def test_a_batch_with_nothing_to_do_is_no_task(infos: list[SessionInfo]) -> None:
-    groups = batches(infos, PointsSpec(), 2)
-    work = batched(groups, {infos[0].session_id: ("job", "job"), infos[1].session_id: ()})
-    assert [(len(one.items), one.n_jobs) for one in work] == [(1, 2)]
+def test_inputs_are_read_in_batches_of_about_equal_size_and_never_more_than_prefect_takes_well(tmp_path: Path) -> None:
+    inputs = [Input(tmp_path / f"{n}.jsonl", "file", 1_000 * (n % 7), 0) for n in range(1_000)]
+    groups = input_batches(inputs, 500)
+    assert len(groups) == MOST_TASKS
+    assert sorted(input.path for group in groups for input in group) == sorted(input.path for input in inputs)
+    sizes = [sum(input.size + 10_000 for input in group) for group in groups]
+    assert max(sizes) < 1.3 * min(sizes)
 
 
 def test_compaction_ids_differ_by_all_that_changes_the_outcome_and_by_nothing_else() -> None:

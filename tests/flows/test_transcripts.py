@@ -15,8 +15,9 @@ from flows.loaded import Loaded
 from flows.plan import in_scope, unread
 from flows.runtime import running
 from flows.settle import settle
+from flows.shards import ROW_GROUP
 from flows.sources import discover
-from flows.store import ROW_GROUP, Store
+from flows.store import Store
 from flows.study import Study
 from flows.transcripts import Fingerprint, InputRecord, Part, PartWriter, load, read_parts
 from flows.work.ingest import ingest_batch

@@ -1,0 +1,201 @@
+"""A folder of immutable Parquet files, and how it is kept in order.
+
+The sessions of a store are spread over *buckets* by the hash of their ids (``flows.buckets``). A file holds rows of one
+bucket and says so in its name, so that whoever works on a bucket reads its files only, and nobody else writes them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+
+from flows.files import TMP, publish
+from flows.ids import bits_of, content_id, overlap
+
+COMPRESSION = "zstd"
+COMPRESSION_LEVEL = 3
+ROW_GROUP = 2_000
+"""Rows of a row group: reading the prefix of one session stays in the milliseconds, and a scan too."""
+SMALL_BYTES = 8_000_000
+"""Size below which a file is a small one: many of them slow every reader."""
+MANY_SMALL = 12
+"""Small files of one bucket from which on they are merged."""
+MERGED_BYTES = 64_000_000
+"""Size of a merged file, about."""
+REARRANGING = ".rearranging"
+_NAME = re.compile(r"b([01]*)-")
+
+
+def bits_in(name: str) -> str:
+    """The bucket that a file is of; all of them (``""``) where its name does not say, as in stores of format 2."""
+    found = _NAME.match(name)
+    return found.group(1) if found else ""
+
+
+@dataclass(frozen=True)
+class Shards:
+    """A folder of immutable Parquet files with one schema."""
+
+    folder: Path
+    schema: pa.Schema
+    key: tuple[str, ...]
+    """Columns that name a unit of work; rows of one unit share them."""
+    has_failures: bool = True
+    """Whether a unit may stand in several files, because it failed and was tried again."""
+    bits: str = ""
+    """The bucket that is looked at; ``""`` for all."""
+
+    @property
+    def is_bucketed(self) -> bool:
+        """Whether its rows belong to sessions, and so to buckets."""
+        return "session_id" in self.schema.names
+
+    def within(self, bits: str) -> Shards:
+        """The files of one bucket, and of those that hold it; what is written is the bucket's."""
+        return replace(self, bits=bits) if self.is_bucketed else self
+
+    def files(self) -> list[Path]:
+        """The files that are visible, by name."""
+        return sorted(path for path in self.folder.glob("*.parquet") if overlap(bits_in(path.name), self.bits))
+
+    def read(self, columns: Sequence[str] | None = None, files: Sequence[str | Path] | None = None) -> pa.Table:
+        """Rows of some files, or of all; an empty table when there are none."""
+        paths = [str(path) for path in (self.files() if files is None else files)]
+        fields = [name for name in columns or self.schema.names if name != "file"]
+        if not paths:
+            empty = pa.schema([self.schema.field(name) for name in fields]).empty_table()
+            return empty.append_column("file", pa.array([], pa.string())) if "file" in (columns or ()) else empty
+        dataset = self.dataset(paths)
+        if "file" not in (columns or ()):
+            return dataset.to_table(columns=fields)
+        return dataset.to_table(columns=[*fields, "__filename"]).rename_columns([*fields, "file"])
+
+    def dataset(self, files: Sequence[str | Path] | None = None) -> pads.Dataset:
+        """Rows of some files, or of all, to be read batch by batch; without rows when there are none."""
+        paths = [str(path) for path in (self.files() if files is None else files)]
+        if not paths:
+            return pads.dataset(self.schema.empty_table())
+        return pads.dataset(paths, schema=self.schema, format="parquet")
+
+    def write(self, table: pa.Table) -> Path | None:
+        """Write rows as a new shard; its name is made from the units in it, so that a repetition replaces it."""
+        if table.num_rows == 0:
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        units = sorted({*zip(*(table.column(name).to_pylist() for name in self.key), strict=True)})
+        path = self.folder / f"b{self.bits}-{content_id(units)}.parquet"
+        self._write_to(path, table)
+        return path
+
+    def _write_to(self, path: Path, table: pa.Table) -> None:
+        tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
+        pq.write_table(
+            table, tmp, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL, row_group_size=16 * ROW_GROUP
+        )
+        publish(tmp, path)
+
+    def drop_superseded(self) -> int:
+        """Remove failed rows whose unit has been done since, and repetitions of a unit; how many units.
+
+        A unit that was tried again stands in two files until this has run. A done one wins over a failed one; of two
+        alike the one in the file that was written last.
+        """
+        if not self.has_failures:
+            return 0
+        status = ["status"] if "status" in self.schema.names else []
+        index = self.read([*self.key, *status, "file"])
+        if index.num_rows == 0:
+            return 0
+        units = list(zip(*(index.column(name).to_pylist() for name in self.key), strict=True))
+        failed = [one == "failed" for one in index["status"].to_pylist()] if status else [False] * len(units)
+        written = {str(path): path.stat().st_mtime_ns for path in self.files()}
+        places: dict[tuple[Any, ...], dict[str, bool]] = {}
+        for unit, has_failed, file in zip(units, failed, index["file"].to_pylist(), strict=True):
+            places.setdefault(unit, {})[file] = has_failed
+        losers: dict[str, set[tuple[Any, ...]]] = {}
+        for unit, files in places.items():
+            if len(files) > 1:
+                winner = min(files, key=lambda file, files=files: (files[file], -written[file], file))  # type: ignore[misc]
+                for file in files.keys() - {winner}:
+                    losers.setdefault(file, set()).add(unit)
+        for file, gone in losers.items():
+            table = self.read(files=[file])
+            rows = zip(*(table.column(name).to_pylist() for name in self.key), strict=True)
+            left = table.filter(pa.array([unit not in gone for unit in rows]))
+            if left.num_rows:
+                self._write_to(Path(file), left)
+            else:
+                Path(file).unlink()
+        return sum(map(len, losers.values()))
+
+    def tidy(self, depth: int) -> None:
+        """Give every file its bucket, of so many bits, and merge the small ones where a bucket has many.
+
+        Killed at any instant it loses nothing: rows are written in their new place before they leave the old one, and
+        ``finish_rearranging`` takes out what then stands twice.
+        """
+        shallow = [path for path in self.files() if len(bits_in(path.name)) < depth] if self.is_bucketed else []
+        small: dict[str, list[Path]] = {}
+        for path in self.files():
+            if path not in shallow and path.stat().st_size < SMALL_BYTES:
+                small.setdefault(bits_in(path.name), []).append(path)
+        crowded = {bits: paths for bits, paths in small.items() if len(paths) >= MANY_SMALL}
+        if not shallow and not crowded:
+            return
+        with self._rearranging():
+            for path in shallow:
+                self._split(path, depth)
+            for bits, paths in crowded.items():
+                self.within(bits).drop_superseded()
+                for some in _up_to(MERGED_BYTES, [path for path in paths if path.exists()]):
+                    self.within(bits)._merge(some)
+
+    def finish_rearranging(self) -> None:
+        """Take out what stands twice because a ``tidy`` was killed."""
+        if (self.folder / REARRANGING).exists():
+            with self._rearranging():
+                for bits in sorted({bits_in(path.name) for path in self.files()}):
+                    self.within(bits).drop_superseded()
+
+    @contextmanager
+    def _rearranging(self) -> Iterator[None]:
+        mark = self.folder / REARRANGING
+        mark.touch()
+        yield
+        mark.unlink()
+
+    def _split(self, path: Path, depth: int) -> None:
+        table = self.read(files=[path])
+        of = [bits_of(session)[:depth] for session in table["session_id"].to_pylist()]
+        for bits in sorted(set(of)):
+            self.within(bits).write(table.filter(pa.array([one == bits for one in of])))
+        path.unlink()
+
+    def _merge(self, paths: Sequence[Path]) -> None:
+        merged = self.write(self.read(files=paths))
+        for path in paths:
+            if path != merged:
+                path.unlink()
+
+
+def _up_to(size: int, paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Files together up to a size."""
+    some: list[Path] = []
+    total = 0
+    for path in paths:
+        if some and total + path.stat().st_size > size:
+            yield some
+            some, total = [], 0
+        some.append(path)
+        total += path.stat().st_size
+    if some:
+        yield some
