@@ -9,7 +9,7 @@ had written are still there; where one is gone (deleted, merged), the bucket is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,15 @@ def asks_of(study: Study, engine: Engine) -> str:
 
 
 class Marks:
-    """The marks of one stage in one bucket."""
+    """The marks of one stage in one bucket.
 
-    def __init__(self, store: Store, stage: str, bits: str, asks: str, writes: Sequence[str]) -> None:
+    ``asks`` is the study's (``asks_of``), ``files`` are the names of the bucket's files that the stage writes.
+    """
+
+    def __init__(self, store: Store, stage: str, bits: str, asks: str, files: Iterable[str]) -> None:
         self._path = store.root / "settled" / stage / f"b{bits}.json"
         self._asks = asks
-        self._files = {path.name for name in writes for path in getattr(store.within(bits), name).files()}
+        self._files = set(files)
         self._studies: dict[str, dict[str, Any]] = _read(self._path)
 
     def settled(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from flows.buckets import Bucket, Slice, buckets_of, depth_for, slices
 from flows.engine import Engine, Part
+from flows.ids import overlap
 from flows.measured import MeasureJob, measures_to_do
 from flows.plan import (
     AnswerJob,
@@ -30,6 +31,7 @@ from flows.plan import (
     unread,
 )
 from flows.settled import Marks, asks_of
+from flows.shards import bits_in
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo, read_parts
@@ -128,15 +130,23 @@ def stages_of(parts: Engine) -> list[Stage]:
 
 def marks_of(store: Store, study: Study, stage: Stage, bits: str) -> Marks:
     """The marks that a stage has left in a bucket for this study."""
-    return Marks(store, stage.key, bits, asks_of(study, engine(study)), stage.writes)
+    return Marks(store, stage.key, bits, asks_of(study, engine(study)), _names(store.within(bits), stage))
 
 
 def left_in(store: Store, study: Study, stage: Stage, buckets: Sequence[Bucket]) -> list[Bucket]:
     """The buckets that have sessions with which the stage is not known to be through, with these alone."""
-    found = [
-        replace(one, sessions=tuple(marks_of(store, study, stage, one.bits).unsettled(one.sessions))) for one in buckets
-    ]
-    return [bucket for bucket in found if bucket.sessions]
+    asks, names = asks_of(study, engine(study)), _names(store, stage)
+    found = []
+    for bucket in buckets:
+        files = [name for name in names if overlap(bits_in(name), bucket.bits)]
+        unsettled = Marks(store, stage.key, bucket.bits, asks, files).unsettled(bucket.sessions)
+        if unsettled:
+            found.append(replace(bucket, sessions=tuple(unsettled)))
+    return found
+
+
+def _names(store: Store, stage: Stage) -> list[str]:
+    return [path.name for folder in stage.writes for path in getattr(store, folder).files()]
 
 
 def is_complete(store: Store, study: Study) -> bool:

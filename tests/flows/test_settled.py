@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def marks(store: Store, asks: str = "study") -> Marks:
-    return Marks(store, "answer", "01", asks, ("answers",))
+    return Marks(store, "answer", "01", asks, [path.name for path in store.within("01").answers.files()])
 
 
 def write(store: Store, id: str) -> Path:
