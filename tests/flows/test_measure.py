@@ -203,7 +203,7 @@ def test_what_only_a_provider_can_read_is_not_measured(stage: Stage, monkeypatch
     from compaction import Message
 
     opaque = (Message("assistant", opaque='{"type": "compaction"}', covers=(0, 1), tokens=40),)
-    monkeypatch.setattr(work, "contexts", lambda _store, wanted, _files: dict.fromkeys(wanted, opaque))
+    monkeypatch.setattr(work.Contexts, "of", lambda _self, _info, ids: dict.fromkeys(ids, opaque))
     stage.measure()
     assert stage.query("SELECT DISTINCT status, refetch_tokens FROM measures") == [("opaque", None)]
     assert stage.query("SELECT DISTINCT any_recall, reason FROM artifact_exact") == [
