@@ -323,6 +323,10 @@ def read_part(path: Path) -> Part:
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _read_part(path: Path, inode: int, mtime_ns: int, size: int) -> Part:
+    return _part_of(path)
+
+
+def _part_of(path: Path) -> Part:
     with open_part(path) as file:
         body = orjson.loads(file.metadata.metadata[FOOTER])
     inputs = tuple(
@@ -352,6 +356,12 @@ def _session(item: dict[str, Any], part: str) -> SessionInfo:
 def read_parts(store: Store) -> list[Part]:
     """All parts, by name."""
     return [read_part(path) for path in sorted(store.transcripts.glob("*.parquet"))]
+
+
+def each_part(store: Store) -> Iterator[Part]:
+    """All parts, by name, one after the other and none remembered: together they need memory for every message."""
+    for path in sorted(store.transcripts.glob("*.parquet")):
+        yield _part_of(path)
 
 
 def load(store: Store, info: SessionInfo) -> Transcript:

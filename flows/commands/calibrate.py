@@ -15,10 +15,11 @@ from flows.calibration_report import report
 from flows.commands import options as o
 from flows.label_sheet import guide, read_sheet, written
 from flows.labels import add_labels
+from flows.makers import Makers
 from flows.problems import UsageProblem
 from flows.store import Store, write_atomically
 from flows.study import DEFAULT_STORE, Study
-from flows.tables import Makers, rebuild
+from flows.tables import rebuild
 
 
 @o.reporting
