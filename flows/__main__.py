@@ -15,6 +15,7 @@ from flows.commands.doctor import doctor
 from flows.commands.drift import drift
 from flows.commands.plan import plan
 from flows.commands.query import export, query
+from flows.commands.rebuild import rebuild
 from flows.commands.run import ingest, run
 from flows.commands.show import accounting, leaderboard, list_, sql
 
@@ -51,6 +52,7 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "backfill --judge anthropic:claude-sonnet-5 --method none --method empty --budget-usd 5",
         "backfill --judge openai:gpt-5.2 --since 2026-11-01 --batch",
     ),
+    rebuild: ("rebuild", "rebuild --store /data/store --study study.toml"),
     accounting: ("accounting", "accounting --by reason", "accounting --by input --format csv"),
     compare: (
         "compare mask_sweagent head_tail",

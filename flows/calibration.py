@@ -16,6 +16,7 @@ from flows.database import connect
 from flows.files import write_atomically
 from flows.ids import content_id
 from flows.label_sheet import Item, Known
+from flows.makers import loaded_study
 from flows.plan import ScoreJob
 from flows.printing import fetched, of_judge
 from flows.problems import StoreProblem
@@ -23,7 +24,6 @@ from flows.sampling import Candidate, draw
 from flows.selection import Selection, answers_in, with_methods_of
 from flows.store import Store
 from flows.study import Study
-from flows.tables import loaded_study
 from flows.transcripts import SessionInfo, read_parts
 from flows.work.score import cases_of
 from judge import Criterion, Rubric, RubricError, list_rubrics, load_rubric

@@ -6,19 +6,35 @@ writing: whoever reads the old file goes on reading it, and the next to open fin
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as pads
 
-from flows.problems import StoreProblem
+from flows import __version__
+from flows.problems import StoreProblem, UsageProblem
+
+SCHEMA_VERSION = 1
+"""Raised when a command needs of a table or view what an older database has not. One that lacks a whole table or view
+is known by that, and needs no raise."""
+
+MEMORY_VARIABLE = "COMPACTION_EVAL_MEMORY"
+MEMORY = "1GB"
+"""Memory that DuckDB takes at most while it makes the database, where the variable does not say. What does not fit goes
+to disk, beside the database. It does not depend on the machine, so that a load needs the same everywhere."""
 
 LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made."""
@@ -33,11 +49,108 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 """Extensions would be fetched from the network."""
 
 
+class Draft:
+    """A database that is being made; nobody sees it before it is whole."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        """Temporary tables and views may be made on it: they are not in the file."""
+
+    def insert(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Add rows to a table. Columns are matched by name; times without an offset are taken as UTC.
+
+        Raises:
+            StoreProblem: a missing or extra column, or a value that the table refuses, each by name.
+        """
+        schema, columns = schemas()[name], rows.schema.names
+        missing = [column for column in schema.names if column not in columns]
+        extra = [column for column in columns if column not in schema.names]
+        if missing or extra:
+            parts = [f"{kind} {', '.join(found)}" for kind, found in (("missing", missing), ("extra", extra)) if found]
+            raise StoreProblem(f"table {name}: wrong columns ({'; '.join(parts)}); it has: {', '.join(schema.names)}")
+        with self.shown("incoming", rows):
+            self._insert(name, "FROM incoming")
+
+    def load(self, name: str) -> None:
+        """Run ``sql/load/<name>.sql``: its rows go into the table of that name, or become a temporary one.
+
+        A query for a table may give more columns than the table has.
+        """
+        text = files("sql").joinpath("load", f"{name}.sql").read_text(encoding="utf-8")
+        if name in schemas():
+            self._insert(name, text)
+        else:
+            _run(self.connection, f"load/{name}.sql", f'CREATE TEMP TABLE "{name}" AS {text}')
+
+    @contextmanager
+    def shown(self, name: str, rows: pa.Table | pa.RecordBatchReader | pads.Dataset) -> Iterator[None]:
+        """Let queries read Arrow data by a name, for a while."""
+        self.connection.register(name, rows)
+        try:
+            yield
+        finally:
+            self.connection.unregister(name)
+
+    def _insert(self, name: str, query: str) -> None:
+        # A text with an offset that is cast to TIMESTAMP straight away loses the offset silently.
+        picked = ", ".join(
+            f'CAST(CAST("{field.name}" AS TIMESTAMPTZ) AS TIMESTAMP) AS "{field.name}"'
+            if pa.types.is_timestamp(field.type)
+            else f'"{field.name}"'
+            for field in schemas()[name]
+        )
+        try:
+            self.connection.execute(f'INSERT INTO "{name}" BY NAME SELECT {picked} FROM (\n{query}\n)')  # noqa: S608
+        except duckdb.Error as error:
+            raise StoreProblem(f"table {name} refuses a row: {first_sentence(error)}") from error
+
+
+@contextmanager
+def drafting(target: Path) -> Iterator[Draft]:
+    """A new database with all tables and views and without rows, which takes the place of ``target`` at the end.
+
+    Fails as a whole: when anything is raised the old file stays. What does not fit into memory lies beside it until
+    then; what a killed process leaves there ends in ``.tmp…``, and goes with the next run.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
+    spill = draft.with_name(f"{draft.name}.spill")
+    try:
+        draft.write_bytes(_empty_database())
+        with duckdb.connect(draft, config=_OFFLINE) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")
+            connection.execute(f"SET temp_directory = {_literal(str(spill))}")
+            # Of Arrow data DuckDB does not know how much it is, takes it for one row and would hold it in memory as a
+            # join's inner side; so a join is done as it is written, the larger side first.
+            connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+            # Rows come in no order that a reader could rely on: a join does not keep it, and to keep it takes memory.
+            connection.execute("SET preserve_insertion_order = false")
+            _limit_memory(connection)
+            yield Draft(connection)
+            connection.execute("CHECKPOINT")
+        _sync(draft)
+        os.replace(draft, target)
+        _sync(target.parent)
+    finally:
+        for leftover in (draft, draft.with_name(draft.name + ".wal")):
+            leftover.unlink(missing_ok=True)
+        shutil.rmtree(spill, ignore_errors=True)
+
+
+def _limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    wanted = os.environ.get(MEMORY_VARIABLE) or MEMORY
+    try:
+        connection.execute(f"SET memory_limit = {_literal(wanted)}")
+    except duckdb.Error:
+        raise UsageProblem(f"{MEMORY_VARIABLE}={wanted}: expected a size such as 2GB or 500MB") from None
+
+
 def build(tables: Mapping[str, pa.Table | Sequence[pa.Table]], target: Path) -> None:
     """Make the database with these rows, in place of what is at ``target``.
 
-    Tables that are not given stay empty. Columns are matched by name; each table has to bring exactly those that
-    ``schemas`` lists. Times without an offset are taken as UTC. Fails as a whole: the old file then stays.
+    Tables that are not given stay empty; each table has to bring exactly the columns that ``schemas`` lists, as
+    ``Draft.insert`` takes them. Fails as a whole: the old file then stays.
 
     Raises:
         StoreProblem: an unknown table, a missing or extra column, or a value that the table refuses, each by name.
@@ -47,23 +160,29 @@ def build(tables: Mapping[str, pa.Table | Sequence[pa.Table]], target: Path) -> 
     if unknown:
         names = ", ".join(sorted(set(known) - SEEDED))
         raise StoreProblem(f"no table {', '.join(unknown)} to load into; there are: {names}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
-    try:
-        draft.write_bytes(_empty_database())
-        with duckdb.connect(draft, config=_OFFLINE) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            for name in known:
-                given = tables.get(name, ())
-                for rows in [given] if isinstance(given, pa.Table) else given:
-                    _insert(connection, name, rows, known[name])
-            connection.execute("CHECKPOINT")
-        _sync(draft)
-        os.replace(draft, target)
-        _sync(target.parent)
-    finally:
-        for leftover in (draft, draft.with_name(draft.name + ".wal")):
-            leftover.unlink(missing_ok=True)
+    with drafting(target) as draft:
+        for name, given in {"store_info": store_info(), **tables}.items():
+            for rows in [given] if isinstance(given, pa.Table) else given:
+                draft.insert(name, rows)
+
+
+def store_info(**known: Any) -> pa.Table:
+    """The row that says what made a database; ``known`` are its columns about the store and the study."""
+    row = {
+        "schema_version": SCHEMA_VERSION, "sql_sha256": sql_sha256(), "made_by": __version__,
+        "made_at": datetime.now(UTC).replace(tzinfo=None), **known,
+    }  # fmt: skip
+    return pa.Table.from_pylist([row], schema=schemas()["store_info"])
+
+
+@cache
+def sql_sha256() -> str:
+    """Hash of all SQL that a database's content and views come from."""
+    digest = hashlib.sha256()
+    for folder in (*LAYERS, "checks", "load"):
+        for name, text in _layer(folder):
+            digest.update(f"{folder}/{name}\0{text}\0".encode())
+    return digest.hexdigest()
 
 
 def connect(path: Path) -> duckdb.DuckDBPyConnection:
@@ -72,7 +191,7 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     Queries can reach nothing but the database: no files, no network. Times are shown in UTC.
 
     Raises:
-        StoreProblem: there is no database yet, or the file is not one.
+        StoreProblem: there is no database yet, the file is not one, or a version of other tables and views made it.
     """
     if not path.is_file():
         raise StoreProblem(f"no results at {path} yet; make some with: compaction-eval run --store {path.parent}")
@@ -87,10 +206,44 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         connection.execute("SET enable_progress_bar = false")  # it would stand in the middle of what a command prints
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
+        _check_version(connection, path)
     except duckdb.Error as error:
         connection.close()
         raise StoreProblem(f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}") from None
+    except StoreProblem:
+        connection.close()
+        raise
     return connection
+
+
+def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Refuse a database that lacks what this version's commands ask for, or that they cannot know."""
+    again = f"make it anew with: compaction-eval rebuild --store {path.parent}"
+    rows = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
+        "SELECT view_name FROM duckdb_views() WHERE database_name = 'store'"
+    ).fetchall()
+    found = {name for (name,) in rows}
+    if "store_info" not in found:
+        raise StoreProblem(f"{path} was made by an earlier version of compaction-eval; {again}")
+    rows = connection.execute("SELECT made_by, schema_version FROM store_info").fetchall()
+    [(by, version)] = rows or [("of another version", 0)]
+    if version > SCHEMA_VERSION:
+        raise StoreProblem(
+            f"{path} was made by compaction-eval {by}, which is newer than this one ({__version__}); update it, or "
+            f"{again}"
+        )
+    missing = sorted(_relations() - found)
+    if version < SCHEMA_VERSION or missing:
+        lacks = f" and lacks the table or view {missing[0]}" if missing else ""
+        raise StoreProblem(f"{path} was made by compaction-eval {by}{lacks}, and this is {__version__}; {again}")
+
+
+@cache
+def _relations() -> frozenset[str]:
+    """Every table and view that ``sql/`` makes."""
+    names = (name for folder in LAYERS if folder != "macros" for name, _ in _layer(folder))
+    return frozenset([*names, *(f"check_{name}" for name, _ in _layer("checks")), "checks"])
 
 
 @cache
@@ -175,28 +328,6 @@ def _comment(connection: duckdb.DuckDBPyConnection, kind: str, name: str, text: 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table, schema: pa.Schema) -> None:
-    missing = [column for column in schema.names if column not in rows.column_names]
-    extra = [column for column in rows.column_names if column not in schema.names]
-    if missing or extra:
-        parts = [f"{kind} {', '.join(found)}" for kind, found in (("missing", missing), ("extra", extra)) if found]
-        raise StoreProblem(f"table {name}: wrong columns ({'; '.join(parts)}); it has: {', '.join(schema.names)}")
-    # A text with an offset that is cast to TIMESTAMP straight away loses the offset silently.
-    picked = ", ".join(
-        f'CAST(CAST("{field.name}" AS TIMESTAMPTZ) AS TIMESTAMP) AS "{field.name}"'
-        if pa.types.is_timestamp(field.type)
-        else f'"{field.name}"'
-        for field in schema
-    )
-    connection.register("incoming", rows)
-    try:
-        connection.execute(f'INSERT INTO "{name}" BY NAME SELECT {picked} FROM incoming')  # noqa: S608 (names of the DDL)
-    except duckdb.Error as error:
-        raise StoreProblem(f"table {name} refuses a row: {first_sentence(error)}") from error
-    finally:
-        connection.unregister("incoming")
 
 
 def _sync(path: Path) -> None:

@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from compaction import (
     CompactionPoint,
     Completion,
@@ -30,7 +28,7 @@ from compaction import (
 )
 from compaction.testing import ScriptedProvider
 from flows.engine import engine_for
-from flows.journal import read_calls
+from flows.journal import mean_seconds
 from flows.models.budget import most_tokens
 from flows.models.cache import FILE as CACHE_FILE
 from flows.models.cache import CallCache
@@ -295,10 +293,7 @@ def _seconds_a_call(study: Study) -> dict[tuple[str, str], float]:
     """Stage and model → mean seconds of the calls that the store knows of."""
     if not (store_path(study.store) / "store.json").is_file():
         return {}
-    table = read_calls(Store.open(study.store))
-    sent = table.filter(pc.and_(pc.invert(table["cached"]), pc.equal(table["status"], "done")))
-    means = sent.group_by(["stage", "model"]).aggregate([("seconds", "mean")])
-    return {(row["stage"], row["model"]): row["seconds_mean"] for row in means.to_pylist()}
+    return mean_seconds(Store.open(study.store))
 
 
 def _notes(study: Study, lines: Sequence[Line]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import duckdb
 import pyarrow as pa
 
 from flows import schemas
@@ -36,9 +37,11 @@ def export_calls(store: Store, cache: CallCache | None = None) -> int:
             opened.close()
 
 
-def read_calls(store: Store) -> pa.Table:
-    """All calls of the store, each once."""
-    table = store.calls.read()
-    numbered = pa.table({"call_id": table["call_id"], "row": pa.array(range(len(table)), pa.int64())})
-    first = numbered.group_by("call_id").aggregate([("row", "min")])["row_min"]
-    return table.take(first.combine_chunks().sort())
+def mean_seconds(store: Store) -> dict[tuple[str, str], float]:
+    """Stage and model → mean seconds of the calls that the store knows of."""
+    with duckdb.connect() as connection:
+        connection.register("calls", store.calls.dataset())
+        rows = connection.execute(
+            "SELECT stage, model, avg(seconds) FROM calls WHERE NOT cached AND status = 'done' GROUP BY ALL"
+        ).fetchall()
+    return {(stage, model): seconds for stage, model, seconds in rows}

@@ -1,20 +1,17 @@
 """Which compactions are to be measured, and the measurements that belong to the sessions as they are now.
 
 A measurement depends on the compaction, on the code that measures, on the whole session (what comes after the point
-too) and on the probes whose facts are followed: its id is made of these.
+too) and on the probes whose facts are followed: its id is made of these. ``sql/load`` works out the same ids
+(``measured_points``, ``wanted_measures``) to select the measurements that hold now: a change here is one there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from compaction.version import code_version
-from flows.database import schemas
 from flows.engine import Engine
 from flows.ids import content_id
 from flows.plan import PointInfo, expected_compactions, probe_id, statuses
@@ -85,65 +82,6 @@ def measures_to_do(
             not in settled
         ]
     return found
-
-
-def measure_tables(
-    store: Store,
-    sessions: Iterable[SessionInfo],
-    points: Mapping[str, Sequence[PointInfo]],
-    compactions: pa.Table,
-    asked: pa.Table,
-    prober: str,
-    code: str,
-) -> dict[str, pa.Table]:
-    """The tables ``needs``, ``measures`` and ``fact_checks``: measurements of these compactions as they are now.
-
-    ``prober`` names what asked, ``code`` is the version that measured (``measuring``).
-    """
-    content = {info.session_id: info.content_sha256 for info in sessions}
-    of_points: dict[str, str] = {}
-    probes: dict[str, list[str]] = {}
-    ids = set(asked["probe_id"].to_pylist())
-    for session, infos in points.items():
-        for number, info in enumerate(infos):
-            of_points[info.point_id] = needs_id(info.point_id, content[session], code)
-            probes[info.point_id] = asked_until(infos[: number + 1], prober, ids)
-    session_of = {info.point_id: session for session, infos in points.items() for info in infos}
-    wanted = [
-        measure_id(id, content[session_of[point]], probes[point], code)
-        for id, point in zip(compactions["compaction_id"].to_pylist(), compactions["point_id"].to_pylist(), strict=True)
-    ]
-    measures = _only(store.measures.read(), "measure_id", wanted)
-    needs = _only(store.needs.read(), "needs_id", of_points.values())
-    return {
-        "measures": measures.select(schemas()["measures"].names),
-        "needs": _numbered(needs),
-        "fact_checks": _unnested(measures),
-    }
-
-
-def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
-    return table.filter(pc.is_in(table[column], value_set=pa.array(sorted(set(values)), pa.string())))
-
-
-def _numbered(needs: pa.Table) -> pa.Table:
-    """The needs of each point one below the other, numbered from 1."""
-    lists, schema = needs["needs"].combine_chunks(), schemas()["needs"]
-    flat = lists.flatten()
-    columns = {field.name: flat.field(field.name) for field in flat.type}
-    columns["point_id"] = needs["point_id"].take(pc.list_parent_indices(lists))
-    lengths = pc.list_value_length(lists).to_pylist()
-    columns["number"] = pa.array([n for length in lengths for n in range(1, (length or 0) + 1)], pa.int32())
-    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
-
-
-def _unnested(measures: pa.Table) -> pa.Table:
-    """The facts that were looked for, of each measurement one row a probe."""
-    lists, schema = measures["facts"].combine_chunks(), schemas()["fact_checks"]
-    flat = lists.flatten()
-    columns = {field.name: flat.field(field.name) for field in flat.type}
-    columns["compaction_id"] = measures["compaction_id"].take(pc.list_parent_indices(lists))
-    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
 
 
 def counts_of_files() -> list[str]:

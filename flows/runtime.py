@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ParamSpec
 
-import pyarrow as pa
+import duckdb
 
 from flows import __version__
 from flows.buckets import Bucket, buckets_of, depth_for
 from flows.engine import Engine, Part, calls_through, engine_for
 from flows.ids import content_id
 from flows.journal import export_calls
+from flows.makers import Makers
 from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
@@ -36,7 +37,7 @@ from flows.sources import Input
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.summary import Summary, all_records, records_of, summarize
-from flows.tables import Makers, rebuild
+from flows.tables import rebuild
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
 from flows.work.process import Tally, in_threads, warm_up
@@ -113,6 +114,11 @@ class Run:
         """What this run may spend."""
         return Budget(self.study.budget_usd, self.study.budget_tokens)
 
+    @cached_property
+    def makers(self) -> Makers:
+        """Whose rows the database will show."""
+        return (self.is_whole_store and Makers.noted(self.store)) or Makers.now(self.study)
+
     @property
     def stopped(self) -> str:
         """Why no more calls were made, and how much is left; blank when nothing stopped them."""
@@ -172,12 +178,12 @@ class Run:
             return all_stored(self.parts())[: self.study.limit]
         return in_scope(self.parts(), self.inputs(), self.study.limit)
 
-    def summary(self, tables: Mapping[str, pa.Table] | None = None) -> Summary:
-        """What the run came to, as the database holds it, or as these tables will."""
+    def summary(self, draft: duckdb.DuckDBPyConnection | None = None) -> Summary:
+        """What the run came to, as the database holds it, or as the one that is being made will."""
         parts = self.parts()
         records = all_records(parts) if self.is_whole_store else records_of(parts, self.study)
         return summarize(
-            self.store, self.study, parts, self.sessions(), records, tables, self.stopped, self.run_id
+            self.store, self.study, parts, self.sessions(), records, draft, self.stopped, self.run_id
         )  # fmt: skip
 
     def buckets(self) -> list[Bucket]:
@@ -208,6 +214,7 @@ class Run:
             "study": self.study.as_dict(),
             "study_key": self.study.study_key,
             "versions": versions(),
+            "makers": asdict(self.makers),
             "counts": {
                 name: {"done": tally.done, "failed": tally.failed, **tally.counts}
                 for name, tally in self.tallies.items()
@@ -262,12 +269,12 @@ def running(
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
 
-    def note_outcome(tables: dict[str, pa.Table]) -> None:
-        summary = run.summary(tables)
+    def note_outcome(draft: duckdb.DuckDBPyConnection) -> None:
+        summary = run.summary(draft)
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     export_calls(run.store, run.cache)
-    rebuild(run.store, run.study, note_outcome, makers=Makers.noted(run.store) if run.is_whole_store else None)
+    rebuild(run.store, run.study, note_outcome, makers=run.makers)
 
 
 def _close_killed(store: Store) -> None:

@@ -9,11 +9,11 @@ from datetime import datetime
 from compaction import Method, make_method
 from flows.database import connect
 from flows.engine import Engine
+from flows.intake import moment
 from flows.plan import ScoreJob, scored
 from flows.problems import UsageProblem
 from flows.store import Store
 from flows.study import Study
-from flows.tables import moment
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -18,12 +20,12 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from flows import schemas
+from flows import migrations, schemas
 from flows.files import TMP, write_atomically
 from flows.problems import StoreProblem, UsageProblem
 from flows.shards import Shards, bits_in
 
-STORE_FORMAT = 2
+STORE_FORMAT = 3
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
 
 
@@ -51,11 +53,29 @@ class Store:
 
     @classmethod
     def open(cls, location: str) -> Store:
-        """A store that is there. Raises StoreProblem when it is not, or when a newer version made it."""
+        """A store that is there, for reading.
+
+        Raises StoreProblem when there is none, or when a version of another format made it.
+        """
+        store = cls._there(location)
+        store._check_format()
+        return store
+
+    @classmethod
+    def brought_up(cls, location: str) -> Store:
+        """A store that is there, for writing: one of an older format is brought to this version's first.
+
+        Raises StoreProblem when there is none, when it is in use, and when there is no way from its format to this.
+        """
+        store = cls._there(location)
+        store._bring_up()
+        return store
+
+    @classmethod
+    def _there(cls, location: str) -> Store:
         store = cls(store_path(location))
         if not (store.root / "store.json").is_file():
             raise StoreProblem(f"no store at {store.root}; `compaction-eval run` makes one, --store names another")
-        store._check_format()
         return store
 
     @classmethod
@@ -64,7 +84,7 @@ class Store:
         store = cls(store_path(location))
         marker = store.root / "store.json"
         if marker.is_file():
-            store._check_format()
+            store._bring_up()
         else:
             if store.root.is_file():
                 raise StoreProblem(f"store {store.root}: this is a file; a store is a folder")
@@ -93,8 +113,28 @@ class Store:
             raise StoreProblem(f"{path}: not the description of a store (JSON with format and tokenizer)") from None
         return settings
 
+    def _bring_up(self) -> None:
+        """Take the steps from the store's format to this version's. Killed in between, the next run goes on."""
+        if not migrations.way(int(self.settings["format"]), STORE_FORMAT):
+            self._check_format()
+            return
+        with self._held("migrate"):
+            del self.__dict__["settings"]  # whoever held it before may have been faster
+            for step in migrations.way(int(self.settings["format"]), STORE_FORMAT) or ():
+                said = f"store {self.root}: from format {step.source} to {step.target}: {step.does}"
+                print(said, file=sys.stderr, flush=True)  # noqa: T201 (once in a store's life, and it may take long)
+                step.run(self.root)
+                content = {**self.settings, "format": step.target}
+                write_atomically(self.root / "store.json", json.dumps(content, indent=2).encode() + b"\n")
+                del self.__dict__["settings"]
+
     def _check_format(self) -> None:
         found = int(self.settings["format"])
+        if found < STORE_FORMAT and migrations.way(found, STORE_FORMAT):
+            raise StoreProblem(
+                f"store {self.root} has format {found}, made by an earlier version of compaction-eval; bring it to "
+                f"format {STORE_FORMAT} with: compaction-eval rebuild --store {self.root} (or with any run)"
+            )
         if found < STORE_FORMAT:
             raise StoreProblem(
                 f"store {self.root} has format {found}, made by an earlier version of compaction-eval; this version "
@@ -193,7 +233,14 @@ class Store:
 
     @contextmanager
     def locked(self, what: str) -> Iterator[None]:
-        """Hold the store for writing.
+        """Hold the store for writing, and remove what a killed run left. Raises as ``_held``."""
+        with self._held(what):
+            self._sweep()
+            yield
+
+    @contextmanager
+    def _held(self, what: str) -> Iterator[None]:
+        """Hold the store, as it is.
 
         An operating-system lock: it is gone when the process is gone, however it ended. Raises StoreProblem when
         another process holds it.
@@ -214,7 +261,6 @@ class Store:
             file.truncate(0)
             file.write(f"`compaction-eval {what}` (process {os.getpid()})")
             file.flush()
-            self._sweep()
             yield
 
     def is_locked(self) -> bool:
@@ -231,7 +277,10 @@ class Store:
 
     def _sweep(self) -> None:
         """Remove what a killed run left unfinished; only the holder of the lock may."""
-        for tmp in self.root.glob(f"**/*{TMP}"):
-            tmp.unlink(missing_ok=True)
+        for tmp in (*self.root.glob(f"**/*{TMP}"), *self.root.glob(f".*{TMP}.*")):
+            if tmp.is_dir():
+                shutil.rmtree(tmp)  # what a load had to put on disk
+            else:
+                tmp.unlink(missing_ok=True)
         for shards in self.folders:
             shards.finish_rearranging()

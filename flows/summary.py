@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,11 +12,11 @@ import duckdb
 import pyarrow as pa
 
 from flows.database import connect
+from flows.intake import each_quarantined
 from flows.plan import absolute, inputs_of
 from flows.problems import DONE, INCOMPLETE, STOPPED
 from flows.store import Store
 from flows.study import Study
-from flows.tables import quarantined
 from flows.task_labels import read_labels
 from flows.transcripts import InputRecord, Part, SessionInfo
 
@@ -107,11 +108,11 @@ def summarize(
     parts: Sequence[Part],
     sessions: Sequence[SessionInfo],
     records: Sequence[InputRecord],
-    tables: Mapping[str, pa.Table] | None = None,
+    draft: duckdb.DuckDBPyConnection | None = None,
     stopped: str = "",
     run_id: str = "",
 ) -> Summary:
-    """The outcome over some sessions and inputs, as the database holds it now, or as these tables will.
+    """The outcome over some sessions and inputs, as the database holds it now, or as the one that is being made will.
 
     ``stopped`` says why the run made no more calls; ``run_id`` names the run whose model calls are told of.
     """
@@ -124,11 +125,7 @@ def summarize(
         notes.append(f"{folded:,} copies of sessions were folded into longer ones (table folded_sessions)")
     notes.append(masked_note(records))
     notes.append(label_note(study, parts))
-    with connect(store.database) if tables is None else duckdb.connect() as connection:
-        for name, rows in (tables or {}).items():
-            connection.register(name, rows)
-        connection.execute("SET VARIABLE ids = ?", [[info.session_id for info in sessions]])
-        query = _Scope(connection)
+    with _scope(connect(store.database) if draft is None else draft.cursor(), sessions) as query:
         counts |= query.counts()
         if counts["points"]:
             notes.append(query.spent(run_id))
@@ -141,17 +138,11 @@ def summarize(
 
 def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
     paths = {record.fingerprint.path for record in records}
-    rows = [row for row in quarantined(store) if row["input"] in paths]
-    if not rows:
+    tally = Counter(row["reason"] for row in each_quarantined(store) if row["input"] in paths)
+    if not tally:
         return []
-    tally: dict[str, int] = {}
-    for row in rows:
-        tally[row["reason"]] = tally.get(row["reason"], 0) + 1
-    return [
-        Shortfall(
-            "places in the sources could not be read and were set aside", len(rows), _top(tally), str(store.quarantine)
-        )
-    ]
+    what = "places in the sources could not be read and were set aside"
+    return [Shortfall(what, tally.total(), _top(tally), str(store.quarantine))]
 
 
 def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
@@ -170,8 +161,17 @@ def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> s
     return f"no session reaches a compaction point at {study.points}; try --points messages:{step}"
 
 
+@contextmanager
+def _scope(connection: duckdb.DuckDBPyConnection, sessions: Sequence[SessionInfo]) -> Iterator[_Scope]:
+    """Queries over some sessions; the connection is closed at the end."""
+    with connection:
+        ids = pa.table({"session_id": pa.array([info.session_id for info in sessions], pa.string())})
+        connection.register("session_ids", ids)
+        yield _Scope(connection)
+
+
 class _Scope:
-    """Queries over the study's sessions; their ids are in the variable ``ids``."""
+    """Queries over the study's sessions; their ids are in ``session_ids``."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -191,7 +191,7 @@ class _Scope:
         return dict(zip(names, row, strict=True))
 
     def too_short(self, spec: str) -> str:
-        row = self._all("SELECT count(*) FROM ids ANTI JOIN p USING (session_id)")[0]
+        row = self._all("SELECT count(*) FROM session_ids ANTI JOIN p USING (session_id)")[0]
         return f"{row[0]:,} of these sessions have no compaction point (--points {spec})" if row[0] else ""
 
     def not_asked(self) -> str:
@@ -262,17 +262,17 @@ class _Scope:
         )  # fmt: skip
         found = []
         for what, sql, look in kinds:
-            tally: dict[str, int] = {}
-            for (reason,) in self._all(sql):
-                tally[reason or ""] = tally.get(reason or "", 0) + 1
-            if tally:
+            rows = self._all(
+                f"SELECT coalesce(reason, '') AS reason, count(*) AS n, sum(n) OVER ()::BIGINT "  # noqa: S608 (as above)
+                f"FROM ({sql}) AS failed (reason) GROUP BY ALL ORDER BY n DESC, reason LIMIT {EXAMPLES}"
+            )
+            if rows:
                 where = f'compaction-eval sql "{look}"'
-                found.append(Shortfall(what, sum(tally.values()), _top(tally), where))
+                found.append(Shortfall(what, rows[0][2], tuple((reason, n) for reason, n, _ in rows), where))
         return found
 
 
-_WITH = """WITH ids AS (SELECT unnest(getvariable('ids')) AS session_id),
-p AS (SELECT * FROM points SEMI JOIN ids USING (session_id)),
+_WITH = """WITH p AS (SELECT * FROM points SEMI JOIN session_ids USING (session_id)),
 c AS (SELECT * FROM compactions SEMI JOIN p USING (point_id)),
 made AS (SELECT * FROM c WHERE status <> 'not_applicable'),
 q AS (SELECT * FROM probes SEMI JOIN p USING (point_id)),

@@ -380,6 +380,12 @@ def read_parts(store: Store) -> list[Part]:
     return [read_part(path) for path in sorted(store.transcripts.glob("*.parquet"))]
 
 
+def each_part(store: Store) -> Iterator[Part]:
+    """All parts, by name, one after the other and none remembered: together they need memory for every message."""
+    for path in sorted(store.transcripts.glob("*.parquet")):
+        yield _described(path, digests=False)
+
+
 def load(store: Store, info: SessionInfo) -> Transcript:
     """A whole session, read from the row groups that hold it."""
     file = open_part(store.transcripts / info.part)

@@ -15,6 +15,7 @@ from flows.commands.plan import show
 from flows.commands.run import carry_out, finish
 from flows.forecast import forecast_backfill
 from flows.journal import export_calls
+from flows.makers import loaded_study
 from flows.models.check import check_models
 from flows.orchestrator import prepare
 from flows.plan import ScoreJob
@@ -25,7 +26,6 @@ from flows.runtime import Run, running
 from flows.selection import Selection, answers_to_judge, since_of, with_methods_of
 from flows.store import Store
 from flows.study import DEFAULT_STORE, Study, judged_by
-from flows.tables import loaded_study
 
 
 @o.reporting

@@ -16,10 +16,11 @@ from flows.commands import options as o
 from flows.files import write_atomically
 from flows.label_sheet import guide, read_sheet, written
 from flows.labels import add_labels
+from flows.makers import Makers
 from flows.problems import UsageProblem
 from flows.store import Store
 from flows.study import DEFAULT_STORE, Study
-from flows.tables import Makers, rebuild
+from flows.tables import rebuild
 
 
 @o.reporting

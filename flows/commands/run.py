@@ -13,7 +13,9 @@ import typer
 
 from flows.anchors import is_due
 from flows.commands import options as o
+from flows.intake import each_quarantined
 from flows.leaderboard import render
+from flows.makers import Makers, loaded_study
 from flows.models.check import check_models
 from flows.orchestrator import prefect_api
 from flows.plan import inputs_of, unread
@@ -24,7 +26,7 @@ from flows.sources.account import RECORD
 from flows.store import Store
 from flows.study import Study, make_study
 from flows.summary import label_note, masked_note, records_of
-from flows.tables import Makers, is_loaded, loaded_study, quarantined, rebuild
+from flows.tables import is_loaded, rebuild
 from flows.transcripts import InputRecord, SessionInfo, read_parts
 from flows.work.stages import is_complete
 
@@ -173,7 +175,7 @@ def _say_files(store: Store, study: Study, as_json: bool) -> None:
     parts = read_parts(store)
     records = records_of(parts, study)
     reasons: dict[str, list[dict[str, Any]]] = {}
-    for row in quarantined(store):
+    for row in each_quarantined(store):
         reasons.setdefault(row["input"], []).append(row)
     copies: dict[str, list[SessionInfo]] = {}
     for info in (info for part in parts for info in part.folded):

@@ -21,6 +21,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from flows.intake import each_quarantined
 from flows.plan import unread
 from flows.problems import StoreProblem
 from flows.settle import settle
@@ -28,7 +29,7 @@ from flows.sources import Input, ReadResult, SourceError, discover, read_input
 from flows.sources.decode import zstd
 from flows.store import Store
 from flows.study import Study
-from flows.tables import quarantined, rebuild
+from flows.tables import rebuild
 from flows.transcripts import InputRecord, read_parts
 from flows.work.ingest import ingest_batch
 
@@ -216,7 +217,7 @@ def test_every_name_that_a_file_can_have_goes_through_to_the_database(folder: Pa
     assert found.pop("junk\\xff.json") == 0
     assert set(found.values()) == {1}
     assert {"new\\x0aline.json", "bad\\xff\\xfe.json", "\\x1b[31mred.json", "emoji\U0001f600\u2028.json"} <= set(found)
-    assert [row["input"] for row in quarantined(store)] == [f"{folder}/junk\\xff.json"]
+    assert [row["input"] for row in each_quarantined(store)] == [f"{folder}/junk\\xff.json"]
     assert unread(read_parts(store), discover([str(folder)]), Study()) == []
     assert [one.path.name for one in discover([str(folder / "glob[ab]*.json")])] == ["glob[ab]*.json"]
 
@@ -335,12 +336,12 @@ def test_what_finds_no_room_to_be_unpacked_is_tried_again(
     study = Study(sources=(str(folder),), store=str(store.root), redact=False)
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "gone"))
     assert sorted(record.n_sessions for record in ingest(store, study)) == [0, 1]
-    (row,) = quarantined(store)
+    (row,) = each_quarantined(store)
     assert "no room to unpack it in the temporary folder" in row["reason"]
     assert [one.path.name for one in unread(read_parts(store), discover(study.sources), study)] == ["big.json.gz"]
     monkeypatch.setattr(tempfile, "tempdir", None)
     assert sorted(record.n_sessions for record in ingest(store, study, 2)) == [1, 1]
-    assert quarantined(store) == []
+    assert list(each_quarantined(store)) == []
 
 
 # The store
@@ -359,7 +360,7 @@ def test_a_full_disk_is_the_stores_problem_and_costs_no_file_its_place(folder: P
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list(store.transcripts.iterdir()) == []
-    assert quarantined(store) == []
+    assert list(each_quarantined(store)) == []
     assert [record.n_sessions for record in ingest(store, study)] == [1] * 5
 
 

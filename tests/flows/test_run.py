@@ -20,7 +20,7 @@ from .conftest import Command, start, write_session
 pytestmark = pytest.mark.slow
 
 OPTIONS = ("--points", "messages:20", "--strategies", "none,empty,head_tail,factory_style_anchored")
-CHANGES = {"seconds", "created_at", "started_at", "ended_at", "answered_at"}
+CHANGES = {"seconds", "made_at", "created_at", "started_at", "ended_at", "answered_at"}
 """Columns that differ from run to run."""
 
 

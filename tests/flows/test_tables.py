@@ -1,10 +1,166 @@
-"""Which of the stored methods the database shows."""
+"""What of a store the database shows: what is comparable, of a session as it is now, each unit once."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from flows.tables import _latest_code
+import pytest
+
+from flows import tables
+from flows.database import MEMORY_VARIABLE, connect
+from flows.makers import Makers
+from flows.problems import StoreProblem, UsageProblem
+from flows.tables import _latest_code, is_loaded, rebuild
+
+from .small_store import SHA, SmallStore
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> SmallStore:
+    return SmallStore(tmp_path).fill()
+
+
+def query(small: SmallStore, sql: str) -> list[tuple[Any, ...]]:
+    with connect(small.store.database) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def counts(small: SmallStore) -> dict[str, int]:
+    names = ("sessions", "points", "compactions", "probes", "probes_not_asked", "answers", "scores", "needs",
+             "measures", "fact_checks", "calls")  # fmt: skip
+    with connect(small.store.database) as connection:
+        return {name: len(connection.table(name)) for name in names}
+
+
+ALL = {"sessions": 1, "points": 2, "compactions": 4, "probes": 2, "probes_not_asked": 0, "answers": 4, "scores": 4,
+       "needs": 2, "measures": 4, "fact_checks": 6, "calls": 9}  # fmt: skip
+
+
+def test_what_belongs_together_is_loaded(small: SmallStore) -> None:
+    rebuild(small.store, small.study)
+    assert counts(small) == ALL
+    assert query(small, "SELECT number, value FROM needs ORDER BY 1") == [(1, "/a.py"), (2, "/b.py")]
+    assert query(small, "SELECT started_at::VARCHAR FROM calls WHERE run_id IS NULL AND started_at IS NOT NULL") == [
+        ("2026-01-01 00:00:00",)
+    ]
+    assert query(small, "SELECT study_key, tokenizer, store_format > 0 FROM store_info") == [
+        (small.study.study_key, "o200k_base", True)
+    ]
+
+
+def test_nothing_but_tables_and_views_is_in_the_file_and_nothing_lies_beside_it(small: SmallStore) -> None:
+    rebuild(small.store, small.study)
+    found = {name for (name,) in query(small, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'")}
+    assert not found & {"measured_points", "wanted_measures", "session_ids", "shard_scores"}
+    assert [path.name for path in small.store.root.glob(".*")] == []
+
+
+def test_a_unit_that_failed_and_was_done_later_is_shown_once_as_done(small: SmallStore) -> None:
+    failed = {"status": "failed", "error": "no"}
+    small.write("compactions", small.compaction("none", "p1", **failed, tokens_after=None))
+    small.write("probes", small.probe("p1", status="failed", reason="failed: no"))
+    small.write("answers", small.answer("none", "p1", **failed, text=None))
+    small.write("scores", small.score("none", "p1", status="failed", score=None, unscored_reason="the judge failed: x"))
+    small.write("measures", small.measure("none", "p1", **failed, facts=None))
+    rebuild(small.store, small.study)
+    assert counts(small) == ALL
+    assert query(small, "SELECT count(*) FROM compactions WHERE status = 'failed'") == [(0,)]
+    assert query(small, "SELECT count(*) FROM scores WHERE score IS NULL") == [(0,)]
+
+
+def test_what_a_killed_run_left_twice_is_shown_once(small: SmallStore) -> None:
+    for name in tables.SHARDS:
+        if name != "scores":  # these are cleared up at the end of the stage that writes them, and checked
+            for path in getattr(small.store, name).files():
+                path.with_name("again-" + path.name).write_bytes(path.read_bytes())
+    rebuild(small.store, small.study)
+    assert counts(small) == ALL
+
+
+def test_what_is_not_comparable_stays_behind(small: SmallStore) -> None:
+    point = {"point_id": "x", "cycle": 1, "cut_seq": 9, "tokens_before": 9}
+    small.write("points", {"content_sha256": "6" * 64, "points_spec": "messages:20", "points": [point]})
+    small.write("points", {"content_sha256": SHA, "points_spec": "messages:9", "points": [point]})
+    small.write("compactions", small.compaction("none", "x"), small.compaction("gone", "p1"))
+    small.write("compactions", small.compaction("none", "p1", compaction_id="y", points_spec="messages:9"))
+    small.write("probes", small.probe("p1", probe_id="z", prober="another"))
+    small.write("answers", small.answer("none", "p1", answer_id="z", responder="another"))
+    small.write("scores", small.score("none", "p1", answer_id="z"), small.score("none", "p2", judge_id="gone"))
+    small.write("measures", small.measure("none", "p1", measure_id="of the session as it was"))
+    rebuild(small.store, small.study)
+    assert counts(small) == ALL
+
+
+def test_a_session_that_changed_shows_nothing_of_what_it_was(small: SmallStore) -> None:
+    small.part("part-1.parquet", "6" * 64)
+    rebuild(small.store, small.study)
+    assert {name: n for name, n in counts(small).items() if n} == {"sessions": 1, "calls": 1}
+
+
+def test_a_load_that_fails_leaves_the_old_database_and_nothing_else(small: SmallStore) -> None:
+    rebuild(small.store, small.study)
+    small.write("scores", small.score("none", "p1", criterion="more", score=7.0))
+    with pytest.raises(StoreProblem, match="table scores refuses a row: CHECK constraint"):
+        rebuild(small.store, small.study)
+    assert counts(small) == ALL
+    assert [path.name for path in small.store.root.glob(".*")] == []
+
+
+def test_memory_can_be_limited_and_a_wrong_limit_is_named(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(MEMORY_VARIABLE, "200MB")
+    seen: list[Any] = []
+    rebuild(small.store, small.study, lambda draft: seen.append(_settings(draft)))
+    [(limit, spill)] = seen
+    assert limit == "190.7 MiB"
+    assert Path(spill).parent == small.store.root
+    monkeypatch.setenv(MEMORY_VARIABLE, "plenty")
+    with pytest.raises(UsageProblem, match="COMPACTION_EVAL_MEMORY=plenty: expected a size such as 2GB"):
+        rebuild(small.store, small.study)
+
+
+def _settings(draft: Any) -> Any:
+    [found] = draft.execute("SELECT current_setting('memory_limit'), current_setting('temp_directory')").fetchall()
+    return found
+
+
+def test_what_a_killed_load_put_on_disk_goes_with_the_next_run(small: SmallStore) -> None:
+    draft = small.store.root / ".scores.duckdb.00ff.tmp"
+    spill = draft.with_name(draft.name + ".spill")
+    spill.mkdir()
+    for path in (draft, draft.with_name(draft.name + ".wal"), spill / "duckdb_temp_storage.tmp", spill / "1.block"):
+        path.write_bytes(b"half")
+    with small.store.locked("run"):
+        assert [path.name for path in small.store.root.glob(".*")] == [".lock"]
+
+
+def test_a_database_of_other_sql_counts_as_not_loaded(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    rebuild(small.store, small.study)
+    assert is_loaded(small.store, small.study)
+    monkeypatch.setattr(tables, "sql_sha256", lambda: "of yesterday")
+    assert not is_loaded(small.store, small.study)
+
+
+@pytest.fixture
+def newer_code(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> SmallStore:
+    """The code that makes and measures has changed since the store was filled."""
+    later = Makers(*(f"{name}0" for name in vars(small.makers).values()))
+    monkeypatch.setattr(Makers, "now", classmethod(lambda cls, study: later))
+    return small
+
+
+def test_makers_are_those_noted_then_those_of_the_latest_run_then_those_that_rows_name(
+    newer_code: SmallStore,
+) -> None:
+    store, study, made = newer_code.store, newer_code.study, newer_code.makers
+    assert Makers.of_results(store, study).responder == made.responder
+    assert Makers.of_results(store, study).prober == made.prober
+    newer_code.run("r1", "2026-01-01", makers={**vars(made), "prober": "older"})
+    newer_code.run("r2", "2026-01-02", makers=vars(made))
+    newer_code.run("r3", "2026-01-03", makers={**vars(made), "prober": "cut short"}, status="killed")
+    assert Makers.of_results(store, study) == made
+    rebuild(store, study, makers=Makers(made.summarizer, made.prober, "noted", made.measuring))
+    assert Makers.of_results(store, study).responder == "noted"
 
 
 def method(method_id: str, last_run_at: str, **changes: Any) -> dict[str, Any]:

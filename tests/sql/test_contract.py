@@ -41,6 +41,7 @@ TABLES = {
     "needs": "point_id number kind value observation_seq observation_tokens needed_at turns_after",
     "measures": "compaction_id status error n_needs n_lost lost n_fetches refetch_tokens",
     "fact_checks": "compaction_id probe_id positions stated",
+    "store_info": "schema_version sql_sha256 made_by store_format tokenizer study_key made_at",
 }
 VIEWS = {
     "leaderboard": "judge_id judge method overall overall_of_dimensions accuracy context_awareness artifact_trail "

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from flows.database import build, schemas
-from flows.tables import FOLDED
+from flows.intake import FOLDED
 
 Rows = dict[str, list[dict[str, Any]]]
 

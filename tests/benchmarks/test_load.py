@@ -1,0 +1,182 @@
+"""The load over millions of scores: memory that does not grow with the sessions, and time beside a bare copy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from flows import schemas
+from flows.makers import Makers
+from flows.store import Store
+from flows.study import Study
+from flows.transcripts import FOOTER, Part, SessionInfo
+from tests.benchmarks.test_analysis import METHODS, generate
+
+SHARDS = 40
+"""Files of each table, as a run of this size would leave."""
+SHA = "0" * 64
+
+
+def make_store(root: Path, n_scores: int) -> Study:
+    """A store with about so many scores, of which a tenth belongs to another study's responder; the study."""
+    study = Study(store=str(root / "store"), strategies=("none",))
+    store = Store.create(study.store, study.tokenizer)
+    makers = Makers.now(study)
+    made = root / "made.duckdb"
+    generate(made, n_scores)
+    with duckdb.connect(made) as connection:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET memory_limit = '4GB'")
+        for name, value in {**vars(makers), "sha": SHA}.items():
+            connection.execute(f"SET VARIABLE {name} = ?", [value])
+        _records(store, connection)
+        _parts(store, connection)
+        for name, sql in _shards().items():
+            folder = root / "store" / name
+            folder.mkdir()
+            connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE shard AS SELECT *, hash(session_id) % {SHARDS} AS b FROM ({sql})"
+            )
+            for number in range(SHARDS):
+                rows = f"SELECT * EXCLUDE (b) FROM shard WHERE b = {number}"
+                connection.execute(
+                    f"COPY ({rows}) TO '{folder}/{number:03d}.parquet' (ROW_GROUP_SIZE 32000, COMPRESSION zstd)"
+                )
+    made.unlink()
+    return study
+
+
+def _records(store: Store, connection: duckdb.DuckDBPyConnection) -> None:
+    for row in connection.sql("FROM methods").to_dicts():
+        content = {**row, "params": {"of": row["method"]}, "last_run_at": "2026-01-01"}
+        store.record("methods", row["method_id"], content)
+    criteria = connection.sql("SELECT * EXCLUDE (rubric) FROM criteria").to_dicts()
+    for row in connection.sql("FROM judges").to_dicts():
+        content = {**row, "params": {}, "created_at": "2026-01-01T00:00:00", "criteria": criteria}
+        store.record("judges", row["judge_id"], content)
+
+
+def _parts(store: Store, connection: duckdb.DuckDBPyConnection) -> None:
+    """Descriptions of parts without messages: the load reads nothing else of them."""
+    store.transcripts.mkdir()
+    for number in range(SHARDS):
+        rows = connection.execute(
+            f"SELECT session_id, n_tokens FROM sessions WHERE hash(session_id) % {SHARDS} = {number}"
+        ).fetchall()
+        infos = tuple(
+            SessionInfo(
+                session_id=id, recorded_id=id, content_sha256=SHA, input_path="/logs/x", ordinal=n, part="",
+                first_row=0, n_messages=100, n_tokens=tokens, tokenizer="o200k_base", source_format="claude_code",
+                source_path="x", roles={"user": 10, "assistant": 50, "tool": 40}, n_tool_calls=40, digests="0" * 1200,
+            )
+            for n, (id, tokens) in enumerate(rows)
+        )  # fmt: skip
+        name = f"part-{number:03d}.parquet"
+        with pq.ParquetWriter(store.transcripts / name, schemas.MESSAGES) as writer:
+            writer.add_key_value_metadata({FOOTER: Part(name, 1, (), infos).footer()})
+
+
+def _shards() -> dict[str, str]:
+    """Folder → its rows, out of the tables that ``generate`` makes."""
+    of_point = "JOIN points USING (point_id)"
+    needs_id = "left(sha256(json_array('needs', point_id, getvariable('measuring'), getvariable('sha'))::varchar), 24)"
+    probes = "(SELECT list(probe_id ORDER BY list_position(['recall', 'artifact', 'continuation', 'decision'], "
+    return {
+        "points": """SELECT session_id, getvariable('sha') AS content_sha256, points_spec,
+            list({point_id: point_id, cycle: cycle, cut_seq: cut_seq::int, tokens_before: tokens_before}
+            ORDER BY cycle) AS points FROM points GROUP BY ALL""",
+        "compactions": f"""SELECT compactions.* EXCLUDE (tokens_before), session_id, points_spec,
+            points.tokens_before, [{{model: 'embedded-x', input_tokens: 9, output_tokens: 9, cost_usd: 0.0,
+            seconds: 0.1}}] AS calls, repeat('context ', 200) AS unread FROM compactions {of_point}""",
+        "probes": f"SELECT * REPLACE (getvariable('prober') AS prober), 'done' AS status FROM probes {of_point}",
+        "answers": f"""SELECT answers.* REPLACE (if(hash(answer_id) % 10 = 0, 'other', getvariable('responder')) AS
+            responder, repeat('It was that. ', 12) AS text), session_id, 'embedded-responder' AS model,
+            10 AS input_tokens, 10 AS output_tokens FROM answers JOIN compactions USING (compaction_id) {of_point}""",
+        "scores": f"""SELECT scores.* REPLACE (repeat('Because of this. ', 4) AS reasoning), session_id,
+            'done' AS status FROM scores JOIN answers USING (answer_id) JOIN compactions USING (compaction_id)
+            {of_point}""",
+        "needs": f"""SELECT {needs_id} AS needs_id, session_id, point_id, 'done' AS status, [{{kind: 'path',
+            value: '/src/a.py', observation_seq: 3, observation_tokens: 100::bigint, needed_at: 40, turns_after: 2}}]
+            AS needs FROM points""",
+        "measures": f"""SELECT left(sha256(json_array('measure', compaction_id, getvariable('measuring'),
+            getvariable('sha'), probe_ids)::varchar), 24) AS measure_id, compaction_id, session_id, 'done' AS status,
+            1 AS n_needs, 0 AS n_lost, 100::bigint AS refetch_tokens, 1 AS n_any_true,
+            [{{probe_id: probe_ids[1], positions: [1], stated: [true]}}] AS facts
+            FROM compactions JOIN (SELECT point_id, session_id, flatten(list(ids) OVER (PARTITION BY session_id
+            ORDER BY cycle)) AS probe_ids FROM points JOIN (SELECT point_id, {probes[1:].removeprefix("SELECT ")}
+            probe_type)) AS ids FROM probes GROUP BY ALL) USING (point_id)) USING (point_id)""",
+    }
+
+
+_LOAD = """
+from flows.makers import Makers
+from flows.tables import rebuild
+rebuild(store, study, makers=Makers.now(study))
+"""
+_BARE = """
+from flows.database import drafting, schemas
+with drafting(store.database) as draft:
+    for name in ("compactions", "probes", "answers", "measures", "scores"):
+        shards = getattr(store, name)
+        columns = ", ".join(column for column in schemas()[name].names)
+        draft.connection.register("shards", shards.dataset())
+        draft.connection.execute(f"INSERT INTO {name} BY NAME SELECT {columns} FROM shards")
+"""
+_CHILD = """
+import json, resource, sys, time
+from flows.database import build
+from flows.store import Store
+from flows.study import Study
+from pathlib import Path
+study = Study(store=sys.argv[1], strategies=("none",))
+store = Store.open(study.store)
+build({}, Path(sys.argv[1]) / "empty.duckdb")
+before, wall, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter(), time.process_time()
+exec(sys.argv[2])
+most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([time.perf_counter() - wall, time.process_time() - cpu, before // 1024, most // 1024]))
+"""
+
+
+def spent(study: Study, code: str, limit: str) -> tuple[float, float, int, int]:
+    """Seconds of wall time and CPU, MB before and at most, of a fresh process."""
+    child = subprocess.run(
+        [sys.executable, "-c", _CHILD, study.store, code],
+        capture_output=True, text=True, check=True, env={**os.environ, "COMPACTION_EVAL_MEMORY": limit},
+    )  # fmt: skip
+    wall, cpu, before, most = json.loads(child.stdout.splitlines()[-1])
+    return wall, cpu, before, most
+
+
+@pytest.mark.benchmark
+@pytest.mark.timeout(3600)
+def test_ten_times_the_scores_take_ten_times_the_time_and_hardly_more_memory(tmp_path: Path) -> None:
+    """By CPU time, which what else the machine does lengthens least; wall time stands beside it."""
+    peaks = {}
+    for millions in (1, 10):
+        study = make_store(tmp_path / str(millions), millions * 1_000_000)
+        for limit in ("1GB", "500MB"):
+            bare, load = spent(study, _BARE, limit), spent(study, _LOAD, limit)
+            peaks[millions, limit] = load[3]
+            for name, (wall, cpu, before, most) in (("bare insert", bare), ("load", load)):
+                print(
+                    f"{millions} M scores, {limit}: {name:12} {wall:7.1f} s, CPU {cpu:7.1f} s "
+                    f"({cpu / bare[1]:.2f} x), peak {most:,} MB ({before:,} before)",
+                    flush=True,
+                )
+        with duckdb.connect(Path(study.store) / "scores.duckdb", read_only=True) as connection:
+            [(shown, of, measured)] = connection.execute(
+                "SELECT (SELECT count(*) FROM scores), (SELECT count(*) FROM compactions), "
+                "(SELECT count(*) FROM measures)"
+            ).fetchall()
+        assert 0.85 < shown / (millions * 1_000_000) < 0.95
+        assert of == measured
+    assert peaks[10, "500MB"] < peaks[1, "500MB"] + 600
+    print(f"{METHODS} methods")
