@@ -107,8 +107,13 @@ def command() -> Command:
 
 
 @pytest.fixture
-def working_command(prefect_server: str, command: Command) -> Command:
-    """The command in this process, on the shared Prefect server."""
+def working_command(prefect_server: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command in this process, on the shared Prefect server, as on a machine of one core.
+
+    A run starts a worker process for each core, and its start takes longer than these small sessions do. Several
+    processes at work are met by the tests that ``start`` the command, or give a ``--concurrency``.
+    """
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
     return command
 
 
