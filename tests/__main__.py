@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-STEPS = ("ruff check .", "ruff format --check .", "mypy", "pytest -n auto")
+STEPS = ("ruff check .", "ruff format --check .", "mypy", "pytest -n auto --dist worksteal")
 
 
 def main() -> int:
