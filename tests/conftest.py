@@ -15,6 +15,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_unconfigure() -> None:
+def pytest_sessionfinish() -> None:
     """Let it see everything again, so that libraries that look for leaks at the end find none."""
     gc.unfreeze()
