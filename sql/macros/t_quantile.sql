@@ -15,9 +15,7 @@ create or replace macro t_quantile(p, df) as list_transform(
                 }],
                 lambda tail: case
                     when level.df >= greatest(40, 20 * tail.start) then tail.start
-                    else t_polished(
-                        t_polished(tail.start, tail.two_sided, level.df), tail.two_sided, level.df
-                    )
+                    else t_polished_twice(tail.start, tail.two_sided, level.df)
                 end
             )[1]
     end

@@ -1,7 +1,8 @@
-"""Small generated sessions, stores that hold them, and one Prefect server for all tests of a process."""
+"""Small generated sessions, stores that hold them, and one Prefect server for all tests."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -80,14 +81,28 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Prefect server of our own, with a database of its own."""
-    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    """A Prefect server of our own, with a database of its own, for all processes that pytest-xdist works in.
+
+    To start one and make its database takes as much as twenty tests. Whoever comes first starts it; everybody holds
+    a shared lock while using it, so that it is stopped when nobody does.
+    """
+    home = tmp_path_factory.mktemp("prefect")
+    os.environ["PREFECT_HOME"] = str(home)
     prepare()
-    server = Server()
-    os.environ["PREFECT_API_URL"] = server.url
-    server.wait()
-    yield server.url
-    server.stop()
+    known = (home.parents[1] if "PYTEST_XDIST_WORKER" in os.environ else home) / "prefect-url"
+    with known.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        server = None if known.exists() else Server()
+        if server is not None:
+            server.wait()
+            known.write_text(server.url)
+        url = os.environ["PREFECT_API_URL"] = known.read_text()
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield url
+        if server is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known.unlink()
+            server.stop()
     os.environ.pop("PREFECT_API_URL")
 
 
@@ -107,8 +122,13 @@ def command() -> Command:
 
 
 @pytest.fixture
-def working_command(prefect_server: str, command: Command) -> Command:
-    """The command in this process, on the shared Prefect server."""
+def working_command(prefect_server: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command in this process, on the shared Prefect server, as on a machine of one core.
+
+    A run starts a worker process for each core, and its start takes longer than these small sessions do. Several
+    processes at work are met by the tests that ``start`` the command, or give a ``--concurrency``.
+    """
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
     return command
 
 

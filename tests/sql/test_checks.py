@@ -200,7 +200,7 @@ def test_a_check_counts_what_breaks_it(unconstrained: Path, tmp_path: Path, chec
     change, expected = BROKEN_BY[check]
     with duckdb.connect(shutil.copy(unconstrained, tmp_path)) as connection:
         connection.execute(change)
-        found = violations(connection)
+        # One row alone: DuckDB then plans one check and not all of them.
+        found = connection.execute("SELECT violations FROM checks WHERE invariant = ?", [check]).fetchone()
         rows = connection.execute(f"SELECT count(*) FROM check_{check}").fetchone()
-    assert found.get(check) == expected
-    assert rows == (expected,)
+    assert found == rows == (expected,)

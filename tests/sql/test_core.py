@@ -30,8 +30,12 @@ def one(path: Path, sql: str) -> Any:
 
 def dicts(path: Path, sql: str) -> list[dict[str, Any]]:
     with connect(path) as connection:
-        names = [column[0] for column in connection.execute(sql).description or ()]
-        return [dict(zip(names, row, strict=True)) for row in connection.fetchall()]
+        return found_by(connection, sql)
+
+
+def found_by(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
+    names = [column[0] for column in connection.execute(sql).description or ()]
+    return [dict(zip(names, row, strict=True)) for row in connection.fetchall()]
 
 
 @pytest.mark.parametrize("df", DF)
@@ -105,14 +109,14 @@ def differing(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, tupl
 def test_every_figure_of_a_random_store_is_that_of_an_independent_computation(tmp_path: Path, seed: int) -> None:
     """Replicates, failures, holes, NULLs, a partial method, a dimension of its own; judges apart."""
     store = random_store(seed)
-    path, figures = make(store, tmp_path), Figures(store)
-    check_long(path, figures)
-    check_pairs(path, figures)
-    check_leaderboard(path, figures)
+    figures = Figures(store)
+    with connect(make(store, tmp_path)) as connection:
+        check_long(found_by(connection, "SELECT *, method_id AS id FROM leaderboard_long"), figures)
+        check_pairs(found_by(connection, "FROM paired_differences"), figures)
+        check_leaderboard(found_by(connection, "FROM leaderboard"), figures)
 
 
-def check_long(path: Path, figures: Figures) -> None:
-    rows = dicts(path, "SELECT *, method_id AS id FROM leaderboard_long")
+def check_long(rows: list[dict[str, Any]], figures: Figures) -> None:
     expected = {
         (judge_id, dimension, id): found
         for judge_id, dimension in figures.scores
@@ -128,9 +132,9 @@ def check_long(path: Path, figures: Figures) -> None:
         assert not differing(row, wanted), row
 
 
-def check_pairs(path: Path, figures: Figures) -> None:
+def check_pairs(of_all: list[dict[str, Any]], figures: Figures) -> None:
     for judge_id in ("j1", "j2"):
-        rows = dicts(path, f"FROM paired_differences WHERE judge_id = '{judge_id}'")
+        rows = [row for row in of_all if row["judge_id"] == judge_id]
         expected = figures.pairs(judge_id)
         adjusted = dict(zip(expected, holm([e.p_value() for e in expected.values()]), strict=True))
         within: dict[tuple[str, str, str], float | None] = {}
@@ -150,9 +154,9 @@ def check_pairs(path: Path, figures: Figures) -> None:
             assert (figures.names[row["method_id_a"]], figures.names[row["method_id_b"]]) == key[1:]
 
 
-def check_leaderboard(path: Path, figures: Figures) -> None:
+def check_leaderboard(of_all: list[dict[str, Any]], figures: Figures) -> None:
     for judge_id in ("j1", "j2"):
-        rows = dicts(path, f"FROM leaderboard WHERE judge_id = '{judge_id}'")
+        rows = [row for row in of_all if row["judge_id"] == judge_id]
         expected = leaderboard(figures, judge_id)
         assert {row["method"] for row in rows if row["n_answers"]} == set(expected)
         seen = [row for row in figures.rows["scores"] if row["judge_id"] == judge_id]

@@ -1,0 +1,20 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import gc
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays to the end.
+
+    Thousands of collected tests and the modules of large libraries are looked through in every full collection, and
+    some libraries ask for one at each call (statsmodels does in ``multipletests``).
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let it see everything again, so that libraries that look for leaks at the end find none."""
+    gc.unfreeze()
