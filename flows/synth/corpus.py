@@ -49,6 +49,7 @@ class Planned(NamedTuple):
     band: int
     n_messages: int
     format: str
+    has_system: bool
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ class Corpus:
             chance = chance_of(self.seed, "plan", number)
             (band,) = chance.choices(range(len(weights)), weights)
             length = min(_length(self.profile.bands, band, chance), left)
-            yield Planned(number, band, length, chance.choice(self.formats))
+            has_system = chance.random() < self.profile.bands[band].system
+            fitting = [name for name in self.formats if FORMATS[name].has_system] if has_system else self.formats
+            yield Planned(number, band, length, chance.choice(fitting or self.formats), has_system)
             left -= length
             number += 1
 
@@ -83,7 +86,7 @@ class Corpus:
         written = FORMATS[planned.format]
         session = Session(
             self.seed, planned.number, planned.n_messages, self.profile, self.profile.bands[planned.band],
-            self.n_projects(), written.numbers_lines, written.joins_responses,
+            self.n_projects(), planned.has_system, written.numbers_lines, written.joins_responses,
         )  # fmt: skip
         return written, session
 

@@ -32,10 +32,10 @@ class Shell:
         """Run something that has to do with a file; ``size`` is of the output, ``argument_size`` of the command."""
         drawn = self._chance.random()
         failing, passing, versions = self._shares
-        if fails:
-            ran = self._failing(test, size) if self._chance.random() < 0.3 else self._broken(file, size)
-        elif drawn < failing:
+        if drawn < failing:
             ran = self._failing(test, size)
+        elif fails:
+            ran = self._broken(file, size)
         elif drawn < failing + passing:
             ran = self._passing(test, size)
         elif drawn < failing + passing + versions:
@@ -124,20 +124,22 @@ class Shell:
         files = chance.choices(self._project.files, k=count)
         sizes = chance.choices(range(200, 60_000), k=count)
         rows = [f"-rw-r--r-- 1 dev dev {n:6} Mar {n % 28 + 1:2} {file}" for n, file in zip(sizes, files, strict=True)]
-        return Ran(f"ls -la {chance.choice(self._project.files).rpartition('/')[0]}", "\n".join(rows))
+        return Ran("make package && ls -la build", "\n".join(rows))
 
     def _history(self, size: int) -> Ran:
         chance, count = self._chance, size // 55 + 1
         names, parts = (chance.choices(self._project.names, k=count), chance.choices(self._project.components, k=count))
         rows = [f"{chance.getrandbits(28):07x} {name} in the {part}" for name, part in zip(names, parts, strict=True)]
-        return Ran(f"git log --oneline -{min(count, 200)}", "\n".join(rows))
+        return Ran(f"git fetch --all && git log --oneline -{min(count, 200)}", "\n".join(rows))
 
     def _difference(self, size: int) -> Ran:
         chance, file = self._chance, self._chance.choice(self._project.files)
         lines = self._project.code(chance, size)
         signs = chance.choices("   +-", k=len(lines))
         head = f"diff --git a/{file} b/{file}\n--- a/{file}\n+++ b/{file}\n@@ -{len(lines)},7 +{len(lines)},9 @@\n"
-        return Ran(f"git diff {file}", head + "\n".join(map("".join, zip(signs, lines, strict=True))))
+        return Ran(
+            f"git add {file} && git diff --cached", head + "\n".join(map("".join, zip(signs, lines, strict=True)))
+        )
 
     def _log(self, size: int) -> Ran:
         chance, count = self._chance, size // 75 + 1
@@ -147,7 +149,7 @@ class Shell:
             for n, name in zip(numbers, names, strict=True)
         ]
         part = chance.choice(self._project.components).replace(" ", "-")
-        return Ran(f"tail -n {count} /var/log/{self._project.name}/{part}.log", "\n".join(rows))
+        return Ran(f"docker compose logs --tail {count} {part}", "\n".join(rows))
 
     def _script(self, size: int) -> Ran:
         chance, count = self._chance, size // 28 + 1

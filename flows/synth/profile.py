@@ -61,8 +61,6 @@ class Spread:
         level = chance.random()
         at = bisect_right(LEVELS, level) - 1
         low, high = self.quantiles[at], self.quantiles[at + 1]
-        if low == high:
-            return low
         share = (level - LEVELS[at]) / (LEVELS[at + 1] - LEVELS[at])
         value = float((low + 1) * ((high + 1) / (low + 1)) ** share - 1)
         return value * (self.mean / self.drawn_mean) if self.drawn_mean > 0 else value

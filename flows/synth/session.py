@@ -14,7 +14,7 @@ from flows.synth.chance import chance_of
 from flows.synth.outputs import Ran, Shell
 from flows.synth.profile import TOOLS, Band, Profile, Spread, Tool
 from flows.synth.project import Project, numbered, project
-from flows.synth.speech import Speech, fitted
+from flows.synth.speech import SHORT, Speech
 
 COMMON_TEXTS = 40
 """Tool results of each kind that may stand in many sessions."""
@@ -69,6 +69,7 @@ class Session:
     profile: Profile
     band: Band
     n_projects: int
+    has_system: bool = False
     numbers_lines: bool = True
     """Whether the agent's reading tool shows the numbers of lines."""
     joins_responses: bool = False
@@ -104,7 +105,7 @@ class Session:
 
     def _endless(self) -> Iterator[Entry]:
         chance, band = self.chance, self.band
-        if chance.random() < band.system:
+        if self.has_system:
             yield Said("system", self._instructions())
         yield Said("user", self._request())
         while chance.random() < band.user_after_user:
@@ -148,20 +149,20 @@ class Session:
         if self.chance.random() < self.profile.repeated.get("user", 0.0):
             chance = chance_of(self.seed, "follow-up", self.chance.randrange(COMMON_TEXTS))
             return Speech(chance, project(self.seed, -1)).text(max(size, 90), ())
-        leading = [self.speech.one(words.FOLLOW_UPS)]
+        leading = [self.speech.one(words.FOLLOW_UPS)] if size >= SHORT else []
         if size > 300:
             leading.append(self.speech.one(words.CONSTRAINTS))
-        return fitted(self.speech.text(size, tuple(leading)), max(size, 4))
+        return self.speech.text(size, tuple(leading))
 
     def _said(self, calls: bool) -> str:
         if calls and self.chance.random() >= self.band.has_text:
             return ""
         size = self._draw(self.band.chars["remark" if calls else "talk"])
         leading = []
-        if self.chance.random() < self.profile.content.get("decision", 0.0):
+        if size >= SHORT and self.chance.random() < self.profile.content.get("decision", 0.0):
             leading.append(self.speech.decision())
         if self.chance.random() < self.profile.content.get("intent", 0.0):
-            leading.append(self.speech.one(words.INTENTS))
+            leading.append(self.speech.one(words.INTENTS if size >= SHORT else words.SHORT_INTENTS))
         return self.speech.text(size, tuple(leading))
 
     def _reasoning(self) -> str:

@@ -9,6 +9,9 @@ from flows.synth.project import Project
 
 Patterns = tuple[str, ...]
 
+SHORT = 40
+"""Characters of a text that is no sentence of its own."""
+
 
 class Speech:
     """The voice of one session: sentences that speak of its project's names and files."""
@@ -38,11 +41,15 @@ class Speech:
 
     def text(self, size: int, leading: tuple[str, ...] = ()) -> str:
         """Prose of about ``size`` characters that begins with some sentences; long ones have headings and lists."""
-        said = list(leading)
-        length = sum(map(len, said)) + len(said)
+        if size < SHORT:
+            return leading[-1] if leading else self.one(words.SHORT)
+        said: list[str] = []
         parts: list[str] = []
-        while length < size:
-            sentence = self.one(words.REMARKS)
+        length, ready = 0, iter(leading)
+        while True:
+            sentence = next(ready, "") or self.one(words.REMARKS)
+            if length and length + len(sentence) // 2 > size:  # the nearer end, so that the mean is kept
+                break
             said.append(sentence)
             length += len(sentence) + 1
             if len(said) > 5:
@@ -50,7 +57,7 @@ class Speech:
                 said = []
         if said:
             parts.append(" ".join(said))
-        return fitted("\n\n".join(parts), size)
+        return "\n\n".join(parts)
 
     def _paragraph(self, said: list[str]) -> str:
         drawn = self._chance.random()
@@ -62,16 +69,8 @@ class Speech:
 
     def request(self, size: int, pasted: str = "") -> str:
         """What a person asks for first: the wish, what must not happen, and perhaps an error."""
-        leading = [self.one(words.REQUESTS)]
+        leading = [self.one(words.REQUESTS)] if size >= SHORT else []
         if size > 250:
             leading += [self.one(words.CONSTRAINTS) for _ in range(1 + (size > 900))]
         text = self.text(max(size - len(pasted), 12), tuple(leading))
         return f"{text}\n\n{pasted}" if pasted else text
-
-
-def fitted(text: str, size: int) -> str:
-    """A text cut to about ``size`` characters, at the end of a word where one is near."""
-    if len(text) <= size:
-        return text
-    cut = text.rfind(" ", max(0, size - 12), size)
-    return text[: cut if cut > 0 else size].rstrip() or text[:1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 NOUNS = tuple(
     """account agenda alarm anchor archive asset audit badge balance basket batch beacon billing blob board booking
-    bridge bucket budget buffer bundle cache calendar campaign canvas cargo catalog channel chart claim client cluster column
+    bridge bucket budget bundle cache calendar campaign canvas cargo catalog channel chart claim client cluster column
     comment config contact contract counter coupon course cursor customer dashboard dataset deadline deposit device
     digest discount document domain draft driver event expense export facet feed fence fleet folder forecast form frame
     gateway glossary grant group guard handle harvest header history hook hub icon image import inbox index ingest
@@ -84,6 +84,17 @@ FOLLOW_UPS = (
     "Go on with the next step.",
     "Stop after {f}; I will look at the {c} myself tomorrow.",
     "Please also think of the case that `{a}` is called {n} times in a row.",
+)
+SHORT = (
+    "Go on.", "Yes.", "No, the other one.", "And {t}?", "Run it again.", "`{a}`, please.", "Good, go on with {n}.",
+    "Done.", "Why `{b}`?", "See {f}.", "Try it.", "That works.",
+)  # fmt: skip
+SHORT_INTENTS = (
+    "Let me see {f}.",
+    "I'll run {t}.",
+    "Now let me check `{a}`.",
+    "Next, `{b}`.",
+    "Let me look at the {c}.",
 )
 REMARKS = (
     "The {c} reads its settings in {f}, where `{a}` is called before `{b}` is ready.",

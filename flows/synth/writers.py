@@ -31,6 +31,8 @@ class LogFormat:
     """Where the file of a session lies, relative to the corpus."""
     numbers_lines: bool
     joins_responses: bool
+    has_system: bool
+    """Whether a log holds the system prompt. Where it does not, instructions come as a person's words."""
 
 
 class _Log:
@@ -285,7 +287,11 @@ def _patch(call: Call) -> str:
 FORMATS = {
     written.name: written
     for written in (
-        LogFormat("claude_code", _claude_lines, _claude_path, numbers_lines=True, joins_responses=False),
-        LogFormat("codex_rollout", _codex_lines, _codex_path, numbers_lines=False, joins_responses=True),
+        LogFormat(
+            "claude_code", _claude_lines, _claude_path, numbers_lines=True, joins_responses=False, has_system=False
+        ),
+        LogFormat(
+            "codex_rollout", _codex_lines, _codex_path, numbers_lines=False, joins_responses=True, has_system=True
+        ),
     )
 }
