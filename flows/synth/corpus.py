@@ -71,7 +71,7 @@ class Corpus:
             (band,) = chance.choices(range(len(weights)), weights)
             length = min(_length(self.profile.bands, band, chance), left)
             has_system = chance.random() < self.profile.bands[band].system
-            fitting = [name for name in self.formats if FORMATS[name].has_system] if has_system else self.formats
+            fitting = [name for name in self.formats if FORMATS[name].has_system is has_system]
             yield Planned(number, band, length, chance.choice(fitting or self.formats), has_system)
             left -= length
             number += 1
