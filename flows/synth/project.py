@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import count, islice
 from random import Random
 
 from flows.synth.chance import chance_of
@@ -58,8 +58,8 @@ class Project:
     def code(self, chance: Random, size: int) -> list[str]:
         """Lines of code, about ``size`` characters together, with names of this project."""
         names, patterns = self.names, self._lines
+        near = int(chance.random() * NAMES)  # one piece of code uses a few of the names only
         drawn = chance.randbytes(5 * max(1, size // 34))  # many times as fast as a draw each
-        near = drawn[-1]  # one piece of code uses a few of the names only
         lines = []
         for at in range(0, len(drawn), 5):
             line, slots = patterns[drawn[at] & 15]
@@ -104,6 +104,12 @@ def _names(chance: Random, language: str) -> tuple[str, ...]:
 def project(seed: int, number: int) -> Project:
     """A project, made once as long as it is in use."""
     return Project(seed, number)
+
+
+@lru_cache(maxsize=_RECENT_PROJECTS)
+def common_project(seed: int, language: str) -> Project:
+    """What texts are about that stand in the sessions of many projects."""
+    return next(found for number in count(1) if (found := project(seed, -number)).language == language)
 
 
 def numbered(lines: list[str], size: int) -> str:

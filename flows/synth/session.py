@@ -11,17 +11,18 @@ from typing import Any
 
 from flows.synth import words
 from flows.synth.chance import chance_of
-from flows.synth.outputs import Ran, Shell
+from flows.synth.outputs import Shell
 from flows.synth.profile import TOOLS, Band, Profile, Spread, Tool
-from flows.synth.project import Project, numbered, project
+from flows.synth.project import Project, common_project, numbered, project
 from flows.synth.speech import SHORT, Speech
 
-COMMON_TEXTS = 40
-"""Tool results of each kind that may stand in many sessions."""
-INSTRUCTIONS = 6
-"""System prompts that sessions share."""
+COMMON_TEXTS = 15
+"""Tool results of each kind that may stand in many sessions of projects in one language."""
+INSTRUCTIONS = 3
+"""System prompts that these share."""
 _COMMON = ("shell", "read", "search", "other")
-_LEAST_CALL = 12
+_PLAIN_CALL = 60
+"""Characters of a command without a change of folder before it."""
 _FILE_WORDS = 48
 
 
@@ -86,6 +87,7 @@ class Session:
         self.speech = Speech(self.chance, self.project)
         self.shell = Shell(self.chance, self.project, dict(self.profile.content))
         self.factor = self.band.factor.draw(self.chance)
+        self._everywhere = common_project(self.seed, self.project.language)
         self._focus = self.chance.sample(self.project.files, min(12, len(self.project.files)))
 
     def entries(self) -> Iterator[Entry]:
@@ -133,8 +135,8 @@ class Session:
         return max(2, round(spread.draw(chance or self.chance) * (self.factor if chance is None else 1.0)))
 
     def _instructions(self) -> str:
-        chance = chance_of(self.seed, "instructions", self.chance.randrange(INSTRUCTIONS))
-        common = project(self.seed, -1)
+        chance = chance_of(self.seed, "instructions", self.project.language, self.chance.randrange(INSTRUCTIONS))
+        common = self._everywhere
         size = self._draw(self.band.chars["system"], chance)
         rules = tuple(Speech(chance, common).one(words.CONSTRAINTS) for _ in range(4))
         return Speech(chance, common).text(size, ("You are an agent that works on code.", *rules))
@@ -147,9 +149,10 @@ class Session:
     def _follow_up(self) -> str:
         size = self._draw(self.band.chars["user"])
         if self.chance.random() < self.profile.repeated.get("user", 0.0):
-            chance = chance_of(self.seed, "follow-up", self.chance.randrange(COMMON_TEXTS))
-            return Speech(chance, project(self.seed, -1)).text(max(size, 90), ())
-        leading = [self.speech.one(words.FOLLOW_UPS)] if size >= SHORT else []
+            chance = chance_of(self.seed, "follow-up", self.project.language, self.chance.randrange(COMMON_TEXTS))
+            said = Speech(chance, self._everywhere)
+            return said.text(max(size, 90), (said.one(words.CONSTRAINTS),))
+        leading = [self.speech.one(words.FOLLOW_UPS if size >= SHORT else words.SHORT_ASKS)]
         if size > 300:
             leading.append(self.speech.one(words.CONSTRAINTS))
         return self.speech.text(size, tuple(leading))
@@ -198,7 +201,7 @@ class Session:
         """What a result that other sessions have too is made of, and how long it is; None for one of this session."""
         if fails or self.chance.random() >= self._common_share:
             return None
-        chance = chance_of(self.seed, "common", kind, self.chance.randrange(COMMON_TEXTS))
+        chance = chance_of(self.seed, "common", kind, self.project.language, self.chance.randrange(COMMON_TEXTS))
         return chance, self._draw(tool.result, chance)
 
     def _file(self, verb: str) -> str:
@@ -217,10 +220,8 @@ class Session:
         test = self.project.tests[self.project.files.index(file)] if file in self.project.files else file
         if common := self._common("shell", tool, fails):
             chance, size = common
-            ran = Shell(chance, project(self.seed, -1), dict(self.profile.content)).run(
-                file, test, size, _LEAST_CALL, fails=False
-            )
-            ran = Ran(self.shell.run(file, test, 2, argument, fails=False).command, ran.output)
+            shell = Shell(chance, self._everywhere, dict(self.profile.content))
+            ran = shell.run(file, test, size, min(argument, _PLAIN_CALL), fails=False)
         else:
             ran = self.shell.run(file, test, result, argument, fails=fails)
         return {"command": ran.command}, ran.output
@@ -232,7 +233,7 @@ class Session:
             return {"path": missing}, f"File does not exist: {missing}"
         if common := self._common("read", tool, fails):
             chance, size = common
-            lines = project(self.seed, -1).code(chance, size)
+            lines = self._everywhere.code(chance, size)
         else:
             lines = self.project.file_text(path, result, str(self.number)).split("\n")
             size = result
@@ -245,7 +246,7 @@ class Session:
             return {"pattern": f"{word}("}, "error: regex parse error: unclosed group"
         if common := self._common("search", tool, fails):
             chance, size = common
-            return {"pattern": word}, Shell(chance, project(self.seed, -1), {}).found("", size)
+            return {"pattern": word}, Shell(chance, self._everywhere, {}).found("", size)
         return {"pattern": word}, self.shell.found(word, result)
 
     def _edit_call(self, _: Tool, argument: int, result: int, fails: bool) -> tuple[dict[str, Any], str]:

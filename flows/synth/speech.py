@@ -69,7 +69,7 @@ class Speech:
 
     def request(self, size: int, pasted: str = "") -> str:
         """What a person asks for first: the wish, what must not happen, and perhaps an error."""
-        leading = [self.one(words.REQUESTS)] if size >= SHORT else []
+        leading = [self.one(words.REQUESTS if size >= SHORT else words.SHORT_ASKS)]
         if size > 250:
             leading += [self.one(words.CONSTRAINTS) for _ in range(1 + (size > 900))]
         text = self.text(max(size - len(pasted), 12), tuple(leading))

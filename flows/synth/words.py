@@ -85,10 +85,11 @@ FOLLOW_UPS = (
     "Stop after {f}; I will look at the {c} myself tomorrow.",
     "Please also think of the case that `{a}` is called {n} times in a row.",
 )
-SHORT = (
-    "Go on.", "Yes.", "No, the other one.", "And {t}?", "Run it again.", "`{a}`, please.", "Good, go on with {n}.",
-    "Done.", "Why `{b}`?", "See {f}.", "Try it.", "That works.",
+SHORT_ASKS = (
+    "Go on.", "Yes.", "No, the other one.", "And {t}?", "Run it again.", "`{a}`, please.", "Good, go on.", "Why `{b}`?",
+    "Try it.", "And {f}?",
 )  # fmt: skip
+SHORT = ("Done.", "That works.", "See {f}.", "`{a}` it is.", "Both pass.", "No change there.", "Only {t} is left.")
 SHORT_INTENTS = (
     "Let me see {f}.",
     "I'll run {t}.",
