@@ -18,6 +18,7 @@ from flows.commands.query import export, query
 from flows.commands.rebuild import rebuild
 from flows.commands.run import ingest, run
 from flows.commands.show import accounting, leaderboard, list_, sql
+from flows.commands.synth import synth
 
 app = typer.Typer(
     name="compaction-eval",
@@ -82,6 +83,11 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "calibrate --judge embedded --format markdown",
     ),
     drift: ("drift", "drift --now --anchors 50", "drift --format csv > drift.csv"),
+    synth: (
+        "synth corpus/ --scale 10",
+        "synth --profile-of /data/store --output ours.json",
+        "synth corpus/ --from ours.json --messages 5000 --seed 7 --compress zst",
+    ),
     list_: ("list strategies", "list formats --json"),
     doctor: ("doctor", "doctor --prefect --store /data/store"),
 }
