@@ -6,7 +6,7 @@ from prefect import flow
 
 from flows.engine import Part
 from flows.plan import Batch, CompactionJob, batched, compactions_to_do, files_with, method_rows
-from flows.runtime import Run, running
+from flows.runtime import Run, later_than, running
 from flows.stage import Unit, fan_out
 from flows.study import Study
 from flows.transcripts import SessionInfo
@@ -21,8 +21,12 @@ async def compact(study: Study) -> None:
         groups = run.groups(sessions)
         await _find_points(run, sessions, groups)
         points = run.points(sessions)
-        for row in method_rows(study):
-            run.store.record("methods", row["method_id"], {**row, "last_run_at": run.started_at}, replace=True)
+        rows = method_rows(study)
+        mine = {row["method_id"] for row in rows}
+        earlier = (row["last_run_at"] for row in run.store.records("methods") if row["method_id"] not in mine)
+        last_run_at = later_than(run.started_at, earlier)
+        for row in rows:
+            run.store.record("methods", row["method_id"], {**row, "last_run_at": last_run_at}, replace=True)
         to_do = compactions_to_do(run.store, study, points)
         chained = study.history == "chain"
         files = files_with(run.store.compactions, points) if chained else {}

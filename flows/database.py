@@ -89,8 +89,20 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         connection.execute("SET lock_configuration = true")
     except duckdb.Error as error:
         connection.close()
-        raise StoreProblem(f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}") from None
+        raise StoreProblem(
+            f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}; `compaction-eval run` makes it anew "
+            "from the other files of the store"
+        ) from None
     return connection
+
+
+def is_sound(path: Path) -> bool:
+    """Whether there is a database that opens; of its blocks only the catalogue is looked at."""
+    try:
+        connect(path).close()
+    except StoreProblem:
+        return False
+    return True
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ import pyarrow.parquet as pq
 from flows import schemas
 from flows.ids import content_id
 from flows.problems import StoreProblem, UsageProblem
+from flows.soundness import check_parquet, damaged
 
 STORE_FORMAT = 2
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
@@ -125,8 +127,9 @@ class Shards:
         alike the one in the file that was written last.
         """
         index = self.read([*self.key, "status", "file"])
-        if index.num_rows == 0:
-            return 0
+        places_of_units = index.group_by([*self.key, "file"]).aggregate([]).num_rows
+        if places_of_units == index.group_by(list(self.key)).aggregate([]).num_rows:
+            return 0  # each unit stands in one file, as nearly always
         units = list(zip(*(index.column(name).to_pylist() for name in self.key), strict=True))
         written = {str(path): path.stat().st_mtime_ns for path in self.files()}
         places: dict[tuple[Any, ...], dict[str, bool]] = {}
@@ -283,7 +286,17 @@ class Store:
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All small JSON records of a kind (``methods``, ``judges``, ``runs``), by name."""
-        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((self.root / kind).glob("*.json"))]
+        found = []
+        for path in sorted((self.root / kind).glob("*.json")):
+            try:
+                row = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                row = None
+            if not isinstance(row, dict):
+                lost = "that run is missing from the table of runs" if kind == "runs" else "a run writes it anew"
+                raise damaged(path, lost)
+            found.append(row)
+        return found
 
     def record(self, kind: str, name: str, content: Mapping[str, Any], *, replace: bool = False) -> None:
         """Write a small JSON record; one that is there already stays as it is unless ``replace``."""
@@ -331,10 +344,18 @@ class Store:
 
     def _sweep(self) -> None:
         """Remove what a killed run left unfinished; only the holder of the lock may."""
-        for tmp in self.root.glob(f"**/*{TMP}"):
-            tmp.unlink(missing_ok=True)
-        for shards in (
-            self.points, self.compactions, self.probes, self.answers, self.scores, self.calls, self.anchor_scores,
-            self.needs, self.measures,
-        ):  # fmt: skip
+        for tmp in (*self.root.glob(f"**/*{TMP}"), *self.root.glob(f".{self.database.name}.*")):
+            if tmp.is_dir():  # what DuckDB had no room for in memory
+                shutil.rmtree(tmp, ignore_errors=True)
+            else:
+                tmp.unlink(missing_ok=True)
+        check_parquet(self.root)
+        for shards in (*self.retried, self.points, self.calls):
             shards.merge_if_many()
+
+    @property
+    def retried(self) -> tuple[Shards, ...]:
+        """Folders in which a unit may stand twice, because it was tried again."""
+        return (
+            self.compactions, self.probes, self.answers, self.scores, self.anchor_scores, self.needs, self.measures
+        )  # fmt: skip

@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flows import measured
-from flows.database import build, schemas
+from flows.database import build, is_sound, schemas
 from flows.engine import engine_for
 from flows.ids import content_id
 from flows.journal import read_calls
 from flows.labels import stored_labels
 from flows.measured import measure_tables
 from flows.plan import known_points
+from flows.soundness import damaged
 from flows.store import Store, write_atomically
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
@@ -74,6 +75,8 @@ def rebuild(
     ``see`` is shown the tables before; what it writes to the records of runs is still taken up. ``makers``: whose rows
     are taken, for what adds to results that are there (``Makers.noted``); without it those of the code as it is now.
     """
+    for shards in store.retried:  # a run that was killed may have left a unit in two files
+        shards.drop_superseded()
     before = stamp(store)
     makers = makers or Makers.now(study)
     content = tables(store, study, makers)
@@ -124,7 +127,7 @@ def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
     """Whether the database is made from the files as they are now, for this study; ``makers`` as in ``rebuild``."""
     wanted = {**_key(study), "stamp": stamp(store), "makers": asdict(makers or Makers.now(study))}
     noted = _noted(store)
-    return store.database.is_file() and {name: noted.get(name) for name in wanted} == wanted
+    return {name: noted.get(name) for name in wanted} == wanted and is_sound(store.database)
 
 
 def tables(store: Store, study: Study, makers: Makers) -> dict[str, pa.Table]:
@@ -220,11 +223,13 @@ def runs(store: Store) -> pa.Table:
 
 def quarantined(store: Store) -> Rows:
     """Everything that could not be read, with the ``input`` that it was part of."""
-    return [
-        json.loads(line)
-        for path in sorted(store.quarantine.glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
+    found: Rows = []
+    for path in sorted(store.quarantine.glob("*.jsonl")):
+        try:
+            found += [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        except ValueError:
+            raise damaged(path, "the file that it is about is read again when it has changed") from None
+    return found
 
 
 def _only(table: pa.Table, column: str, values: Iterable[str] | pa.ChunkedArray) -> pa.Table:
