@@ -9,7 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from flows.problems import StoreProblem
 
@@ -40,13 +45,29 @@ def check_parquet(root: Path) -> None:
     broken = [path for path in sorted(root.glob("*/*.parquet")) if not _is_whole(path)]
     if broken:
         others = f" (and {len(broken) - 1:,} more)" if len(broken) > 1 else ""
-        advice = "put a whole copy of it back, or move it away and run again: what it held is then made anew"
-        if broken[0].parent.name.startswith("label"):
-            advice = "put a whole copy of it back, or move it away: what people have labelled in it is lost"
         raise StoreProblem(
             f"{broken[0]}{others} is not a whole Parquet file: another program has written it, or the disk has lost "
-            f"something; {advice}"
+            f"something; {_advice(broken[0])}"
         )
+
+
+@contextmanager
+def named_damage(root: Path) -> Iterator[None]:
+    """Find the file when something in the middle of one could not be read, which Arrow's errors do not always name.
+
+    Raises StoreProblem in the place of the error where there is such a file.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if disk_trouble(error) is None:
+            for path in sorted(root.glob("*/*.parquet")):
+                if not _is_readable(path):
+                    raise StoreProblem(
+                        f"{path} is damaged: the disk has lost something, or another program has written to it; "
+                        f"{_advice(path)}"
+                    ) from error
+        raise
 
 
 def disk_trouble(error: BaseException) -> str | None:
@@ -57,6 +78,23 @@ def disk_trouble(error: BaseException) -> str | None:
     if number is None:
         number = next((code for code in _DISK if os.strerror(code).lower() in str(error).lower()), None)
     return None if number is None else _DISK.get(number)
+
+
+def _advice(path: Path) -> str:
+    if path.parent.name.startswith("label"):
+        return "put a whole copy of it back, or move it away: what people have labelled in it is lost"
+    return "put a whole copy of it back, or move it away and run again: what it held is then made anew"
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether every row can be read, a row group at a time."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for index in range(file.num_row_groups):
+                file.read_row_group(index)
+    except (pa.ArrowException, OSError):
+        return False
+    return True
 
 
 def _is_whole(path: Path) -> bool:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from flows import schemas
 from flows.ids import content_id
 from flows.problems import StoreProblem, UsageProblem
-from flows.soundness import check_parquet, damaged
+from flows.soundness import check_parquet, damaged, named_damage
 
 STORE_FORMAT = 2
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
@@ -218,7 +218,10 @@ class Store:
             settings: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             _ = int(settings["format"]), settings["tokenizer"]
         except (OSError, ValueError, KeyError, TypeError):
-            raise StoreProblem(f"{path}: not the description of a store (JSON with format and tokenizer)") from None
+            raise StoreProblem(
+                f"{path}: not the description of a store (JSON with format and tokenizer); if the folder is "
+                f'one, put it back, in this version {{"format": {STORE_FORMAT}, "tokenizer": "o200k_base"}} with yours'
+            ) from None
         return settings
 
     def _check_format(self) -> None:
@@ -328,7 +331,8 @@ class Store:
             file.write(f"`compaction-eval {what}` (process {os.getpid()})")
             file.flush()
             self._sweep()
-            yield
+            with named_damage(self.root):
+                yield
 
     def is_locked(self) -> bool:
         """Whether some process writes to the store now."""

@@ -83,7 +83,9 @@ def rebuild(
     if see is not None:
         see(content)
     build({**content, "runs": runs(store)}, store.database)
-    noted = {**_key(study), "stamp": before, "study": study.as_dict(), "makers": asdict(makers)}
+    noted = {
+        **_key(study), "stamp": before, "study": study.as_dict(), "makers": asdict(makers), "database": _stat(store),
+    }  # fmt: skip
     write_atomically(store.root / "loaded.json", json.dumps(noted).encode())
 
 
@@ -127,7 +129,16 @@ def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
     """Whether the database is made from the files as they are now, for this study; ``makers`` as in ``rebuild``."""
     wanted = {**_key(study), "stamp": stamp(store), "makers": asdict(makers or Makers.now(study))}
     noted = _noted(store)
-    return {name: noted.get(name) for name in wanted} == wanted and is_sound(store.database)
+    same = {name: noted.get(name) for name in wanted} == wanted and noted.get("database") == _stat(store)
+    return same and is_sound(store.database)
+
+
+def _stat(store: Store) -> list[int] | None:
+    """Size and time of change of the database: another program may have written to it, or cut it short."""
+    if not store.database.is_file():
+        return None
+    found = store.database.stat()
+    return [found.st_size, found.st_mtime_ns]
 
 
 def tables(store: Store, study: Study, makers: Makers) -> dict[str, pa.Table]:

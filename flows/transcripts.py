@@ -26,6 +26,7 @@ from compaction import Message, RecordedCompaction, Transcript
 from compaction.transcript import Usage, unpaired
 from flows import schemas
 from flows.ids import content_id, content_sha256, evidence_digest, message_digest
+from flows.problems import StoreProblem
 from flows.rows import message_columns, messages_of
 from flows.sources.account import by_kind
 from flows.store import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP, TMP, Store, publish
@@ -324,7 +325,10 @@ def read_part(path: Path) -> Part:
 @lru_cache(maxsize=PARTS_REMEMBERED)
 def _read_part(path: Path, inode: int, mtime_ns: int, size: int) -> Part:
     with open_part(path) as file:
-        body = orjson.loads(file.metadata.metadata[FOOTER])
+        described = (file.metadata.metadata or {}).get(FOOTER)
+    if described is None:
+        raise StoreProblem(f"{path} is not a part of this store: another program has put it there; move it away")
+    body = orjson.loads(described)
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
         for r in body["inputs"]
