@@ -215,6 +215,14 @@ class Forker:
         started.wait()
         return started
 
+    def end_all(self) -> None:
+        """End whatever still runs."""
+        for one in self.started:
+            if one.poll() is None:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill_all()
+        self.started.clear()
+
     def seen(self, path: Path) -> Path:
         """A path on a disk that only the commands have, as it is reached from here."""
         return Path(f"/proc/{self.process.pid}/root{path}")
@@ -248,10 +256,7 @@ def forking(folder: Path, root: Path) -> Iterator[Forker]:
     try:
         yield forker
     finally:
-        for one in forker.started:
-            if one.poll() is None:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    one.kill_all()
+        forker.end_all()
         process.stdin.close()
         process.wait(20)
         process.stdout.close()

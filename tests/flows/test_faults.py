@@ -6,6 +6,7 @@ All with language models behind a provider on this machine that counts what it i
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import socket
 import threading
@@ -26,7 +27,7 @@ from .conftest import write_session
 from .disturb import PATIENCE, Forker, Rows, Started, leftovers, lost, query, tables
 from .test_model_runs import MODEL, handler
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 IN_FLIGHT = 4
 OPTIONS = (
@@ -54,10 +55,6 @@ class Night:
             **how.pop("environment", {}),
         }
         return self.forker.start("run", self.logs, "--store", store, *OPTIONS, environment=environment, **how)
-
-    def forget(self) -> None:
-        """Begin to count anew."""
-        self.provider.forget()
 
     def asked(self) -> int:
         """Requests so far."""
@@ -93,6 +90,14 @@ def night(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield made
 
 
+@pytest.fixture(autouse=True)
+def nothing_goes_on(night: Night) -> Iterator[None]:
+    """What a test has started ends with it, and each counts anew."""
+    night.provider.forget()
+    yield
+    night.forker.end_all()
+
+
 def draft(store: Path) -> bool:
     """Whether a database is being written."""
     return any(path.stat().st_size > 0 for path in store.glob(".scores.duckdb.*.tmp"))
@@ -112,7 +117,6 @@ def after(night: Night, run: Started, words: str, calls: int) -> Callable[[], bo
 
 def test_killed_in_every_stage_in_turn_a_run_comes_to_the_same_tables(night: Night, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    night.forget()
     stages = {"ingest: ": 0, "compact: ": 2, "probe: ": 0, "measure: ": 0, "answer: ": 6, "score: ": 6}
     for words, calls in stages.items():
         run = night.start(store)
@@ -132,7 +136,6 @@ def test_killed_in_every_stage_in_turn_a_run_comes_to_the_same_tables(night: Nig
 
 def test_stopped_or_without_its_workers_or_machine_a_run_comes_to_the_same_tables(night: Night, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    night.forget()
     run = night.start(store)
     run.says("compact: ")
     for worker in run.helpers("spawn_main"):
@@ -156,11 +159,38 @@ def test_stopped_or_without_its_workers_or_machine_a_run_comes_to_the_same_table
     assert [status for (status,) in statuses] == ["failed", "killed", "failed", "failed", "done"]
 
 
+def test_a_disk_that_is_full_again_and_again_costs_room_and_nothing_else(night: Night, tmp_path: Path) -> None:
+    """In the parts, the call cache, the shards and the load: every time there is a little more room."""
+    if not night.forker.has_mounts:
+        pytest.skip("no small disk can be mounted here")
+    store = tmp_path / "store"
+    store.mkdir()
+    night.forker.do("mount", "-t", "tmpfs", "-o", "size=60k", "tmpfs", store)
+    seen = night.forker.seen(store)
+    filled = []
+    for kilobytes in (60, 200, 600, 1_500):
+        night.forker.do("mount", "-o", f"remount,size={kilobytes}k", store)
+        run = night.start(store)
+        assert run.wait() == 1, run.err
+        last = run.err.rstrip().splitlines()[-1]
+        assert last.startswith("error: "), run.err
+        assert "full" in last or "No space left" in last or "disk space" in last, run.err
+        filled.append([line.partition(":")[0] for line in run.err.splitlines() if ": done" not in line][-2])
+        assert not (seen / "scores.duckdb").exists()
+    night.forker.do("mount", "-o", "remount,size=100m", store)
+    last_run = night.start(store)
+    assert last_run.wait() == 0, last_run.err
+    shutil.copytree(seen, tmp_path / "copy")
+    assert lost(tmp_path / "copy", night.reference) == {}
+    assert leftovers(tmp_path / "copy") == []
+    print(filled, night.repeated())
+    assert night.repeated() <= len(filled) * IN_FLIGHT
+
+
 def test_a_configured_server_that_goes_for_good_ends_the_run_with_a_sentence_and_costs_nothing(
     night: Night, prefect_server: str, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
-    night.forget()
     with Relay(prefect_server) as relay:
         there = {"PREFECT_API_URL": relay.url, "PREFECT_CLIENT_MAX_RETRIES": "0"}
         run = night.start(store, environment=there, fresh=True)
