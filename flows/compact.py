@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefect import flow
 
 from flows.plan import method_rows
-from flows.runtime import running
+from flows.runtime import later_than, running
 from flows.stage import run_stage
 from flows.study import Study
 from flows.work.stages import COMPACT, POINTS, SUMMARIZE
@@ -16,8 +16,12 @@ async def compact(study: Study) -> None:
     """Find the points of every session and compact at each of them with every method."""
     with running(study, what="compact") as run:
         await run_stage(run, POINTS)
-        for row in method_rows(study):
-            run.store.record("methods", row["method_id"], {**row, "last_run_at": run.started_at}, replace=True)
+        rows = method_rows(study)
+        mine = {row["method_id"] for row in rows}
+        earlier = (row["last_run_at"] for row in run.store.records("methods") if row["method_id"] not in mine)
+        last_run_at = later_than(run.started_at, earlier)
+        for row in rows:
+            run.store.record("methods", row["method_id"], {**row, "last_run_at": last_run_at}, replace=True)
         await run_stage(run, COMPACT)
         if run.waits("summarizer"):
             await run_stage(run, SUMMARIZE)

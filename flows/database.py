@@ -209,11 +209,23 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         _check_version(connection, path)
     except duckdb.Error as error:
         connection.close()
-        raise StoreProblem(f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}") from None
+        raise StoreProblem(
+            f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}; `compaction-eval rebuild` makes it "
+            "anew from the other files of the store"
+        ) from None
     except StoreProblem:
         connection.close()
         raise
     return connection
+
+
+def is_sound(path: Path) -> bool:
+    """Whether there is a database that opens; of its blocks only the catalogue is looked at."""
+    try:
+        connect(path).close()
+    except StoreProblem:
+        return False
+    return True
 
 
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from flows.database import Draft, schemas
+from flows.soundness import damaged
 from flows.store import Store
 from flows.task_labels import Labels
 from flows.transcripts import Part, SessionInfo, each_part
@@ -55,7 +56,10 @@ def fill_quarantine(draft: Draft, store: Store) -> None:
 def each_quarantined(store: Store) -> Iterator[Row]:
     """Everything that could not be read, with the ``input`` that it was part of."""
     for path in sorted(store.quarantine.glob("*.jsonl")):
-        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        try:
+            yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        except ValueError:
+            raise damaged(path, "the file that it is about is read again when it has changed") from None
 
 
 def as_table(name: str, rows: Iterable[Row]) -> pa.Table:

@@ -10,11 +10,12 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +26,10 @@ START_TIMEOUT = 120.0
 """Seconds that a server may take to start: the first one of a machine makes its database."""
 STOP_TIMEOUT = 3.0
 """Seconds that it is given to write down its last events."""
+MOST_RESTARTS = 3
+"""How often a run's own server that has died is started again: one that dies each time has a reason."""
+WATCH_EVERY = 0.5
+"""Seconds between two looks whether it lives."""
 
 
 def prepare(verbose: bool = False) -> None:
@@ -34,6 +39,7 @@ def prepare(verbose: bool = False) -> None:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "ERROR" if verbose else "CRITICAL",
         "PREFECT_LOGGING_TO_API_ENABLED": "true" if verbose else "false",
     }
     for name, value in defaults.items():
@@ -72,12 +78,19 @@ def answers(url: str, timeout: float = 5.0) -> bool:
 class Server:
     """A server for the length of a run, started at once and waited for when it is needed."""
 
-    def __init__(self) -> None:
-        self.port = _free_port()
+    def __init__(self, port: int | None = None) -> None:
+        """Start it, at a free port where none is given."""
+        self.port = port or _free_port()
         self.url = f"http://127.0.0.1:{self.port}/api"
+        self._process = self._launch()
+        self._started = time.monotonic()
+        self._ending = threading.Event()
+        self._change = threading.Lock()
+
+    def _launch(self) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
         environment |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-        self._process = subprocess.Popen(  # noqa: S603 (our own module)
+        return subprocess.Popen(  # noqa: S603 (our own module)
             [sys.executable, "-m", "flows.server", str(self.port)],
             env=environment,
             stdin=subprocess.PIPE,
@@ -85,7 +98,6 @@ class Server:
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the run, which then stops the server in good order
         )
-        self._started = time.monotonic()
 
     def wait(self) -> float:
         """Wait until it answers; the seconds since its start. Raises Problem when it does not start."""
@@ -105,14 +117,39 @@ class Server:
             time.sleep(0.1)
         return time.monotonic() - self._started
 
+    def keep_alive(self, say: Callable[[str], None]) -> None:
+        """Start it again when it dies, a few times: Prefect's client asks for a minute before it gives up."""
+
+        def watch() -> None:
+            for _ in range(MOST_RESTARTS):
+                while self._process.poll() is None:
+                    if self._ending.wait(WATCH_EVERY):
+                        return
+                with self._change:
+                    if self._ending.is_set():
+                        return
+                    say("the Prefect server of this run has died; starting another one")
+                    self._close_pipes()
+                    self._process = self._launch()
+
+        threading.Thread(target=watch, daemon=True, name="prefect-server").start()
+
     def stop(self) -> None:
         """Let it end, and end it if it does not."""
+        self._ending.set()
+        with self._change:
+            self._stop()
+
+    def _stop(self) -> None:
         self._process.terminate()
         try:
             self._process.wait(STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._close_pipes()
+
+    def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stderr):
             if pipe is not None:
                 pipe.close()
@@ -138,7 +175,8 @@ def prefect_api(report: Report, *, ephemeral: bool = False, verbose: bool = Fals
                 f"Prefect is configured to use {url}, which does not answer; start that server, or add --ephemeral "
                 "to use one that lives as long as the run"
             )
-        yield
+        with _explained(url, "start it"):
+            yield
         return
     report.say("starting a Prefect server for this run (8 to 15 seconds; longer the first time) …")
     server = Server()
@@ -149,10 +187,27 @@ def prefect_api(report: Report, *, ephemeral: bool = False, verbose: bool = Fals
 
         seconds = server.wait()
         report.say(f"Prefect server is up after {seconds:.0f} s")
-        yield
+        server.keep_alive(report.say)
+        with _explained(server.url, "see whether memory is short"):
+            yield
     finally:
         server.stop()
         if before is None:
             os.environ.pop("PREFECT_API_URL", None)
         else:
             os.environ["PREFECT_API_URL"] = before
+
+
+@contextmanager
+def _explained(url: str, advice: str) -> Iterator[None]:
+    """Say of a server that has gone in the middle of a run that it has, which Prefect's own errors do not."""
+    try:
+        yield
+    except Exception as error:
+        of_network = type(error).__module__.partition(".")[0] in ("httpx", "httpcore")
+        if (of_network or "Failed to reach API" in str(error)) and not answers(url):
+            raise Problem(
+                f"the Prefect server at {url} does not answer any more; what was finished is kept: {advice} and run "
+                "the same command again, or add --ephemeral for a server that lives as long as the run"
+            ) from error
+        raise

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ParamSpec
@@ -65,6 +65,14 @@ def versions() -> dict[str, str]:
 def now() -> str:
     """The time in UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def later_than(time: str, others: Iterable[str]) -> str:
+    """The time, or a moment after the latest of others: the clock may have gone back since they were noted."""
+    last = max(others, default="")
+    if time > last:
+        return time
+    return (datetime.fromisoformat(last) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")
 
 
 @dataclass

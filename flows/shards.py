@@ -113,8 +113,9 @@ class Shards:
             return 0
         status = ["status"] if "status" in self.schema.names else []
         index = self.read([*self.key, *status, "file"])
-        if index.num_rows == 0:
-            return 0
+        places_of_units = index.group_by([*self.key, "file"]).aggregate([]).num_rows
+        if places_of_units == index.group_by(list(self.key)).aggregate([]).num_rows:
+            return 0  # each unit stands in one file, as nearly always
         units = list(zip(*(index.column(name).to_pylist() for name in self.key), strict=True))
         failed = [one == "failed" for one in index["status"].to_pylist()] if status else [False] * len(units)
         written = {str(path): path.stat().st_mtime_ns for path in self.files()}

@@ -24,6 +24,7 @@ from flows import migrations, schemas
 from flows.files import TMP, write_atomically
 from flows.problems import StoreProblem, UsageProblem
 from flows.shards import Shards, bits_in
+from flows.soundness import check_parquet, damaged, named_damage
 
 STORE_FORMAT = 3
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
@@ -110,7 +111,10 @@ class Store:
             settings: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             _ = int(settings["format"]), settings["tokenizer"]
         except (OSError, ValueError, KeyError, TypeError):
-            raise StoreProblem(f"{path}: not the description of a store (JSON with format and tokenizer)") from None
+            raise StoreProblem(
+                f"{path}: not the description of a store (JSON with format and tokenizer); if the folder is "
+                f'one, put it back, in this version {{"format": {STORE_FORMAT}, "tokenizer": "o200k_base"}} with yours'
+            ) from None
         return settings
 
     def _bring_up(self) -> None:
@@ -223,7 +227,17 @@ class Store:
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All small JSON records of a kind (``methods``, ``judges``, ``runs``), by name."""
-        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((self.root / kind).glob("*.json"))]
+        found = []
+        for path in sorted((self.root / kind).glob("*.json")):
+            try:
+                row = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                row = None
+            if not isinstance(row, dict):
+                lost = "that run is missing from the table of runs" if kind == "runs" else "a run writes it anew"
+                raise damaged(path, lost)
+            found.append(row)
+        return found
 
     def record(self, kind: str, name: str, content: Mapping[str, Any], *, replace: bool = False) -> None:
         """Write a small JSON record; one that is there already stays as it is unless ``replace``."""
@@ -236,7 +250,8 @@ class Store:
         """Hold the store for writing, and remove what a killed run left. Raises as ``_held``."""
         with self._held(what):
             self._sweep()
-            yield
+            with named_damage(self.root):
+                yield
 
     @contextmanager
     def _held(self, what: str) -> Iterator[None]:
@@ -282,5 +297,6 @@ class Store:
                 shutil.rmtree(tmp)  # what a load had to put on disk
             else:
                 tmp.unlink(missing_ok=True)
+        check_parquet(self.root)
         for shards in self.folders:
             shards.finish_rearranging()

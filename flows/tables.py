@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from flows.database import Draft, drafting, sql_sha256, store_info
+from flows.database import Draft, drafting, is_sound, sql_sha256, store_info
 from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
@@ -89,7 +89,7 @@ def rebuild(
         settings = {"store_format": store.settings["format"], "tokenizer": store.settings["tokenizer"]}
         draft.insert("store_info", store_info(**settings, study_key=study.study_key))
         advance()
-    write_note(store, study, makers, {**_key(study), "stamp": before})
+    write_note(store, study, makers, {**_key(study), "stamp": before, "database": _stat(store)})
 
 
 def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Callable[[], None]) -> None:
@@ -162,7 +162,16 @@ def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
     """
     wanted = {**_key(study), "stamp": stamp(store), "makers": asdict(makers or Makers.now(study))}
     noted = read_note(store)
-    return store.database.is_file() and {name: noted.get(name) for name in wanted} == wanted
+    same = {name: noted.get(name) for name in wanted} == wanted and noted.get("database") == _stat(store)
+    return same and is_sound(store.database)
+
+
+def _stat(store: Store) -> list[int] | None:
+    """Size and time of change of the database: another program may have written to it, or cut it short."""
+    if not store.database.is_file():
+        return None
+    found = store.database.stat()
+    return [found.st_size, found.st_mtime_ns]
 
 
 def _latest_code(methods: Iterable[dict[str, Any]]) -> Rows:

@@ -27,6 +27,7 @@ from compaction.transcript import Usage, unpaired
 from flows import schemas
 from flows.files import TMP, publish
 from flows.ids import content_id, content_sha256, evidence_digest, message_digest
+from flows.problems import StoreProblem
 from flows.rows import message_columns, messages_of
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.sources.account import by_kind
@@ -343,7 +344,9 @@ def with_digests(path: Path) -> Part:
 
 def _described(path: Path, *, digests: bool) -> Part:
     with open_part(path) as file:
-        metadata = file.metadata.metadata
+        metadata = file.metadata.metadata or {}
+    if FOOTER not in metadata:
+        raise StoreProblem(f"{path} is not a part of this store: another program has put it there; move it away")
     body = orjson.loads(metadata[FOOTER])
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})

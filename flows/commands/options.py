@@ -16,6 +16,7 @@ import typer
 from compaction import CallsStoppedError
 from flows.printing import Format
 from flows.problems import BROKEN, STOPPED, Problem
+from flows.soundness import disk_trouble
 from flows.study import DEFAULT_STORE
 
 P = ParamSpec("P")
@@ -185,6 +186,19 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
             if kwargs.get("verbose"):
                 traceback.print_exc()
             text = " ".join(str(error).split()) or "no message"
+            if "Corrupt database file" in text:  # DuckDB's
+                print(  # noqa: T201
+                    f"error: the store's scores.duckdb is damaged ({text}); delete it and run again: it is made anew "
+                    "from the other files of the store",
+                    file=sys.stderr,
+                )
+                raise typer.Exit(BROKEN) from None
+            if what := disk_trouble(error):
+                print(  # noqa: T201
+                    f"error: {what} ({text}); what was finished is kept, so mend that and run the same command again",
+                    file=sys.stderr,
+                )
+                raise typer.Exit(BROKEN) from None
             print(  # noqa: T201
                 f"error: {type(error).__name__}: {text}; what was finished is kept, --verbose shows where it happened",
                 file=sys.stderr,

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from flows.orchestrator import Server, prepare
+from tests.flows.disturb import Forker, forking
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,6 +105,13 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             known.unlink()
             server.stop()
     os.environ.pop("PREFECT_API_URL")
+
+
+@pytest.fixture(scope="session")
+def forker(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
+    """Starts the command in processes of their own, at little cost."""
+    with forking(tmp_path_factory.mktemp("commands"), ROOT) as ready:
+        yield ready
 
 
 Command = Callable[..., Result]
