@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from dataclasses import dataclass, field, replace
+from string import printable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -140,11 +141,15 @@ def compacted(messages: tuple[Message, ...]) -> list[RecordedCompaction]:
     return found
 
 
+LETTERS = dict(zip(printable, (*WORDS, *["call1"] * 3, *["result"] * 8, "summary"), strict=False))
+"""Words by letters: Hypothesis draws a text at once, and a list one item after the other."""
+_short, _long = st.text("".join(LETTERS), max_size=12), st.text("".join(LETTERS), min_size=10, max_size=40)
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     """Any history: also with an earlier summary in it, also empty."""
-    words = st.sampled_from((*WORDS, *["call1"] * 3, *["result"] * 8, "summary"))
-    return build(draw(st.lists(words, max_size=12) | st.lists(words, min_size=10, max_size=40)))
+    return build([LETTERS[letter] for letter in draw(_short | _long)])
 
 
 def varied(messages: tuple[Message, ...]) -> tuple[Message, ...]:
