@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -33,11 +33,16 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 """Extensions would be fetched from the network."""
 
 
-def build(tables: Mapping[str, pa.Table | Sequence[pa.Table]], target: Path) -> None:
+def build(
+    tables: Mapping[str, pa.Table | Sequence[pa.Table]],
+    target: Path,
+    finish: Callable[[duckdb.DuckDBPyConnection], Mapping[str, pa.Table]] | None = None,
+) -> None:
     """Make the database with these rows, in place of what is at ``target``.
 
     Tables that are not given stay empty. Columns are matched by name; each table has to bring exactly those that
-    ``schemas`` lists. Times without an offset are taken as UTC. Fails as a whole: the old file then stays.
+    ``schemas`` lists. Times without an offset are taken as UTC. Fails as a whole: the old file then stays. ``finish``
+    sees the database before anybody else does, and gives rows that follow from it.
 
     Raises:
         StoreProblem: an unknown table, a missing or extra column, or a value that the table refuses, each by name.
@@ -57,6 +62,8 @@ def build(tables: Mapping[str, pa.Table | Sequence[pa.Table]], target: Path) -> 
                 given = tables.get(name, ())
                 for rows in [given] if isinstance(given, pa.Table) else given:
                     _insert(connection, name, rows, known[name])
+            for name, rows in (finish(connection) if finish else {}).items():
+                _insert(connection, name, rows, known[name])
             connection.execute("CHECKPOINT")
         _sync(draft)
         os.replace(draft, target)

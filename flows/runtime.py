@@ -28,6 +28,7 @@ from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
 from flows.models.remote import Calls
+from flows.nights import take_night
 from flows.plan import PointInfo, all_stored, batches, in_scope, inputs_of, known_points
 from flows.progress import Report, Silent
 from flows.settle import settle
@@ -246,7 +247,12 @@ def load_database(run: Run) -> None:
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     export_calls(run.store, run.cache)
-    rebuild(run.store, run.study, note_outcome, makers=Makers.noted(run.store) if run.is_whole_store else None)
+    if run.is_whole_store:
+        rebuild(run.store, run.study, note_outcome, makers=Makers.noted(run.store))
+        return
+    engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
+    night = take_night(run.store, run.study.study_key, run.run_id, engine)
+    rebuild(run.store, run.study, note_outcome, night=night)
 
 
 def _close_killed(store: Store) -> None:

@@ -277,6 +277,11 @@ class Store:
         return Shards(self.root / "measures", schemas.MEASURES, ("measure_id",))
 
     @cached_property
+    def nights(self) -> Shards:
+        """What the leaderboard was after each night (``flows.nights``)."""
+        return Shards(self.root / "nights", schemas.NIGHTS, ("study_key", "night"), has_failures=False)
+
+    @cached_property
     def calls(self) -> Shards:
         """Calls of language models, as they left the journal (``flows.journal``)."""
         return Shards(self.root / "calls", schemas.CALLS, ("call_id",), has_failures=False)
@@ -335,6 +340,6 @@ class Store:
             tmp.unlink(missing_ok=True)
         for shards in (
             self.points, self.compactions, self.probes, self.answers, self.scores, self.calls, self.anchor_scores,
-            self.needs, self.measures,
+            self.needs, self.measures, self.nights,
         ):  # fmt: skip
             shards.merge_if_many()

@@ -24,6 +24,7 @@ from flows.ids import content_id
 from flows.journal import read_calls
 from flows.labels import stored_labels
 from flows.measured import measure_tables
+from flows.nights import TakeNight, night_tables
 from flows.plan import known_points
 from flows.store import Store, write_atomically
 from flows.study import Study
@@ -68,19 +69,27 @@ def rebuild(
     see: Callable[[dict[str, pa.Table]], None] | None = None,
     *,
     makers: Makers | None = None,
+    night: TakeNight | None = None,
 ) -> None:
     """Make ``scores.duckdb`` from the Parquet files, and note of what.
 
     ``see`` is shown the tables before; what it writes to the records of runs is still taken up. ``makers``: whose rows
     are taken, for what adds to results that are there (``Makers.noted``); without it those of the code as it is now.
+    ``night`` takes the night (``flows.nights``).
     """
     before = stamp(store)
     makers = makers or Makers.now(study)
     content = tables(store, study, makers)
     if see is not None:
         see(content)
-    build({**content, "runs": runs(store)}, store.database)
-    noted = {**_key(study), "stamp": before, "study": study.as_dict(), "makers": asdict(makers)}
+    build({**content, "runs": runs(store)}, store.database, night)
+    noted = {
+        **_key(study),
+        "night": night is not None,
+        "stamp": before,
+        "study": study.as_dict(),
+        "makers": asdict(makers),
+    }
     write_atomically(store.root / "loaded.json", json.dumps(noted).encode())
 
 
@@ -94,6 +103,11 @@ def _noted(store: Store) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def has_night(store: Store) -> bool:
+    """Whether the night was taken when the database was made."""
+    return _noted(store).get("night") is True
 
 
 def loaded_study(store: Store) -> Study | None:
@@ -180,6 +194,7 @@ def tables(store: Store, study: Study, makers: Makers) -> dict[str, pa.Table]:
         "scores": _like("scores", scores),
         "verdicts": _verdicts(scores),
         **_again(store, answers["answer_id"], judges),
+        **night_tables(store, study.study_key),
         **measure_tables(store, sessions, points, compactions, asked, makers.prober, makers.measuring),
         "calls": pa.concat_tables([_compaction_calls(compactions), _answer_calls(answers), _model_calls(store)]),
         **_intake(parts),
