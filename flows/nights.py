@@ -33,14 +33,23 @@ def night_tables(store: Store, study_key: str) -> dict[str, pa.Table]:
     return _split(found)
 
 
-def take_night(store: Store, study_key: str, run_id: str, engine: str) -> TakeNight:
+def take_night(store: Store, study_key: str, run_id: str, engine: str, methods: Mapping[str, str]) -> TakeNight:
     """A function of the new database that writes the night, and gives its rows, where something is not as before.
 
-    ``engine``: what asked and answered, by name and version.
+    Args:
+        store: Where the night is written.
+        study_key: Which nights it is one of.
+        run_id: The run that takes it.
+        engine: What asked and answered, by name and version.
+        methods: Id → name of the study's methods. A method whose parameters were changed under its name goes on under
+            it; what had the name before is told apart by its id.
     """
 
     def take(connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Table]:
         connection.execute("SET VARIABLE engine = $engine", {"engine": engine})
+        names = _latest(store, methods)
+        connection.register("latest_methods", pa.table({"method_id": list(names), "name": list(names.values())}))
+        connection.execute(_NAMED)
         connection.execute(_CHANGES)
         if connection.execute(_IS_NEW).fetchall() != [(True,)]:
             return {}
@@ -54,6 +63,17 @@ def take_night(store: Store, study_key: str, run_id: str, engine: str) -> TakeNi
         return _split(made)
 
     return take
+
+
+def _latest(store: Store, methods: Mapping[str, str]) -> dict[str, str]:
+    """Id → name of the method that was run last under each name, the study's own before all others."""
+    by_name = {row["method"]: row["method_id"] for row in sorted(store.records("methods"), key=_last_run)}
+    by_name |= {name: method_id for method_id, name in methods.items()}
+    return {method_id: name for name, method_id in by_name.items()}
+
+
+def _last_run(row: Mapping[str, str]) -> str:
+    return row["last_run_at"]
 
 
 def told_night(store: Store, study_key: str) -> int | None:
@@ -82,6 +102,12 @@ def _split(rows: pa.Table) -> dict[str, pa.Table]:
     return {name: rows.filter(mask).select(table_schemas()[name].names) for name, mask in wanted.items()}
 
 
+_NAMED = """
+CREATE TEMP TABLE night_methods AS
+SELECT method_id, coalesce(latest_methods.name, stg_methods.method) AS method
+FROM stg_methods LEFT JOIN latest_methods USING (method_id)
+"""
+
 _CHANGES = f"""
 CREATE TEMP TABLE night_changes AS
 WITH before AS (
@@ -96,7 +122,7 @@ now AS (
     SELECT judge_id, method, dimension, session_id, content_sha256, score_sum, agg_session_scores.n_answers
     FROM agg_session_scores
     JOIN sessions USING (session_id)
-    JOIN stg_methods USING (method_id)
+    JOIN night_methods USING (method_id)
 )
 SELECT
     judge_id, method, dimension, session_id,
@@ -117,7 +143,7 @@ WITH before AS (
 ),
 now AS (
     SELECT DISTINCT judge_id, method, method_id, getvariable('engine') AS engine
-    FROM agg_session_scores JOIN stg_methods USING (method_id)
+    FROM agg_session_scores JOIN night_methods USING (method_id)
 )
 SELECT
     EXISTS (FROM night_changes) OR EXISTS (FROM now EXCEPT FROM before) OR EXISTS (FROM before EXCEPT FROM now)
@@ -126,12 +152,13 @@ SELECT
 _NIGHT = """
 WITH night AS (SELECT coalesce(max(night), 0) + 1 AS night FROM night_figures)
 SELECT
-    night.night, long.judge_id, coalesce(long.judge, long.judge_id) AS judge, long.method_id, long.method,
+    night.night, long.judge_id, coalesce(long.judge, long.judge_id) AS judge, long.method_id, night_methods.method,
     long.dimension, long.mean, long.std_error, long.n_sessions,
     CASE WHEN long.dimension = 'overall' THEN leaderboard.rank END AS rank, long.n_answers,
     NULL AS session_id, NULL AS content_sha256, NULL AS score_sum
 FROM leaderboard_long AS long
 CROSS JOIN night
+JOIN night_methods ON long.method_id = night_methods.method_id
 LEFT JOIN leaderboard ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
 UNION ALL BY NAME
 SELECT night.night, night_changes.* FROM night_changes CROSS JOIN night

@@ -29,7 +29,7 @@ from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
 from flows.models.remote import Calls
 from flows.nights import take_night
-from flows.plan import PointInfo, all_stored, batches, in_scope, inputs_of, known_points
+from flows.plan import PointInfo, all_stored, batches, in_scope, inputs_of, known_points, method_rows
 from flows.progress import Report, Silent
 from flows.settle import settle
 from flows.sources import Input
@@ -251,7 +251,8 @@ def load_database(run: Run) -> None:
         rebuild(run.store, run.study, note_outcome, makers=Makers.noted(run.store))
         return
     engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
-    night = take_night(run.store, run.study.study_key, run.run_id, engine)
+    methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
+    night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
     rebuild(run.store, run.study, note_outcome, night=night)
 
 

@@ -13,7 +13,9 @@
 -- that only one of the nights has, and all where the code of method, engine or judge is another. So a single new
 -- session, however bad, proves nothing. With fewer than two sessions in one of the nights there is no error (NULL).
 --
--- p_adjusted and p_adjusted_same are corrected after Holm over the methods of a judge, within the dimension.
+-- p_adjusted and p_adjusted_same are corrected after Holm over the methods of a judge, within the dimension. Where
+-- nothing can differ (the same sessions, answers and code) there is nothing to test: no p-value, and no place in the
+-- family of the correction.
 create view moved as
 with parts as (
     select
@@ -122,6 +124,7 @@ sums as (
         method,
         dimension,
         part,
+        sum(weight) > 0 as can_differ,
         sum(psi ** 2) as squares,
         sum(p ** 2) as p,
         sum(p ** 2 / nullif(1 - p, 0)) as q,
@@ -134,6 +137,7 @@ sums as (
 figures as (
     select
         known.*,
+        sums.can_differ,
         figures_of_sums({
             'total': known.total / known.n - known.total_then / known.n_then,
             'whole': 1.0,
@@ -156,7 +160,7 @@ figures as (
 tested as (
     select
         *,
-        t_test(moved.mean, moved.std_error, moved.df) as p_value,
+        case when can_differ then t_test(moved.mean, moved.std_error, moved.df) end as p_value,
         t_quantile(0.975, moved.df) * moved.std_error as half_interval
     from figures
 ),
@@ -201,14 +205,14 @@ select
     entire.moved.mean + entire.half_interval as ci_high,
     entire.p_value,
     entire.p_adjusted,
-    entire.p_adjusted < 0.05 as is_beyond_noise,
+    entire.can_differ and entire.p_adjusted < 0.05 as is_beyond_noise,
     alike.moved.mean as difference_same,
     alike.moved.std_error as std_error_same,
     alike.moved.mean - alike.half_interval as ci_low_same,
     alike.moved.mean + alike.half_interval as ci_high_same,
     alike.p_value as p_value_same,
     alike.p_adjusted as p_adjusted_same,
-    alike.p_adjusted < 0.05 as is_same_beyond_noise,
+    alike.can_differ and alike.p_adjusted < 0.05 as is_same_beyond_noise,
     entire.moved.mean - coalesce(alike.moved.mean, 0) as difference_other,
     cast(entire.n_then as bigint) as n_answers_then,
     cast(entire.n as bigint) as n_answers,
@@ -249,7 +253,8 @@ comment on column moved.std_error is
 'Standard error of difference over the union of sessions (CR2); NULL with fewer than two sessions in one of the nights';
 comment on column moved.ci_low is 'Lower end of the 95 % interval of difference';
 comment on column moved.ci_high is 'Upper end of the 95 % interval of difference';
-comment on column moved.p_value is 'Two-sided p-value of no difference';
+comment on column moved.p_value is
+'Two-sided p-value of no difference; NULL where nothing can differ, or without an error';
 comment on column moved.p_adjusted is 'The same, adjusted over the judge''s methods in this dimension (Holm)';
 comment on column moved.is_beyond_noise is 'p_adjusted below 0.05; NULL where that cannot be told';
 comment on column moved.difference_same is
