@@ -5,6 +5,8 @@ The state says how it went, by name, so that Prefect's automations can tell some
 
 from __future__ import annotations
 
+import atexit
+import os
 from typing import Any
 
 from prefect import flow, get_run_logger
@@ -37,6 +39,7 @@ async def nightly(
         study_file: A study file, read anew each night; keys in ``study`` override it.
         fail_if_worse: The state is ``MethodWorse`` when a method's overall fell by more than this, beyond noise.
     """
+    _end_quietly()
     try:
         found = await _night(study or {}, study_file, fail_if_worse)
     except CallsStoppedError as stop:
@@ -68,6 +71,12 @@ async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
     if found.moved.night_now is not None:
         note_told(run.store, run.study.study_key, found.moved.night_now)
     return found
+
+
+def _end_quietly() -> None:
+    """Keep what DuckDB's bindings say of their own leaks, when a night's process ends, out of the log of ``serve``."""
+    if "PREFECT__FLOW_RUN_ID" in os.environ:  # this process is the night's alone
+        atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
 class Logged(Lines):
