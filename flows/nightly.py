@@ -57,7 +57,7 @@ async def _night(keys: dict[str, Any], study_file: str | None, threshold: float 
         idle = is_complete(run.store, effective) and not is_due(run.store, effective)
         if not idle:
             await evaluate(effective)
-        elif not is_loaded(run.store, effective) or not has_night(run.store):
+        elif not is_loaded(run.store, effective) or not has_night(run.store, effective):
             load_database(run)
         return await _told(run, idle, threshold)
 

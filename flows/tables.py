@@ -25,7 +25,7 @@ from flows.journal import read_calls
 from flows.labels import stored_labels
 from flows.measured import measure_tables
 from flows.nights import TakeNight, night_tables
-from flows.plan import known_points
+from flows.plan import known_points, method_rows
 from flows.store import Store, write_atomically
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
@@ -105,9 +105,13 @@ def _noted(store: Store) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def has_night(store: Store) -> bool:
-    """Whether the night was taken when the database was made."""
-    return _noted(store).get("night") is True
+def has_night(store: Store, study: Study) -> bool:
+    """Whether the night was taken when the database was made, of these methods."""
+    return _noted(store).get("night") == _methods(study)
+
+
+def _methods(study: Study) -> list[str]:
+    return sorted(row["method_id"] for row in method_rows(study))
 
 
 def loaded_study(store: Store) -> Study | None:

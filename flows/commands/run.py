@@ -86,7 +86,7 @@ def run(
         nothing_to_do = is_complete(target, effective) and not is_due(target, effective)
         if not nothing_to_do:
             carry_out(active, _evaluation, ephemeral=ephemeral, verbose=verbose)
-        elif not is_loaded(target, effective) or not has_night(target):
+        elif not is_loaded(target, effective) or not has_night(target, effective):
             load_database(active)
     finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do, fail_if_worse=fail_if_worse)
 
