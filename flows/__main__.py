@@ -13,10 +13,12 @@ from flows.commands.calibrate import calibrate
 from flows.commands.compare import compare
 from flows.commands.doctor import doctor
 from flows.commands.drift import drift
+from flows.commands.moved import moved
 from flows.commands.plan import plan
 from flows.commands.query import export, query
 from flows.commands.rebuild import rebuild
 from flows.commands.run import ingest, run
+from flows.commands.serve import serve
 from flows.commands.show import accounting, leaderboard, list_, sql
 from flows.commands.synth import synth
 
@@ -33,7 +35,7 @@ app = typer.Typer(
     without a network, and prints the leaderboard. Then give it a folder of your own sessions.
 
     Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside;
-    4 stopped at the budget.
+    4 stopped at the budget; 5 a method got worse than the threshold that was asked for.
     """,
 )
 
@@ -81,6 +83,16 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "calibrate --sample 100 --output labels.csv",
         "calibrate labels.csv --rater ada",
         "calibrate --judge embedded --format markdown",
+    ),
+    moved: (
+        "moved",
+        "moved --since 2026-11-01 --format markdown",
+        "moved --judge embedded --worse-than 0.2",
+    ),
+    serve: (
+        'serve ~/.claude/projects --cron "0 2 * * *"',
+        'serve --study study.toml --cron "30 1 * * 1-5" --timezone Europe/Berlin --fail-if-worse 0.2',
+        'serve --study study.toml --cron "0 2 * * *" --now',
     ),
     drift: ("drift", "drift --now --anchors 50", "drift --format csv > drift.csv"),
     synth: (

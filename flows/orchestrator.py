@@ -24,12 +24,22 @@ from flows.progress import Report
 
 START_TIMEOUT = 120.0
 """Seconds that a server may take to start: the first one of a machine makes its database."""
+USUAL_PORT = 4200
+"""Where people look for Prefect."""
 STOP_TIMEOUT = 3.0
 """Seconds that it is given to write down its last events."""
 MOST_RESTARTS = 3
 """How often a run's own server that has died is started again: one that dies each time has a reason."""
 WATCH_EVERY = 0.5
 """Seconds between two looks whether it lives."""
+
+
+_PASSING = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+_LASTING = {
+    # Leases that are in memory are lost with the server, and a night's place is then taken for ever.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
+}
 
 
 def prepare(verbose: bool = False) -> None:
@@ -76,12 +86,16 @@ def answers(url: str, timeout: float = 5.0) -> bool:
 
 
 class Server:
-    """A server for the length of a run, started at once and waited for when it is needed."""
+    """A server for the length of a run, started at once and waited for when it is needed.
 
-    def __init__(self, port: int | None = None) -> None:
+    ``lasting``: for as long as this process, with everything that a server of one's own has: schedules, and pages.
+    """
+
+    def __init__(self, port: int | None = None, *, lasting: bool = False) -> None:
         """Start it, at a free port where none is given."""
-        self.port = port or _free_port()
+        self.port = port or _free_port(USUAL_PORT if lasting else 0)
         self.url = f"http://127.0.0.1:{self.port}/api"
+        self._settings = _LASTING | {"PREFECT_UI_API_URL": self.url} if lasting else _PASSING
         self._process = self._launch()
         self._started = time.monotonic()
         self._ending = threading.Event()
@@ -89,7 +103,7 @@ class Server:
 
     def _launch(self) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
-        environment |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+        environment |= self._settings
         return subprocess.Popen(  # noqa: S603 (our own module)
             [sys.executable, "-m", "flows.server", str(self.port)],
             env=environment,
@@ -98,6 +112,15 @@ class Server:
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the run, which then stops the server in good order
         )
+
+    def revive(self) -> bool:
+        """Start it anew, at the same address, if it has ended by itself; whether it had."""
+        if self._process.poll() is None:
+            return False
+        self._close_pipes()
+        self._process = self._launch()
+        self._started = time.monotonic()
+        return True
 
     def wait(self) -> float:
         """Wait until it answers; the seconds since its start. Raises Problem when it does not start."""
@@ -155,9 +178,14 @@ class Server:
                 pipe.close()
 
 
-def _free_port() -> int:
+def _free_port(wanted: int = 0) -> int:
+    """A port that nobody listens on: the wanted one, if it is such."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
+        try:
+            probe.bind(("127.0.0.1", wanted))
+        except OSError:
+            probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 

@@ -15,6 +15,8 @@ BAD_USAGE = 2
 INCOMPLETE = 3
 STOPPED = 4
 """At the budget."""
+WORSE = 5
+"""Done, and a method got worse than the threshold that was asked for."""
 
 
 class Problem(Exception):  # noqa: N818 (what the user has, not only what the program raises)

@@ -30,7 +30,8 @@ from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
 from flows.models.remote import Calls
-from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points
+from flows.nights import take_night
+from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points, method_rows
 from flows.progress import Report, Silent
 from flows.settle import settle
 from flows.sources import Input
@@ -282,7 +283,13 @@ def load_database(run: Run) -> None:
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     export_calls(run.store, run.cache)
-    rebuild(run.store, run.study, note_outcome, makers=run.makers)
+    if run.is_whole_store:
+        rebuild(run.store, run.study, note_outcome, makers=run.makers)
+        return
+    engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
+    methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
+    night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
+    rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night)
 
 
 def _close_killed(store: Store) -> None:

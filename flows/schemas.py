@@ -290,6 +290,31 @@ MEASURES = pa.schema(
 ``status`` is ``done``, ``failed``, or ``opaque`` where only a provider can read the context; the last two with the
 reason in ``error``."""
 
+NIGHTS = pa.schema(
+    [
+        ("study_key", pa.string()),
+        ("night", pa.int32()),
+        ("taken_at", pa.timestamp("us")),
+        ("run_id", pa.string()),
+        ("engine", pa.string()),
+        ("judge_id", pa.string()),
+        ("judge", pa.string()),
+        ("method_id", pa.string()),
+        ("method", pa.string()),
+        ("dimension", pa.string()),
+        ("mean", pa.float64()),
+        ("std_error", pa.float64()),
+        ("n_sessions", pa.int64()),
+        ("rank", pa.int64()),
+        ("n_answers", pa.int64()),
+        ("session_id", pa.string()),
+        ("content_sha256", pa.string()),
+        ("score_sum", pa.float64()),
+    ]
+)
+"""One row a night, judge, method and dimension with the figures, and one (``session_id`` is set) a session of it whose
+sum or text is not as the night before."""
+
 CALLS = pa.schema(
     [
         ("call_id", pa.string()),

@@ -53,11 +53,8 @@ class Shards:
     """Whether a unit may stand in several files, because it failed and was tried again."""
     bits: str = ""
     """The bucket that is looked at; ``""`` for all."""
-
-    @property
-    def is_bucketed(self) -> bool:
-        """Whether its rows belong to sessions, and so to buckets."""
-        return "session_id" in self.schema.names
+    is_bucketed: bool = True
+    """Whether its rows belong to sessions, and so to buckets."""
 
     def within(self, bits: str) -> Shards:
         """The files of one bucket, and of those that hold it; what is written is the bucket's."""

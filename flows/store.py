@@ -154,15 +154,18 @@ class Store:
         """The same store, of which a bucket is looked at: its folders show and write the files of that bucket."""
         return Store(self.root, bits)
 
-    def _shards(self, name: str, schema: pa.Schema, key: tuple[str, ...], *, has_failures: bool = True) -> Shards:
-        return Shards(self.root / name, schema, key, has_failures).within(self.bits)
+    def _shards(self, name: str, schema: pa.Schema, key: tuple[str, ...]) -> Shards:
+        return Shards(self.root / name, schema, key).within(self.bits)
+
+    def _of_no_session(self, name: str, schema: pa.Schema, key: tuple[str, ...]) -> Shards:
+        return Shards(self.root / name, schema, key, has_failures=False, is_bucketed=False)
 
     @property
     def folders(self) -> tuple[Shards, ...]:
         """Every folder of shards that a run adds to."""
         return (
             self.points, self.compactions, self.probes, self.needs, self.measures, self.answers, self.scores,
-            self.anchor_scores, self.calls,
+            self.anchor_scores, self.calls, self.nights,
         )  # fmt: skip
 
     def depth(self) -> int | None:
@@ -203,7 +206,7 @@ class Store:
     @cached_property
     def label_samples(self) -> Shards:
         """Answers that were drawn for people to label."""
-        return self._shards("label_samples", schemas.LABEL_SAMPLES, ("sample_id",), has_failures=False)
+        return self._of_no_session("label_samples", schemas.LABEL_SAMPLES, ("sample_id",))
 
     @cached_property
     def anchor_scores(self) -> Shards:
@@ -221,9 +224,14 @@ class Store:
         return self._shards("measures", schemas.MEASURES, ("measure_id",))
 
     @cached_property
+    def nights(self) -> Shards:
+        """What the leaderboard was after each night (``flows.nights``)."""
+        return self._of_no_session("nights", schemas.NIGHTS, ("study_key", "night"))
+
+    @cached_property
     def calls(self) -> Shards:
         """Calls of language models, as they left the journal (``flows.journal``)."""
-        return self._shards("calls", schemas.CALLS, ("call_id",), has_failures=False)
+        return self._of_no_session("calls", schemas.CALLS, ("call_id",))
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All small JSON records of a kind (``methods``, ``judges``, ``runs``), by name."""

@@ -22,6 +22,8 @@ from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
 from flows.makers import Makers, read_note, write_note
+from flows.nights import TakeNight, night_tables
+from flows.plan import method_rows
 from flows.store import Store
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
@@ -65,6 +67,7 @@ def rebuild(
     see: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     *,
     makers: Makers | None = None,
+    night: TakeNight | None = None,
     stepped: Callable[[], None] | None = None,
 ) -> None:
     """Make ``scores.duckdb`` from the Parquet files, and note of what.
@@ -76,6 +79,7 @@ def rebuild(
             of runs is still taken up.
         makers: Whose rows are taken, for what adds to results that are there (``Makers.noted``); without it those of
             the code as it is now.
+        night: Takes the night (``flows.nights``).
         stepped: Is called ``STEPS`` times on the way.
     """
     before = stamp(store)
@@ -85,11 +89,18 @@ def rebuild(
         fill(draft, store, study, makers, advance)
         if see is not None:
             see(draft.connection)
+        for name, rows in (night(draft.connection) if night is not None else {}).items():
+            draft.insert(name, rows)
         draft.insert("runs", as_table("runs", map(_run_row, store.records("runs"))))
         settings = {"store_format": store.settings["format"], "tokenizer": store.settings["tokenizer"]}
         draft.insert("store_info", store_info(**settings, study_key=study.study_key))
         advance()
-    write_note(store, study, makers, {**_key(study), "stamp": before, "database": _stat(store)})
+    write_note(
+        store,
+        study,
+        makers,
+        {**_key(study), "stamp": before, "database": _stat(store), "night": _methods(study) if night else None},
+    )
 
 
 def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Callable[[], None]) -> None:
@@ -104,6 +115,8 @@ def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Call
     draft.insert("methods", as_table("methods", map(_with_params, methods)))
     draft.insert("judges", as_table("judges", map(_with_params, judges)))
     draft.insert("criteria", as_table("criteria", _criteria(judges)))
+    for name, rows in night_tables(store, study.study_key).items():
+        draft.insert(name, rows)
     advance()
     shown = {f"shard_{name}": getattr(store, name).dataset() for name in SHARDS}
     for name, rows in {**shown, "shard_labels": stored_labels(store)}.items():
@@ -172,6 +185,15 @@ def _stat(store: Store) -> list[int] | None:
         return None
     found = store.database.stat()
     return [found.st_size, found.st_mtime_ns]
+
+
+def has_night(store: Store, study: Study) -> bool:
+    """Whether the night was taken when the database was made, of these methods."""
+    return bool(read_note(store).get("night") == _methods(study))
+
+
+def _methods(study: Study) -> list[str]:
+    return sorted(row["method_id"] for row in method_rows(study))
 
 
 def _latest_code(methods: Iterable[dict[str, Any]]) -> Rows:

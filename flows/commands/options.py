@@ -142,6 +142,17 @@ TaskTypes = Annotated[
         show_default=False,
     ),
 ]
+FailIfWorse = Annotated[
+    float | None,
+    typer.Option(
+        "--fail-if-worse",
+        metavar="X",
+        min=0.0,
+        help="End with exit code 5 when a method's overall fell by more than X, beyond noise, since the last run that "
+        "was asked this: see moved",
+        show_default=False,
+    ),
+]
 Ephemeral = Annotated[
     bool,
     typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),

@@ -17,16 +17,18 @@ from flows.intake import each_quarantined
 from flows.leaderboard import render
 from flows.makers import Makers, loaded_study
 from flows.models.check import check_models
+from flows.moved import in_words, moved_since_told
+from flows.nights import note_told
 from flows.orchestrator import prefect_api
 from flows.plan import inputs_of, unread
-from flows.problems import BROKEN, DONE, INCOMPLETE
+from flows.problems import BROKEN, DONE, INCOMPLETE, WORSE
 from flows.progress import make_report
 from flows.runtime import Run, load_database, running
 from flows.sources.account import RECORD
 from flows.store import Store
 from flows.study import Study, make_study
 from flows.summary import label_note, masked_note, records_of
-from flows.tables import is_loaded, rebuild
+from flows.tables import has_night, is_loaded, rebuild
 from flows.transcripts import InputRecord, SessionInfo, read_parts
 from flows.work.stages import is_complete
 
@@ -56,6 +58,7 @@ def run(
     tokenizer: o.Tokenizer = None,
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
+    fail_if_worse: o.FailIfWorse = None,
     ephemeral: o.Ephemeral = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -86,9 +89,9 @@ def run(
         nothing_to_do = is_complete(target, effective) and not is_due(target, effective)
         if not nothing_to_do:
             carry_out(active, _evaluation, ephemeral=ephemeral, verbose=verbose)
-        elif not is_loaded(target, effective):
+        elif not is_loaded(target, effective) or not has_night(target, effective):
             load_database(active)
-    finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
+    finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do, fail_if_worse=fail_if_worse)
 
 
 def carry_out(active: Run, flow: Callable[[Run], Coroutine[Any, Any, None]], *, ephemeral: bool, verbose: bool) -> None:
@@ -108,12 +111,13 @@ async def _evaluation(active: Run) -> None:
     await evaluate(active.study)
 
 
-def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool) -> None:
+def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool, fail_if_worse: float | None = None) -> None:
     """Print the summary of a run that has ended, and the leaderboard, and exit."""
     store, summary = run.store, run.summary()
+    worse = [] if fail_if_worse is None else _worse(run, fail_if_worse)
     if as_json:
         board = json.loads(render(store.database, None, "json"))
-        content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board}
+        content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board, "worse": worse}
         o.echo(json.dumps({**content, "store": str(store.root)}, indent=2, ensure_ascii=False))
     else:
         lines = ["nothing to do: everything that this study asks for is in the store"] if nothing_to_do else []
@@ -124,7 +128,17 @@ def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool) -> None
             print("\n".join(lines[-(len(summary.problems) + bool(summary.stopped)) or None :]), file=sys.stderr)  # noqa: T201
         if summary.counts["points"]:
             o.echo(render(store.database))
-    raise typer.Exit(summary.exit_code)
+        if worse:
+            print(f"worse by more than {fail_if_worse:g}: {', '.join(worse)}", file=sys.stderr)  # noqa: T201
+    raise typer.Exit(WORSE if worse else summary.exit_code)
+
+
+def _worse(run: Run, threshold: float) -> list[str]:
+    """The methods that got worse since this was asked last, in words."""
+    moved = moved_since_told(run.store, run.study.study_key)
+    if moved.night_now is not None:
+        note_told(run.store, run.study.study_key, moved.night_now)
+    return [in_words(row, threshold) for row in moved.worse(threshold)]
 
 
 @o.reporting

@@ -88,7 +88,7 @@ def test_what_stands_twice_after_a_kill_in_the_middle_goes_with_the_next_lock(sh
 
 
 def test_rows_that_belong_to_no_session_have_no_bucket_and_are_merged_all_the_same(tmp_path: Path) -> None:
-    calls = Shards(tmp_path / "calls", CALLS, ("call_id",), has_failures=False)
+    calls = Shards(tmp_path / "calls", CALLS, ("call_id",), has_failures=False, is_bucketed=False)
     for number in range(MANY_SMALL):
         calls.within("0110").write(pa.Table.from_pylist([{"call_id": f"c{number}"}], CALLS))
     calls.tidy(5)

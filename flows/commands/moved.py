@@ -1,0 +1,54 @@
+"""``moved``: yesterday against today."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from flows.commands import options as o
+from flows.moved import in_words, render
+from flows.problems import WORSE
+from flows.store import Store
+from flows.study import DEFAULT_STORE
+
+
+@o.reporting
+def moved(
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NIGHT|DATE",
+            help="Compare with this night, or with the last one before this date or time (UTC) "
+            "(default: the night before the last)",
+            show_default=False,
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
+    ] = None,
+    worse_than: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            min=0.0,
+            help="End with exit code 5 when a method's overall fell by more than X, beyond noise.",
+            show_default=False,
+        ),
+    ] = None,
+    store: o.StoreOption = None,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Print what moved between two nights, whether beyond noise, and whether the sessions or the method did it.
+
+    A night is taken by every run that changed the leaderboard; `compaction-eval sql "FROM nights"` lists them.
+    """
+    target = Store.open(store or DEFAULT_STORE)
+    shown, found = render(target.database, since, judge, "json" if as_json else format)
+    o.echo(shown)
+    if worse_than is not None and (worse := found.worse(worse_than)):
+        said = ", ".join(in_words(row, worse_than) for row in worse)
+        print(f"worse by more than {worse_than:g}: {said}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(WORSE)

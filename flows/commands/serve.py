@@ -1,0 +1,106 @@
+"""``serve``: the nightly deployment, in one process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.commands import options as o
+from flows.models.check import check_models
+from flows.night_report import store_slug
+from flows.plan import inputs_of
+from flows.problems import UsageProblem
+from flows.serving import Plan, lasting_server, local_timezone
+from flows.serving import serve as keep_serving
+from flows.store import Store
+from flows.study import make_study
+
+
+@o.reporting
+def serve(
+    cron: Annotated[
+        str,
+        typer.Option(metavar="'M H D M W'", help="When: minute, hour, day, month, weekday; '0 2 * * *' is 2 a.m."),
+    ],
+    sources: o.Sources = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Of the schedule, such as Europe/Berlin (default: the machine's)", show_default=False
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Of the deployment (default: the store's folder and six digits)", show_default=False
+        ),
+    ] = None,
+    now: Annotated[bool, typer.Option("--now", help="Begin with a night at once.")] = False,
+    store: o.StoreOption = None,
+    study: o.StudyOption = None,
+    strategies: o.Strategies = None,
+    points: o.Points = None,
+    history: o.HistoryOption = None,
+    model: o.Model = None,
+    summarizer: o.Summarizer = None,
+    responder: o.Responder = None,
+    prober: o.Prober = None,
+    judge: o.JudgeOption = None,
+    rubric: o.RubricOption = None,
+    protocol: o.Protocol = None,
+    replicates: o.Replicates = None,
+    judge_replicates: o.JudgeReplicates = None,
+    anchors: o.Anchors = None,
+    limit: o.Limit = None,
+    concurrency: o.Concurrency = None,
+    budget_usd: o.BudgetUsd = None,
+    budget_tokens: o.BudgetTokens = None,
+    tokenizer: o.Tokenizer = None,
+    no_redact: o.NoRedact = False,
+    task_types: o.TaskTypes = None,
+    fail_if_worse: o.FailIfWorse = None,
+    verbose: o.Verbose = False,
+) -> None:
+    """Run every night, until it is stopped: the nightly deployment on Prefect, served by this process.
+
+    Takes the options of `run`. A study file is read anew each night. Each night is a process of its own; one that fails
+    is told of, and the next one goes on from there. Without a configured Prefect server this process keeps one.
+    """
+    given = {
+        "sources": [_absolute(source) for source in sources or ()], "store": store, "strategies": strategies,
+        "points": points, "history": history, "model": model, "summarizer": summarizer, "responder": responder,
+        "prober": prober, "judge": judge, "rubric": rubric, "replicates": replicates,
+        "judge_replicates": judge_replicates, "anchors": anchors, "limit": limit, "concurrency": concurrency,
+        "tokenizer": tokenizer, "task_types": task_types, "redact": False if no_redact else None,
+        "protocol": protocol, "budget_usd": budget_usd, "budget_tokens": budget_tokens,
+    }  # fmt: skip
+    keys: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, [])}
+    effective = make_study(keys, study)
+    inputs_of(effective)
+    check_models(effective)
+    target = Store.create(effective.store, effective.tokenizer)
+    called = name or store_slug(target.root)
+    if not called.strip() or set(called) & set("/%&><"):
+        raise UsageProblem(f"--name: expected a name without / % & > <, found {name!r}")
+    plan = Plan(
+        name=called,
+        cron=cron,
+        timezone=timezone or local_timezone(),
+        parameters={
+            "study": {**keys, "store": str(target.root.absolute())},
+            "study_file": str(Path(study).absolute()) if study else None,
+            "fail_if_worse": fail_if_worse,
+        },
+        store=target,
+        now=now,
+    )
+    with lasting_server() as server:
+        number = keep_serving(plan, server)
+    raise typer.Exit(128 + number)
+
+
+def _absolute(source: str) -> str:
+    """A source as nights find it, wherever they run; a glob stays one."""
+    return source if source.startswith("~") else str(Path.cwd() / source)

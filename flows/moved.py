@@ -1,0 +1,232 @@
+"""The view ``moved`` as text, and which methods got worse than a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from rich.text import Text
+
+from flows.comparison import chance, signed
+from flows.database import connect
+from flows.nights import told_night
+from flows.printing import (
+    MISSING,
+    WIDTH,
+    Format,
+    Rows,
+    counted,
+    drawn,
+    fetched,
+    fixed,
+    markdown,
+    of_judge,
+    printed,
+    written,
+)
+from flows.problems import UsageProblem
+from flows.store import Store
+
+LEAST_SHOWN = 0.005
+"""Differences below it are counted, not listed, unless they are beyond noise."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What moved between two nights, by judge and method; no rows where there are not two nights to compare."""
+
+    rows: tuple[Row, ...]
+    """Of the view ``moved``, dimension overall."""
+    night_then: int | None
+    night_now: int | None
+    is_told: bool = False
+    """Whether nothing has changed since the outcome was told last."""
+
+    def worse(self, threshold: float) -> list[Row]:
+        """The methods whose overall fell by more than the threshold, beyond noise, by one version of a judge.
+
+        On all sessions, or on those whose text is the same: a method that got worse on them can hide behind new
+        sessions that are easy.
+        """
+        return [row for row in self.rows if row["is_same_judge"] and (_falls(row, threshold) or _fails(row, threshold))]
+
+
+def _falls(row: Row, threshold: float) -> bool:
+    return bool(row["is_beyond_noise"]) and row["difference"] < -threshold
+
+
+def _fails(row: Row, threshold: float) -> bool:
+    return bool(row["is_same_beyond_noise"]) and row["difference_same"] < -threshold
+
+
+def moved_since_told(store: Store, study_key: str) -> Moved:
+    """What moved since the night that was told last; the first time, since the night before the last."""
+    told = told_night(store, study_key)
+    with connect(store.database) as connection:
+        last = last_night(connection)
+        if last is not None and told is not None and told >= last:
+            return Moved((), told, last, is_told=True)
+        return _of_overall(moved_rows(connection, told), last)
+
+
+def _of_overall(rows: Rows, last: int | None) -> Moved:
+    overall = tuple(row for row in rows.dicts() if row["dimension"] == "overall")
+    return Moved(overall, overall[0]["night_then"] if overall else None, last)
+
+
+def moved_rows(connection: duckdb.DuckDBPyConnection, since: int | None) -> Rows:
+    """The rows of the view ``moved``, against a night or the one before the last."""
+    connection.execute("SET VARIABLE moved_since = $since", {"since": since})
+    return fetched(connection, "FROM moved")
+
+
+def last_night(connection: duckdb.DuckDBPyConnection) -> int | None:
+    """The number of the last night; None before the first."""
+    ((night,),) = connection.execute("SELECT max(night) FROM night_figures").fetchall()
+    return None if night is None else int(night)
+
+
+def night_of(connection: duckdb.DuckDBPyConnection, since: str) -> int:
+    """The night that ``--since`` means: a number, or the last night taken before a date or time (UTC).
+
+    Raises:
+        UsageProblem: it is neither, or there is no night before it.
+    """
+    taken = dict(fetched(connection, "SELECT DISTINCT night, taken_at FROM night_figures").values)
+    if since.isdigit():
+        if int(since) not in taken:
+            raise UsageProblem(f"--since: no night {since} in this store; {_nights(taken)}")
+        return int(since)
+    try:
+        moment = datetime.fromisoformat(since)
+    except ValueError:
+        raise UsageProblem(
+            f"--since: expected the number of a night, or a date such as 2026-11-01, found {since!r}"
+        ) from None
+    moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    earlier = [night for night, at in taken.items() if at < moment]
+    if not earlier:
+        raise UsageProblem(f"--since: no night was taken before {since}; {_nights(taken)}")
+    return int(max(earlier))
+
+
+def _nights(taken: dict[int, datetime]) -> str:
+    if not taken:
+        return "it has no night yet: `compaction-eval run` takes one"
+    first, last = min(taken), max(taken)
+    return f"it has the nights {first} ({taken[first]:%Y-%m-%d %H:%M}) to {last} ({taken[last]:%Y-%m-%d %H:%M})"
+
+
+def render(path: Path, since: str | None, judge: str | None, format: Format) -> tuple[str, Moved]:
+    """What moved since a night, as text; and the same as data.
+
+    Args:
+        path: The ``scores.duckdb`` to read.
+        since: Number of a night, or a date or time; the night before the last without it.
+        judge: One judge only, by name or the beginning of its id.
+        format: ``csv`` and ``json`` are the view ``moved`` with every dimension and column.
+
+    Raises:
+        StoreProblem: there is no database yet.
+        UsageProblem: no such night, or no such judge.
+    """
+    with connect(path) as connection:
+        rows = moved_rows(connection, None if since is None else night_of(connection, since))
+        rows = of_judge(rows, judge) if rows.values else rows
+        moved = _of_overall(rows, last_night(connection))
+    if format in ("csv", "json"):
+        return written(rows, format), moved
+    return text(moved, format), moved
+
+
+def text(moved: Moved, format: Format = "table") -> str:
+    """What moved, for reading: one judge after the other."""
+    if moved.is_told:
+        return f"Nothing has moved since night {moved.night_now}.\n"
+    if moved.night_now is None:
+        return "No night has been taken yet: `compaction-eval run` takes one whenever the leaderboard changed.\n"
+    if not moved.rows:
+        return f"Night {moved.night_now} is the first one of these judges: there is nothing to compare it with yet.\n"
+    by_judge: dict[str, list[Row]] = {}
+    for row in moved.rows:
+        by_judge.setdefault(row["judge_id"], []).append(row)
+    return "\n".join(_section(rows, format) for rows in by_judge.values())
+
+
+def _section(rows: Sequence[Row], format: Format) -> str:
+    first = rows[0]
+    shown = [row for row in rows if abs(row["difference"]) >= LEAST_SHOWN or row["is_beyond_noise"]]
+    names = ["method", "then", "now", "differs", "±95%", "p adj.", "same sess.", "other", "sessions", "says"]
+    cells = [
+        [
+            row["method"], fixed(row["mean_then"]), fixed(row["mean"]), signed(row["difference"]),
+            MISSING if row["ci_high"] is None else fixed((row["ci_high"] - row["ci_low"]) / 2),
+            chance(row["p_adjusted"]), signed(row["difference_same"]), signed(row["difference_other"]),
+            _sessions(row), says(row),
+        ]
+        for row in shown
+    ]  # fmt: skip
+    numeric = [False] + [True] * 7 + [False, False]
+    head = (
+        f"Judge {first['judge']} {first['judge_id']}: night {first['night_then']} "
+        f"({first['taken_then']:%Y-%m-%d %H:%M} UTC) against night {first['night_now']} "
+        f"({first['taken_now']:%Y-%m-%d %H:%M}), overall."
+    )
+    notes = [head]
+    if not first["is_same_judge"]:
+        notes.append(
+            f"The judge itself is another version than then ({first['judge_id_then']}), so nothing here is said of "
+            "methods; the view judge_bridge sets the two against each other."
+        )
+    elif not first["is_same_engine"]:
+        notes.append("What asks or answers is of another version than then, which moves all methods.")
+    still = len(rows) - len(shown)
+    if still:
+        notes.append(f"{counted(still, 'method')} moved by less than {LEAST_SHOWN}.")
+    table = ""
+    if shown:
+        notes.append(
+            "same sess.: on the sessions whose text is the same, so from the method's or the engine's code; other: the "
+            "rest, from new, changed and gone sessions; the two add up. sessions: same, changed, new, gone. p adj.: "
+            "Holm's correction over the judge's methods, clustered by session."
+        )
+        table = markdown(names, cells, numeric) if format == "markdown" else drawn(names, cells, numeric, width=WIDTH)
+    if format == "markdown":
+        return "\n".join([table, *(f"{note}\n" for note in notes)])
+    return table + printed(Text(" ".join(notes)), WIDTH)
+
+
+def _sessions(row: Row) -> str:
+    parts = [("=", row["n_sessions_same"]), ("~", row["n_sessions_changed"]), ("+", row["n_sessions_new"]),
+             ("-", row["n_sessions_gone"])]  # fmt: skip
+    return " ".join(f"{sign}{number:,}" for sign, number in parts if number)
+
+
+def says(row: Row) -> str:
+    """What a difference says."""
+    if not row["is_same_judge"]:
+        return "judge changed"
+    if row["std_error"] is None:
+        return "one session"
+    better = "better" if row["difference"] > 0 else "worse"
+    if row["is_beyond_noise"]:
+        return better
+    if row["is_same_beyond_noise"]:
+        return f"{'better' if row['difference_same'] > 0 else 'worse'} on the same"
+    return "noise"
+
+
+def in_words(row: Row, threshold: float) -> str:
+    """A method that got worse, in a sentence's part."""
+    reasons = [] if row["is_same_code"] else ["its code or parameters changed"]
+    reasons += [] if row["is_same_engine"] else ["the engine changed"]
+    why = f"; {', '.join(reasons)}" if reasons else ""
+    if _falls(row, threshold):
+        return f"{row['method']} {signed(row['difference'])} ({fixed(row['mean_then'])} → {fixed(row['mean'])}{why})"
+    return f"{row['method']} {signed(row['difference_same'])} on the same sessions{why and ' (' + why[2:] + ')'}"

@@ -1,0 +1,88 @@
+"""The night: everything that is new, then what moved, shown on Prefect's page; for ``serve`` and ``prefect deploy``.
+
+The state says how it went, by name, so that Prefect's automations can tell somebody (docs/nightly.md).
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Any
+
+from prefect import flow, get_run_logger
+from prefect.artifacts import acreate_markdown_artifact
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from compaction import CallsStoppedError
+from flows.anchors import is_due
+from flows.evaluate import evaluate
+from flows.models.check import check_models
+from flows.night_report import Night, night_of, pages, store_slug
+from flows.nights import note_told
+from flows.plan import inputs_of
+from flows.problems import Problem
+from flows.progress import Lines
+from flows.runtime import Run, load_database, running
+from flows.study import make_study
+from flows.tables import has_night, is_loaded
+from flows.work.stages import is_complete
+
+
+@flow(name="nightly", persist_result=False)
+async def nightly(
+    study: dict[str, Any] | None = None, study_file: str | None = None, fail_if_worse: float | None = None
+) -> State[Any]:
+    """Take in what is new, score it, and say what moved.
+
+    Args:
+        study: Keys of a study (``sources``, ``store``, ``points``, ``judge`` …), as in a study file.
+        study_file: A study file, read anew each night; keys in ``study`` override it.
+        fail_if_worse: The state is ``MethodWorse`` when a method's overall fell by more than this, beyond noise.
+    """
+    _end_quietly()
+    try:
+        found = await _night(study or {}, study_file, fail_if_worse)
+    except CallsStoppedError as stop:
+        return Completed(name="StoppedAtBudget", message=f"stopped: {stop}")
+    except Problem as problem:
+        return Failed(message=str(problem))
+    return Completed(name=found.state, message=found.sentence)
+
+
+async def _night(keys: dict[str, Any], study_file: str | None, threshold: float | None) -> Night:
+    effective = make_study(keys, study_file)
+    inputs_of(effective)
+    check_models(effective)
+    with running(effective, Logged(), what="nightly") as run:
+        idle = is_complete(run.store, effective) and not is_due(run.store, effective)
+        if not idle:
+            await evaluate(effective)
+        elif not is_loaded(run.store, effective) or not has_night(run.store, effective):
+            load_database(run)
+        return await _told(run, idle, threshold)
+
+
+async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
+    """Put the outcome on Prefect's page."""
+    found = night_of(run, idle, threshold)
+    slug = store_slug(run.store.root)
+    for name, page in pages(run, found).items():
+        await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.root}")
+    if found.moved.night_now is not None:
+        note_told(run.store, run.study.study_key, found.moved.night_now)
+    return found
+
+
+def _end_quietly() -> None:
+    """Keep what DuckDB's bindings say of their own leaks, when a night's process ends, out of the log of ``serve``."""
+    if "PREFECT__FLOW_RUN_ID" in os.environ:  # this process is the night's alone
+        atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
+
+
+class Logged(Lines):
+    """Progress in the log of the flow run, which Prefect's page shows."""
+
+    def say(self, text: str) -> None:
+        """One line."""
+        get_run_logger().info(text)

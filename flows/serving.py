@@ -1,0 +1,195 @@
+"""``serve``: the nightly deployment, and what runs it, in one process that is meant to live for years.
+
+Each night is a process of its own, started by Prefect's runner; what one of them does to itself ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flows.orchestrator import Server, answers, configured_url, prepare
+from flows.problems import Problem, UsageProblem
+from flows.store import Store
+
+LOOK_EVERY = 10.0
+"""Seconds between two looks at what became of nights, and at the server."""
+STOP_WITHIN = 45.0
+"""Seconds that the night under way is given when ``serve`` is stopped."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is served."""
+
+    name: str
+    cron: str
+    timezone: str
+    parameters: dict[str, Any]
+    """Of the flow ``nightly``."""
+    store: Store
+    now: bool
+    """Whether the first night begins at once."""
+
+
+def say(text: str) -> None:
+    """One line with the time, for a terminal or a journal."""
+    print(f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S} {text}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def check_schedule(cron: str, timezone: str) -> None:
+    """Raise UsageProblem where Prefect would not take the schedule."""
+    from prefect.schedules import Cron  # noqa: PLC0415 (Prefect reads its settings when it is imported)
+
+    try:
+        ZoneInfo(timezone)
+    except (KeyError, ValueError, OSError):
+        raise UsageProblem(f"--timezone: expected a name such as Europe/Berlin or UTC, found {timezone!r}") from None
+    try:
+        Cron(cron, timezone=timezone)
+    except ValueError:
+        raise UsageProblem(
+            f"--cron: expected five fields (minute, hour, day, month, weekday) such as '0 2 * * *', found {cron!r}"
+        ) from None
+
+
+def local_timezone() -> str:
+    """The machine's time zone by name, UTC where it has none."""
+    if name := os.environ.get("TZ", "").lstrip(":"):
+        return name
+    path = os.path.realpath("/etc/localtime")
+    return path.partition("zoneinfo/")[2] or "UTC"
+
+
+@contextmanager
+def lasting_server() -> Iterator[Server | None]:
+    """The configured Prefect server, or one of our own that ends with this process; it may still be starting.
+
+    Must be entered before Prefect is imported. Raises Problem when a configured server does not answer.
+    """
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "INFO")
+    os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "true")  # so that a night's page has its log
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    prepare()
+    url = configured_url()
+    if url is not None:
+        if not answers(url):
+            raise Problem(
+                f"Prefect is configured to use {url}, which does not answer; start that server, or unset "
+                "PREFECT_API_URL to have `serve` keep one of its own"
+            )
+        yield None
+        return
+    server = Server(lasting=True)
+    os.environ["PREFECT_API_URL"] = server.url
+    try:
+        yield server
+    finally:
+        server.stop()
+        os.environ.pop("PREFECT_API_URL", None)
+
+
+def serve(plan: Plan, server: Server | None) -> int:
+    """Serve until SIGTERM or Ctrl-C; the number of the signal. Raises UsageProblem for a schedule that is none."""
+    check_schedule(plan.cron, plan.timezone)
+    if server is not None:
+        say("starting a Prefect server (8 to 15 seconds; longer the first time) …")
+        server.wait()
+    return asyncio.run(_Serving(plan, server).run())
+
+
+class _Serving:
+    """The deployment, the runner of its nights, and what watches both."""
+
+    def __init__(self, plan: Plan, server: Server | None) -> None:
+        from flows.night_runs import NightRuns  # noqa: PLC0415 (Prefect reads its settings when it is imported)
+
+        self._plan = plan
+        self._server = server
+        self._nights = NightRuns(plan)
+        self._stop = asyncio.Event()
+        self._signal = 0
+        self._next: datetime | None = None
+
+    async def run(self) -> int:
+        """Serve until a signal comes; its number."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._end, number)
+        await self._nights.deploy()
+        say(f"nightly/{self._plan.name}: {self._plan.cron!r} ({self._plan.timezone}), store {self._plan.store.root}")
+        say(f"Prefect's page: {self._nights.page()}")
+        await self._nights.bury()
+        if self._plan.now:
+            await self._nights.begin()
+        watching = asyncio.create_task(self._watch())
+        while not self._stop.is_set():
+            await self._run_nights(loop)
+        await self._look()
+        watching.cancel()
+        say("stopped")
+        return self._signal
+
+    def _end(self, number: int) -> None:
+        self._signal = number
+        self._stop.set()
+
+    async def _run_nights(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run what is due until a signal, or until Prefect has been away for so long that the runner gives up."""
+        runner = self._nights.runner(lambda: loop.call_soon_threadsafe(self._end, signal.SIGTERM))
+        await self._nights.serve_with(runner)
+        running = asyncio.create_task(runner.start())
+        stopping = asyncio.create_task(self._stop.wait())
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not running.done() and runner.started:
+            await runner.astop()
+        try:
+            await asyncio.wait_for(running, STOP_WITHIN)
+        except Exception as error:  # whatever broke the runner, nights go on
+            if not self._stop.is_set():
+                say(f"the runner of nights broke off ({_short(error)}); starting it anew when Prefect answers")
+        while not self._stop.is_set() and not answers(os.environ.get("PREFECT_API_URL") or configured_url() or ""):
+            await self._pause(LOOK_EVERY)
+        if not self._stop.is_set():
+            with contextlib.suppress(Exception):
+                await self._nights.bury()
+
+    async def _watch(self) -> None:
+        """Tell what became of nights, and keep our own server alive."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            if self._server is not None and self._server.revive():
+                say("the Prefect server had ended; it is started anew")
+            await self._look()
+
+    async def _look(self) -> None:
+        """Say what has changed; while Prefect is away nothing is known, and the next look tells it."""
+        try:
+            for line in await self._nights.ended():
+                say(line)
+            following = await self._nights.following()
+        except Exception:  # a server that is being restarted answers in many ways
+            return
+        if following is not None and following != self._next:
+            self._next = following
+            say(f"next night: {following.astimezone(ZoneInfo(self._plan.timezone)):%a %Y-%m-%d %H:%M %Z}")
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
+
+def _short(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

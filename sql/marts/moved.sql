@@ -1,0 +1,289 @@
+-- One row per judge × method × dimension (and 'overall') that has figures of both nights: what moved, and whether more
+-- than noise would.
+--
+-- Which nights: see `agg_moved_sessions`. difference is the mean now less the mean then. It is the sum of two parts:
+-- difference_same is that of the sessions whose text is the same both times, over their own means, and so comes from
+-- what the method, the engine or the judge does differently; difference_other is the rest, which new, changed and gone
+-- sessions brought.
+--
+-- The error is that of a difference of two ratios over the union of sessions (T the totals, N the counts, 1 now, 0
+-- then): psi = (t1 - m1 n1) / (N1 √(1 - n1/N1)) - (t0 - m0 n0) / (N0 √(1 - n0/N0)) a session, std_error = √Σ psi²,
+-- which is the bias-reduced (CR2) one. With the same sessions and counts both times it is that of `paired_differences`.
+-- Its degrees of freedom are those of `cluster_figures` with p a session's share of the answers that can differ: those
+-- that only one of the nights has, and all where the code of method, engine or judge is another. So a single new
+-- session, however bad, proves nothing. With fewer than two sessions in one of the nights there is no error (NULL).
+--
+-- p_adjusted and p_adjusted_same are corrected after Holm over the methods of a judge, within the dimension. Where
+-- nothing can differ (the same sessions, answers and code) there is nothing to test: no p-value, and no place in the
+-- family of the correction.
+create view moved as
+with parts as (
+    select
+        *,
+        unnest(case when session_is = 'same' then ['all', 'same'] else ['all'] end) as part
+    from agg_moved_sessions
+),
+
+nights_of_figures as (
+    select distinct
+        night,
+        taken_at,
+        judge_id,
+        method,
+        method_id,
+        engine
+    from night_figures
+),
+
+totals as (
+    select
+        judge_id,
+        method,
+        dimension,
+        part,
+        any_value(judge) as judge,
+        any_value(judge_id_then) as judge_id_then,
+        any_value(night_then) as night_then,
+        any_value(night_now) as night_now,
+        sum(score_sum_then) as total_then,
+        sum(score_sum) as total,
+        cast(sum(n_answers_then) as double) as n_then,
+        cast(sum(n_answers) as double) as n,
+        count(*) filter (where n_answers_then > 0) as n_sessions_then,
+        count(*) filter (where n_answers > 0) as n_sessions,
+        count(*) filter (where session_is = 'same') as n_same,
+        count(*) filter (where session_is = 'changed') as n_changed,
+        count(*) filter (where session_is = 'new') as n_new,
+        count(*) filter (where session_is = 'gone') as n_gone
+    from parts
+    group by judge_id, method, dimension, part
+    having sum(n_answers_then) > 0 and sum(n_answers) > 0
+),
+
+known as (
+    select
+        totals.*,
+        earlier.taken_at as taken_then,
+        now.taken_at as taken_now,
+        now.method_id,
+        totals.judge_id = totals.judge_id_then as is_same_judge,
+        now.engine = earlier.engine as is_same_engine,
+        now.method_id = earlier.method_id as is_same_code
+    from totals
+    inner join nights_of_figures as now
+        on totals.night_now = now.night and totals.judge_id = now.judge_id and totals.method = now.method
+    inner join nights_of_figures as earlier
+        on
+            totals.night_then = earlier.night
+            and totals.judge_id_then = earlier.judge_id
+            and totals.method = earlier.method
+),
+
+deviations as (
+    select
+        parts.judge_id,
+        parts.method,
+        parts.dimension,
+        parts.part,
+        coalesce(
+            (parts.score_sum - known.total / known.n * parts.n_answers)
+            / (known.n * nullif(sqrt(1 - parts.n_answers / known.n), 0)),
+            0
+        ) - coalesce(
+            (parts.score_sum_then - known.total_then / known.n_then * parts.n_answers_then)
+            / (known.n_then * nullif(sqrt(1 - parts.n_answers_then / known.n_then), 0)),
+            0
+        ) as psi,
+        case
+            when parts.session_is = 'same' and known.is_same_judge and known.is_same_engine and known.is_same_code
+                then
+                    least(parts.n_answers, parts.n_answers_then) * (1 / known.n - 1 / known.n_then) ** 2
+                    + greatest(parts.n_answers - parts.n_answers_then, 0) / known.n ** 2
+                    + greatest(parts.n_answers_then - parts.n_answers, 0) / known.n_then ** 2
+            else parts.n_answers / known.n ** 2 + parts.n_answers_then / known.n_then ** 2
+        end as weight
+    from parts
+    inner join known
+        on
+            parts.judge_id = known.judge_id
+            and parts.method = known.method
+            and parts.dimension = known.dimension
+            and parts.part = known.part
+),
+
+shares as (
+    select
+        *,
+        weight / nullif(sum(weight) over (partition by judge_id, method, dimension, part), 0) as p
+    from deviations
+),
+
+sums as (
+    select
+        judge_id,
+        method,
+        dimension,
+        part,
+        sum(weight) > 0 as can_differ,
+        sum(psi ** 2) as squares,
+        sum(p ** 2) as p,
+        sum(p ** 2 / nullif(1 - p, 0)) as q,
+        sum((p ** 2 / nullif(1 - p, 0)) ** 2) as qq,
+        max(abs(psi)) as largest
+    from shares
+    group by judge_id, method, dimension, part
+),
+
+figures as (
+    select
+        known.*,
+        sums.can_differ,
+        figures_of_sums({
+            'total': known.total / known.n - known.total_then / known.n_then,
+            'whole': 1.0,
+            'squares': sums.squares,
+            'p': coalesce(sums.p, 1),
+            'q': coalesce(sums.q, 0),
+            'qq': coalesce(sums.qq, 0),
+            'largest': sums.largest,
+            'n_clusters': least(known.n_sessions, known.n_sessions_then)
+        }) as moved
+    from known
+    inner join sums
+        on
+            known.judge_id = sums.judge_id
+            and known.method = sums.method
+            and known.dimension = sums.dimension
+            and known.part = sums.part
+),
+
+tested as (
+    select
+        *,
+        case when can_differ then t_test(moved.mean, moved.std_error, moved.df) end as p_value,
+        t_quantile(0.975, moved.df) * moved.std_error as half_interval
+    from figures
+),
+
+stepped as (
+    select
+        *,
+        least(
+            1,
+            p_value * (
+                count(p_value) over (partition by judge_id, dimension, part) + 1
+                - row_number() over (partition by judge_id, dimension, part order by p_value nulls last, method)
+            )
+        ) as p_step
+    from tested
+),
+
+adjusted as (
+    select
+        *,
+        case
+            when p_value is not null
+                then max(p_step) over (
+                    partition by judge_id, dimension, part
+                    order by p_value nulls last, method
+                    rows between unbounded preceding and current row
+                )
+        end as p_adjusted
+    from stepped
+)
+
+select
+    entire.judge_id,
+    entire.judge,
+    entire.method,
+    entire.dimension,
+    entire.total_then / entire.n_then as mean_then,
+    entire.total / entire.n as mean,
+    entire.moved.mean as difference,
+    entire.moved.std_error,
+    entire.moved.mean - entire.half_interval as ci_low,
+    entire.moved.mean + entire.half_interval as ci_high,
+    entire.p_value,
+    entire.p_adjusted,
+    entire.can_differ and entire.p_adjusted < 0.05 as is_beyond_noise,
+    alike.moved.mean as difference_same,
+    alike.moved.std_error as std_error_same,
+    alike.moved.mean - alike.half_interval as ci_low_same,
+    alike.moved.mean + alike.half_interval as ci_high_same,
+    alike.p_value as p_value_same,
+    alike.p_adjusted as p_adjusted_same,
+    alike.can_differ and alike.p_adjusted < 0.05 as is_same_beyond_noise,
+    entire.moved.mean - coalesce(alike.moved.mean, 0) as difference_other,
+    cast(entire.n_then as bigint) as n_answers_then,
+    cast(entire.n as bigint) as n_answers,
+    entire.n_sessions_then,
+    entire.n_sessions,
+    entire.n_same as n_sessions_same,
+    entire.n_changed as n_sessions_changed,
+    entire.n_new as n_sessions_new,
+    entire.n_gone as n_sessions_gone,
+    entire.is_same_judge,
+    entire.is_same_engine,
+    entire.is_same_code,
+    entire.night_then,
+    entire.night_now,
+    entire.taken_then,
+    entire.taken_now,
+    entire.judge_id_then,
+    entire.method_id,
+    entire.moved.df
+from adjusted as entire
+left join adjusted as alike
+    on
+        entire.judge_id = alike.judge_id
+        and entire.method = alike.method
+        and entire.dimension = alike.dimension
+        and alike.part = 'same'
+where entire.part = 'all'
+order by entire.judge, entire.judge_id, entire.dimension <> 'overall', entire.dimension, difference, entire.method;
+
+comment on column moved.judge_id is 'Judge version now';
+comment on column moved.judge is 'embedded (no language model) or the spec of a model';
+comment on column moved.method is 'Name of the method';
+comment on column moved.dimension is 'Dimension of the rubric, or overall';
+comment on column moved.mean_then is 'Mean over answers on the earlier night, 0 to 5';
+comment on column moved.mean is 'Mean over answers on the last night, 0 to 5';
+comment on column moved.difference is 'mean - mean_then: below 0, the method got worse';
+comment on column moved.std_error is
+'Standard error of difference over the union of sessions (CR2); NULL with fewer than two sessions in one of the nights';
+comment on column moved.ci_low is 'Lower end of the 95 % interval of difference';
+comment on column moved.ci_high is 'Upper end of the 95 % interval of difference';
+comment on column moved.p_value is
+'Two-sided p-value of no difference; NULL where nothing can differ, or without an error';
+comment on column moved.p_adjusted is 'The same, adjusted over the judge''s methods in this dimension (Holm)';
+comment on column moved.is_beyond_noise is 'p_adjusted below 0.05; NULL where that cannot be told';
+comment on column moved.difference_same is
+'Difference of the means over the sessions whose text is the same both times; NULL where there is none';
+comment on column moved.std_error_same is 'Standard error of difference_same';
+comment on column moved.ci_low_same is 'Lower end of the 95 % interval of difference_same';
+comment on column moved.ci_high_same is 'Upper end of the 95 % interval of difference_same';
+comment on column moved.p_value_same is 'Two-sided p-value of no difference on these sessions';
+comment on column moved.p_adjusted_same is 'The same, adjusted over the judge''s methods in this dimension (Holm)';
+comment on column moved.is_same_beyond_noise is 'p_adjusted_same below 0.05; NULL where that cannot be told';
+comment on column moved.difference_other is
+'difference - difference_same: what new, changed and gone sessions brought';
+comment on column moved.n_answers_then is 'Answers with a score then';
+comment on column moved.n_answers is 'Answers with a score now';
+comment on column moved.n_sessions_then is 'Sessions of these answers then';
+comment on column moved.n_sessions is 'Sessions of these answers now';
+comment on column moved.n_sessions_same is 'Sessions of both nights whose text is the same';
+comment on column moved.n_sessions_changed is
+'Sessions of both nights whose text is another: they grew or were read anew';
+comment on column moved.n_sessions_new is 'Sessions that only the last night has answers of';
+comment on column moved.n_sessions_gone is 'Sessions that only the earlier night has answers of';
+comment on column moved.is_same_judge is
+'Whether both means are by one version of the judge; where not, the difference says nothing of the method';
+comment on column moved.is_same_engine is 'Whether the same code or models asked and answered';
+comment on column moved.is_same_code is 'Whether the method has the same code and parameters';
+comment on column moved.night_then is 'Number of the earlier night';
+comment on column moved.night_now is 'Number of the last night';
+comment on column moved.taken_then is 'When the earlier night was taken, in UTC';
+comment on column moved.taken_now is 'When the last night was taken, in UTC';
+comment on column moved.judge_id_then is 'Judge version of the earlier mean';
+comment on column moved.method_id is 'Identity of the method now';
+comment on column moved.df is 'Degrees of freedom of std_error';
