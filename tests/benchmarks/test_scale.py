@@ -143,15 +143,15 @@ def show(sizes: list[Measured]) -> None:
         ratio = large.messages / small.messages
         print(f"\nexponents from {small.name} to {large.name} ({ratio:.2f} x the messages): 1 is linear, 0 is flat")
         print(f"{'stage':22}{'wall':>8}{'CPU':>8}{'peak':>8}{'parent':>8}")
-        for name in small.stages.keys() & large.stages.keys():
+        for name in (name for name in small.stages if name in large.stages):
             one, other = small.stages[name], large.stages[name]
             print(
                 f"{name:22}  {slope(one.wall, other.wall, ratio)}  {slope(one.seconds, other.seconds, ratio)}  "
                 f"{slope(one.peak['all'], other.peak['all'], ratio)}  "
                 f"{slope(one.peak['parent'], other.peak['parent'], ratio)}"
             )
-        for name in small.store.keys() & large.store.keys():
-            if large.store[name] > 50_000:
+        for name in small.store:
+            if large.store.get(name, 0) > 50_000:
                 print(f"{'store/' + name:22}  {slope(small.store[name], large.store[name], ratio)}  (bytes)")
 
 
