@@ -36,6 +36,8 @@ APPLICATION = 0x43455643
 """``application_id`` of the file, so that another program's database is not taken for a cache."""
 BUSY_SECONDS = 60.0
 """How long a write waits for those of other processes, which take well under a millisecond each."""
+LONGEST_CLAIM = 7_200.0
+"""Seconds; twice what the gateway asks for. A claim of another machine that ends later is of a clock that was wrong."""
 MOST_USES = 1_000
 USES_SECONDS = 1.0
 """Uses of cached answers are written together, at most so many and so late: nothing was paid for them."""
@@ -157,7 +159,7 @@ class CallCache:
             if row is not None:
                 other = Owner(*row[:4])
                 # Whether one of another machine lives cannot be seen, and the clock may have gone back since.
-                is_sound = other.host == here.host or row[4] <= now + 2 * seconds
+                is_sound = other.host == here.host or row[4] <= now + LONGEST_CLAIM
                 if other != here and row[4] > now and is_sound and not other.is_dead(here):
                     return False
             db.execute(

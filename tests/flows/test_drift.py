@@ -99,6 +99,9 @@ def test_a_run_scores_the_anchors_once_a_day_and_the_embedded_judge_never_drifts
     assert not is_due(Store.open(str(store)), make_study(study_flags(study), str(weekly)))
     a_day_goes_by(store, 6)
     assert is_due(Store.open(str(store)), make_study(study_flags(study), str(weekly)))
+    a_day_goes_by(store, -400)
+    assert is_due(Store.open(str(store)), study), "a taking of a day to come is of a clock that was wrong"
+    a_day_goes_by(store, 400)
 
     more = make_study({**study_flags(study), "anchors": 8})
     found = Store.open(str(store))

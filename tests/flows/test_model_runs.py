@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ from flows.database import connect
 from tests.flows.models.batch_server import BatchProvider
 from tests.flows.models.server import MockProvider, Received
 
-from .conftest import Command, start, write_session
+from .conftest import Command, write_session
 
 pytestmark = pytest.mark.slow
 
@@ -170,31 +167,6 @@ def test_a_budget_in_dollars_needs_a_price(sessions: Path, provider: MockProvide
     assert result.exit_code == 2
     assert "the price of openai:m is not known" in result.stderr
     assert provider.requests == []
-
-
-def test_a_killed_run_repeats_at_most_the_calls_that_were_in_flight(
-    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
-) -> None:
-    store, in_flight = tmp_path / "store", 4
-    provider.delay = 0.15
-    arguments = ("run", sessions, "--store", store, *OPTIONS, *MODEL, "--concurrency", in_flight)
-    for wanted in (10, 40):
-        process = start(*arguments)
-        deadline = time.monotonic() + 120
-        while len(provider.requests) < wanted:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-    provider.delay = 0.0
-    done = working_command(*arguments)
-    assert done.exit_code == 0, done.output
-    repeated = {raw: number for raw, number in bodies(provider.requests).items() if number > 1}
-    assert sum(repeated.values()) - len(repeated) <= 2 * in_flight
-    paid = query(store, "SELECT count(*) FROM calls WHERE NOT cached AND status = 'done'")[0][0]
-    assert paid >= len(bodies(provider.requests)) - 2 * in_flight
-    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
 
 
 def test_a_backfill_adds_a_judge_and_touches_nothing_else(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -131,28 +128,6 @@ def test_leaderboard_and_sql_print_what_the_run_made(undisturbed: Path, command:
     wrong = command("sql", "SELECT nothing FROM nowhere", "--store", undisturbed)
     assert wrong.exit_code == 2
     assert "nowhere" in wrong.stderr
-
-
-@pytest.mark.parametrize("folder", ["transcripts", "compactions", "scores"])
-def test_a_run_killed_at_any_stage_and_started_again_gives_the_same_tables(
-    folder: str, undisturbed: Path, sessions: Path, tmp_path: Path, working_command: Command
-) -> None:
-    store = tmp_path / "store"
-    process = start("run", sessions, "--store", store, *OPTIONS)
-    deadline = time.monotonic() + 120
-    while not any((store / folder).glob("*.parquet")):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert not (store / "scores.duckdb").exists()
-
-    again = working_command("run", sessions, "--store", store, *OPTIONS)
-    assert again.exit_code == 0, again.output
-    assert rows(store / "scores.duckdb") == rows(undisturbed / "scores.duckdb")
-    assert list(store.rglob("*.tmp")) == []
-    assert query(store, "SELECT status FROM runs ORDER BY started_at") == [("killed",), ("done",)]
 
 
 def test_a_session_that_grew_is_taken_up_whole_and_only_what_is_new_is_done(

@@ -413,6 +413,13 @@ def test_whether_an_owner_is_dead_is_known_on_the_same_machine_only(
     assert cache.claim("k", 60) is free
 
 
+def test_a_claim_of_another_machine_that_lies_too_far_ahead_holds_nobody_up(cache: CallCache) -> None:
+    """Its clock, or this one, has gone back: nobody waits a year."""
+    assert cache.claim("k", 600)
+    cache._db.execute("update claims set host = 'elsewhere', instance = 'x', until = until + 31536000")
+    assert cache.claim("k", 600)
+
+
 @pytest.mark.slow
 def test_of_processes_that_need_the_same_answers_exactly_one_makes_each_call(tmp_path: Path) -> None:
     code = f"""
