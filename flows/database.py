@@ -11,10 +11,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +27,7 @@ import pyarrow.dataset as pads
 
 from flows import __version__
 from flows.problems import StoreProblem, UsageProblem
+from flows.slices import slices
 
 SCHEMA_VERSION = 1
 """Raised when a command needs of a table or view what an older database has not. One that lacks a whole table or view
@@ -71,16 +73,26 @@ class Draft:
         with self.shown("incoming", rows):
             self._insert(name, "FROM incoming")
 
-    def load(self, name: str) -> None:
+    def load(self, name: str, shards: Mapping[str, pads.Dataset]) -> None:
         """Run ``sql/load/<name>.sql``: its rows go into the table of that name, or become a temporary one.
 
-        A query for a table may give more columns than the table has.
+        ``shards`` are what the query may read, by name. A query for a table is run slice by slice and may not join
+        one shard with another; it may give more columns than the table has.
         """
         text = files("sql").joinpath("load", f"{name}.sql").read_text(encoding="utf-8")
-        if name in schemas():
-            self._insert(name, text)
-        else:
-            _run(self.connection, f"load/{name}.sql", f'CREATE TEMP TABLE "{name}" AS {text}')
+        read = {shard: rows for shard, rows in shards.items() if re.search(rf"\b{shard}\b", text)}
+        with ExitStack() as stack:
+            if name not in schemas():
+                for shard, rows in read.items():
+                    stack.enter_context(self.shown(shard, rows))
+                _run(self.connection, f"load/{name}.sql", f'CREATE TEMP TABLE "{name}" AS {text}')
+                return
+            for parts in zip_longest(*(slices(rows) for rows in read.values())):
+                for shard, part in zip(read, parts, strict=True):
+                    empty = pads.dataset(read[shard].schema.empty_table())
+                    stack.enter_context(self.shown(shard, empty if part is None else part))
+                self._insert(name, text)
+                stack.close()
 
     @contextmanager
     def shown(self, name: str, rows: pa.Table | pa.RecordBatchReader | pads.Dataset) -> Iterator[None]:

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import Any
 
 import duckdb
+import pyarrow.dataset as pads
 
 from flows.database import Draft, drafting, is_sound, sql_sha256, store_info
 from flows.ids import ID_LENGTH, content_id
@@ -38,7 +39,7 @@ SHARDS = ("points", "compactions", "probes", "answers", "scores", "label_samples
           "measures", "calls")  # fmt: skip
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
-LOADED = ("points", "compactions", "probes", "probes_not_asked", "answers", "scores", "verdicts", "human_scores",
+LOADED = ("points", "compactions", "probes", "probes_not_asked", "answers", "superseded_scores", "scores", "verdicts",
           "label_samples", "anchor_scores", "measured_points", "wanted_measures", "needs", "measures", "fact_checks",
           "calls")  # fmt: skip
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
@@ -51,6 +52,7 @@ UNITS = {
     "compactions": "compaction_id",
     "probes": "probe_id",
     "answers": "answer_id",
+    "verdicts": "answer_id, judge_id, judge_replicate",
     "label_samples": "sample_id, answer_id",
     "anchor_scores": "answer_id, judge_id, taken_on, criterion",
     "needs": "point_id, number",
@@ -118,13 +120,12 @@ def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Call
     for name, rows in night_tables(store, study.study_key).items():
         draft.insert(name, rows)
     advance()
-    shown = {f"shard_{name}": getattr(store, name).dataset() for name in SHARDS}
-    for name, rows in {**shown, "shard_labels": stored_labels(store)}.items():
-        draft.connection.register(name, rows)
+    shards = {f"shard_{name}": getattr(store, name).dataset() for name in SHARDS}
+    shards["shard_labels"] = pads.dataset(stored_labels(store))
     for name, value in _wanted(study, makers).items():
         draft.connection.execute(f"SET VARIABLE {name} = ?", [value])
     for name in LOADED:
-        draft.load(name)
+        draft.load(name, shards)
         if name in UNITS:
             _drop_repetitions(draft, name, UNITS[name])
         advance()
