@@ -88,7 +88,11 @@ class Server:
     def __init__(self, *, lasting: bool = False) -> None:
         self.port = _free_port(USUAL_PORT if lasting else 0)
         self.url = f"http://127.0.0.1:{self.port}/api"
-        self._settings = _LASTING | {"PREFECT_UI_API_URL": self.url} if lasting else _PASSING
+        self._settings = (
+            _LASTING | {"PREFECT_UI_API_URL": self.url, "PREFECT_UI_URL": self.url.removesuffix("/api")}
+            if lasting
+            else _PASSING
+        )
         self._start()
 
     def _start(self) -> None:

@@ -85,7 +85,7 @@ def rebuild(
     build({**content, "runs": runs(store)}, store.database, night)
     noted = {
         **_key(study),
-        "night": night is not None,
+        "night": night and _methods(study),
         "stamp": before,
         "study": study.as_dict(),
         "makers": asdict(makers),
