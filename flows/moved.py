@@ -98,7 +98,8 @@ def night_of(connection: duckdb.DuckDBPyConnection, since: str) -> int:
     Raises:
         UsageProblem: it is neither, or there is no night before it.
     """
-    taken = dict(fetched(connection, "SELECT DISTINCT night, taken_at FROM night_figures").values)
+    found = fetched(connection, "SELECT DISTINCT night, taken_at FROM night_figures").values
+    taken: dict[int, datetime] = dict(found)
     if since.isdigit():
         if int(since) not in taken:
             raise UsageProblem(f"--since: no night {since} in this store; {_nights(taken)}")

@@ -95,7 +95,8 @@ class Server:
         """Start it, at a free port where none is given."""
         self.port = port or _free_port(USUAL_PORT if lasting else 0)
         self.url = f"http://127.0.0.1:{self.port}/api"
-        self._settings = _LASTING | {"PREFECT_UI_API_URL": self.url} if lasting else _PASSING
+        pages = {"PREFECT_UI_API_URL": self.url, "PREFECT_UI_URL": self.url.removesuffix("/api")}
+        self._settings = _LASTING | pages if lasting else _PASSING
         self._process = self._launch()
         self._started = time.monotonic()
         self._ending = threading.Event()

@@ -80,6 +80,7 @@ def parquet(place: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in sorted((place / "store").rglob("*.parquet"))}
 
 
+@pytest.mark.timeout(600)
 def test_three_nights(place: Path, prefect_server: str, command: Command) -> None:
     """The first samples, the second finds nothing new and writes nothing, in the third a method got worse."""
     first = night(place)
@@ -236,7 +237,7 @@ def test_a_schedule_that_is_none_is_bad_usage(place: Path, prefect_server: str, 
     check_schedule("0 2 * * 1-5", "Europe/Berlin")
     with pytest.raises(UsageProblem, match=r"--cron: expected five fields .* found 'every night'"):
         check_schedule("every night", "UTC")
-    with pytest.raises(UsageProblem, match="--timezone: expected a name such as Europe/Berlin or UTC, found 'Mars'"):
+    with pytest.raises(UsageProblem, match=r"--timezone: expected a name such as Europe/Berlin or UTC, found 'Mars'"):
         check_schedule("0 2 * * *", "Mars")
     named = command("serve", place / "logs", "--store", place / "store", "--cron", "0 2 * * *", "--name", "a/b")
     assert (named.exit_code, "--name: expected a name without /" in named.stderr) == (2, True)
@@ -257,13 +258,14 @@ def lasting_server(own_server: dict[str, str]) -> Iterator[dict[str, str]]:
         process.communicate()
 
 
+@pytest.mark.timeout(600)
 def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
     place: Path, lasting_server: dict[str, str]
 ) -> None:
     def prefect(*arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "prefect", *arguments],
-            cwd=ROOT, env=lasting_server, check=False, capture_output=True, text=True, timeout=200,
+            cwd=ROOT, env=lasting_server, check=False, capture_output=True, text=True, timeout=400,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
