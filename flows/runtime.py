@@ -298,7 +298,6 @@ def running(
 
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
-
     time = run.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(draft: duckdb.DuckDBPyConnection) -> None:

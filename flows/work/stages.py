@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from flows.backlog import Backlog
 from flows.buckets import Bucket, Slice, buckets_of, depth_for, slices
 from flows.engine import Engine, Part
 from flows.ids import overlap
@@ -188,4 +189,16 @@ def score_jobs(root: str, study: Study, bucket: Bucket, jobs: Jobs, taken_on: da
     store = open_store(root).within(bucket.bits)
     tally = Tally.total([score_all(store, study, work, taken_on) for work in slices(bucket.sessions, jobs)])
     (store.scores if taken_on is None else store.anchor_scores).drop_superseded()
+    return tally
+
+
+@clocked
+def score_backlog(root: str, study: Study, bucket: Bucket, backlog: Backlog, day: str) -> Tally:
+    """Judge what a backfill has found in a bucket, of a day."""
+    store = open_store(root).within(bucket.bits)
+    jobs = backlog.jobs(study, bucket.bits, day)
+    if "judge" in engine(study).remote:
+        jobs = shuffled(jobs)
+    tally = Tally.total([score_all(store, study, work) for work in slices(bucket.sessions, jobs)])
+    store.scores.drop_superseded()
     return tally
