@@ -22,7 +22,7 @@ from flows.models.gateway import Gateway, calling_for
 from flows.plan import ScoreJob
 from flows.problems import UsageProblem
 from flows.runtime import now
-from flows.selection import Selection, answers_in
+from flows.selection import answers_in
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.transcripts import SessionInfo, read_parts
@@ -85,7 +85,7 @@ def blinding(store: Store, study: Study, limit: int | None = None) -> list[Seen]
 
 def _sessions(store: Store, study: Study, limit: int | None) -> Iterator[tuple[SessionInfo, list[ScoreJob]]]:
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions}
-    jobs = answers_in(store, replace(study, judge_replicates=1), Selection())
+    jobs = answers_in(store, replace(study, judge_replicates=1))
     for session_id in sorted(jobs)[:limit]:
         yield infos[session_id], jobs[session_id]
 

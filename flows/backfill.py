@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.backlog import ALL_DAYS, Backlog, backlog_of
 from flows.load import load
-from flows.runtime import running
-from flows.score import judge_all
-from flows.selection import Selection, answers_to_judge
+from flows.runtime import Run, running
+from flows.score import judge_backlog
+from flows.selection import Selection
 from flows.study import Study
 
 
 @flow(name="backfill", persist_result=False)
-async def backfill(study: Study, selection: Selection) -> None:
-    """Let the study's judge score the selected answers of the database that it has not scored yet."""
+async def backfill(study: Study, selection: Selection, *, by_day: bool = False, backlog: Backlog | None = None) -> None:
+    """Let the study's judge score the selected answers of the database that it has not scored yet.
+
+    ``by_day``: a day is finished, the newest first, before the next is begun. ``backlog``: what has been found already.
+    """
     with running(study, what="backfill", is_whole_store=True) as run:
         run.record("running")
-        sessions = run.sessions()
-        known = {info.session_id for info in sessions}
-        jobs = answers_to_judge(run.store, study, run.engine, selection)
-        await judge_all(run, {session: found for session, found in jobs.items() if session in known})
+        if backlog is None:
+            with backlog_of(run.store, study, run.engine, selection, run.sessions()) as found:
+                await backfill_all(run, found, by_day=by_day)
+        else:
+            await backfill_all(run, backlog, by_day=by_day)
         await load(study)
+
+
+async def backfill_all(run: Run, backlog: Backlog, *, by_day: bool) -> None:
+    """Have everything judged that was found. At the budget the rest is still gone through: what is cached is free."""
+    for day, number in backlog.days if by_day else ((ALL_DAYS, backlog.n_jobs),):
+        if by_day:
+            run.report.say(f"answers of {day}: {number:,}")
+        await judge_backlog(run, backlog, day)

@@ -21,7 +21,7 @@ from flows.plan import ScoreJob
 from flows.printing import fetched, of_judge
 from flows.problems import StoreProblem
 from flows.sampling import Candidate, draw
-from flows.selection import Selection, answers_in, with_methods_of
+from flows.selection import answers_in, with_methods_of
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import SessionInfo, read_parts
@@ -181,7 +181,7 @@ def write_contexts(store: Store, study: Study, sample: Sample, folder: Path) -> 
     wanted = {item.answer_id for item in sample.items}
     jobs = {
         session: tuple({job.answer_id: job for job in found if job.answer_id in wanted}.values())
-        for session, found in answers_in(store, study, Selection()).items()
+        for session, found in answers_in(store, study).items()
     }
     jobs = {session: found for session, found in jobs.items() if found}
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions}

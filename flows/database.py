@@ -231,6 +231,24 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+@contextmanager
+def working_beside(path: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The database for reading, with a connection that may read and write other files, in bounded memory.
+
+    What does not fit goes to the folder. Raises as ``connect``.
+    """
+    connect(path).close()
+    with duckdb.connect(":memory:", config=_OFFLINE) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute(f"SET temp_directory = {_literal(str(folder))}")
+        connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # as in ``drafting``
+        _limit_memory(connection)
+        connection.execute(f"ATTACH {_literal(str(path))} AS store (READ_ONLY)")
+        connection.execute("USE store")
+        yield connection
+
+
 def is_sound(path: Path) -> bool:
     """Whether there is a database that opens; of its blocks only the catalogue is looked at."""
     try:

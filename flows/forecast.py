@@ -27,6 +27,7 @@ from compaction import (
     Transcript,
 )
 from compaction.testing import ScriptedProvider
+from flows.backlog import backlog_of
 from flows.engine import engine_for
 from flows.journal import mean_seconds
 from flows.models.budget import most_tokens
@@ -39,7 +40,7 @@ from flows.models.settings import ModelSettings
 from flows.models.wire import TokenUse
 from flows.progress import Report
 from flows.runtime import running
-from flows.selection import Selection, answers_to_judge
+from flows.selection import Selection
 from flows.store import Store, store_path
 from flows.study import IN_FLIGHT, Study
 from flows.work.process import working_with
@@ -251,14 +252,16 @@ async def forecast(study: Study, report: Report) -> Plan:
 
 async def forecast_backfill(study: Study, selection: Selection, report: Report) -> Plan:
     """The same for a backfill."""
-    from flows.score import judge_all  # noqa: PLC0415 (as above)
+    from flows.score import judge_backlog  # noqa: PLC0415 (as above)
 
     real = Store.open(study.store)
-    jobs = answers_to_judge(real, study, engine_for(study), selection)
 
     async def judge(planned: Study) -> None:
-        with running(planned) as run:
-            await judge_all(run, jobs)
+        with (
+            running(planned) as run,
+            backlog_of(real, study, engine_for(study), selection, run.sessions(), folder=run.store.root) as found,
+        ):
+            await judge_backlog(run, found)
 
     return await _forecast(study, report, [judge], is_whole_store=True)
 

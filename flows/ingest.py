@@ -34,5 +34,7 @@ async def ingest(study: Study) -> None:
                 for index, group in enumerate(input_batches(todo, run.n_workers))
             ]
             await fan_out(run, "ingest", "inputs", units)
-            settle(run.store)
+            with run.timed("settle") as time:
+                time.unit = "sessions"
+                settle(run.store)
             run.sessions_changed()

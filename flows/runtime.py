@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -39,6 +40,7 @@ from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.summary import Summary, all_records, records_of, summarize
 from flows.tables import rebuild
+from flows.timing import StageTime
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
 from flows.work.process import Tally, in_threads, warm_up
@@ -89,6 +91,12 @@ class Run:
     started_at: str
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Stage → what this run did."""
+    times: dict[str, StageTime] = field(default_factory=dict)
+    """Key of a stage → what it took and came to, for the run's record."""
+    restarts: Counter[str] = field(default_factory=Counter)
+    """Name of a task → how often its worker died."""
+    is_recorded: bool = False
+    """Whether the run has a row: one that has is kept up to date."""
     calls: dict[str, Callable[[], Future[Tally]]] = field(default_factory=dict)
     """Name of a task → its work. Not a task's argument: Prefect walks through arguments item by item."""
     cache: CallCache | None = None
@@ -228,12 +236,26 @@ class Run:
                 name: {"done": tally.done, "failed": tally.failed, **tally.counts}
                 for name, tally in self.tallies.items()
             },
+            "stages": [time.as_dict() for time in self.times.values()],
             "started_at": self.started_at,
             "ended_at": None if status == "running" else now(),
             "status": status,
             "exit_code": exit_code,
         }
         self.store.record("runs", self.run_id, row, replace=True)
+        self.is_recorded = True
+
+    @contextmanager
+    def timed(self, key: str) -> Iterator[StageTime]:
+        """Count what happens inside as a stage, and write it down at its end, so that a kill does not lose it."""
+        time = self.times.setdefault(key, StageTime(key, now()))
+        is_inner = time.is_open
+        try:
+            with time.clock():
+                yield time
+        finally:
+            if self.is_recorded and not is_inner:
+                self.record("running")
 
 
 _current: ContextVar[Run | None] = ContextVar("run", default=None)
@@ -277,19 +299,23 @@ def running(
 
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
+    time = run.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(draft: duckdb.DuckDBPyConnection) -> None:
         summary = run.summary(draft)
+        clock.close()  # the run's record has to stand in the database that is being made
+        time.done += 1
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
-    export_calls(run.store, run.cache)
-    if run.is_whole_store:
-        rebuild(run.store, run.study, note_outcome, makers=run.makers)
-        return
-    engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
-    methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
-    night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
-    rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night)
+    with ExitStack() as clock:
+        clock.enter_context(time.clock())
+        export_calls(run.store, run.cache)
+        night = None
+        if not run.is_whole_store:
+            engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
+            methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
+            night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
+        rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night)
 
 
 def _close_killed(store: Store) -> None:

@@ -9,12 +9,13 @@ from datetime import date
 from prefect import flow
 
 from flows.anchors import anchors_to_do, record_anchors, today
+from flows.backlog import ALL_DAYS, Backlog
 from flows.engine import Engine
 from flows.plan import ScoreJob, shuffled
 from flows.runtime import Run, now, running
 from flows.stage import Unit, fan_out, run_stage
 from flows.study import Study
-from flows.work.stages import SCORE, score_jobs
+from flows.work.stages import SCORE, score_backlog, score_jobs
 
 
 @flow(name="score", persist_result=False)
@@ -57,6 +58,24 @@ async def judge_all(run: Run, jobs: Mapping[str, Sequence[ScoreJob]], taken_on: 
                 )
             )  # fmt: skip
     await fan_out(run, "score" if taken_on is None else "anchors", "answers", units)
+
+
+async def judge_backlog(run: Run, backlog: Backlog, day: str = ALL_DAYS) -> None:
+    """Let the study's judge score what a backfill has found, or a day's share of it."""
+    record_judge(run, run.engine)
+    buckets = run.buckets()
+    units = [
+        Unit(
+            bucket.key, float(number), number,
+            lambda bucket=bucket: run.submit(  # type: ignore[misc]
+                "judge", bucket.key, score_backlog, run.root, run.study, bucket, backlog, day
+            ),
+            run.waits("judge"),
+        )
+        for bucket, number in zip(buckets, backlog.shares(buckets, day), strict=True)
+        if number
+    ]  # fmt: skip
+    await fan_out(run, "score", "answers", units)
 
 
 def record_judge(run: Run, engine: Engine) -> None:

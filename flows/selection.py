@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from compaction import Method, make_method
 from flows.database import connect
-from flows.engine import Engine
 from flows.intake import moment
-from flows.plan import ScoreJob, scored
+from flows.plan import ScoreJob
+from flows.printing import Format, drawn
 from flows.problems import UsageProblem
 from flows.store import Store
 from flows.study import Study
@@ -24,6 +26,10 @@ class Selection:
     """Answers given at this time (ISO 8601, UTC) or later."""
     methods: tuple[str, ...] = ()
     """Names of methods, as the leaderboard shows them; empty for all."""
+    until: str | None = None
+    """Answers given before this time."""
+    at_most: int | None = None
+    """So many answers, the newest day first."""
 
 
 def methods_in(store: Store) -> list[Method]:
@@ -43,18 +49,8 @@ def with_methods_of(study: Study, store: Store) -> Study:
     return replace(study, strategies=tuple(specs), named_methods=())
 
 
-def answers_to_judge(store: Store, study: Study, engine: Engine, selection: Selection) -> dict[str, list[ScoreJob]]:
-    """Session → answers of the database that this judge has not scored, or failed to; as ``answers_in``."""
-    done = scored(store, engine.judge_id)
-    jobs = {
-        session_id: [job for job in found if (job.answer_id, job.judge_replicate) not in done]
-        for session_id, found in answers_in(store, study, selection).items()
-    }
-    return {session_id: found for session_id, found in jobs.items() if found}
-
-
-def answers_in(store: Store, study: Study, selection: Selection) -> dict[str, list[ScoreJob]]:
-    """Session → answers of the database, by point, method and probe.
+def checked(study: Study, selection: Selection) -> Mapping[str, Any]:
+    """A selection as a query takes it.
 
     ``study`` names the methods (``with_methods_of``). Raises UsageProblem for a method that the database has not, and
     for a time that is none.
@@ -63,15 +59,22 @@ def answers_in(store: Store, study: Study, selection: Selection) -> dict[str, li
     unknown = sorted(set(selection.methods) - set(names))
     if unknown:
         raise UsageProblem(f"--method: the store has no results of {unknown[0]!r}; it has: {', '.join(names)}")
+    return {
+        "since": time_of("--since", selection.since), "until": time_of("--until", selection.until),
+        "methods": list(selection.methods), "at_most": selection.at_most,
+    }  # fmt: skip
+
+
+def answers_in(store: Store, study: Study) -> dict[str, list[ScoreJob]]:
+    """Session → every answer of the database, by point, method and probe; ``study`` names the methods."""
+    names = [method.name for method in study.methods()]
     jobs: dict[str, list[ScoreJob]] = {}
     with connect(store.database) as connection:
         rows = connection.execute(
             "SELECT session_id, answer_id, compaction_id, answers.probe_id, method, cut_seq "
             "FROM answers JOIN compactions USING (compaction_id) JOIN points USING (point_id) "
             "JOIN methods USING (method_id) WHERE answers.status = 'done' "
-            "AND ($since IS NULL OR answered_at >= $since) AND (len($methods) = 0 OR method IN $methods) "
-            "ORDER BY session_id, cut_seq, method, answers.probe_id, answers.replicate",
-            {"since": since_of(selection.since), "methods": list(selection.methods)},
+            "ORDER BY session_id, cut_seq, method, answers.probe_id, answers.replicate"
         ).fetchall()
     for session_id, answer_id, compaction_id, probe_id, method, cut_seq in rows:
         jobs.setdefault(session_id, []).extend(
@@ -81,11 +84,40 @@ def answers_in(store: Store, study: Study, selection: Selection) -> dict[str, li
     return jobs
 
 
-def since_of(text: str | None) -> datetime | None:
+def time_of(option: str, text: str | None) -> datetime | None:
     """A time as the database has it. Raises UsageProblem for what is none."""
     if text is None:
         return None
     found = moment(text)
     if found is None:
-        raise UsageProblem(f"--since: expected a date or a time such as 2026-11-20 or 2026-11-20T02:00, found {text!r}")
+        raise UsageProblem(
+            f"{option}: expected a date or a time such as 2026-11-20 or 2026-11-20T02:00, found {text!r}"
+        )
     return found
+
+
+def progress_of(store: Store, judge_id: str, selection: Selection, format: Format) -> str:
+    """How far a judge has got with the selected answers, by day and method, as the database knows it."""
+    known = "SELECT day, method, n_answers, n_judged, n_failed, n_left FROM backfill_progress WHERE judge_id = $judge"
+    # A judge that has judged nothing yet has no rows there: any other's have the same answers.
+    unknown = (
+        "SELECT DISTINCT day, method, n_answers, 0, 0, n_answers FROM backfill_progress "
+        "WHERE $judge NOT IN (SELECT judge_id FROM judges)"
+    )
+    with connect(store.database) as connection:
+        rows = connection.execute(
+            f"SELECT * FROM ({known} UNION ALL {unknown}) "  # noqa: S608 (our own texts)
+            "WHERE (len($methods) = 0 OR method IN $methods) AND ($since IS NULL OR day >= $since::DATE) "
+            "AND ($until IS NULL OR day < $until::DATE) ORDER BY day DESC NULLS LAST, method",
+            {
+                "judge": judge_id, "methods": list(selection.methods), "since": time_of("--since", selection.since),
+                "until": time_of("--until", selection.until),
+            },
+        ).fetchall()  # fmt: skip
+    names = ("day", "method", "answers", "judged", "failed", "left")
+    if format == "json":
+        found = [dict(zip(names, (row[0] and str(row[0]), *row[1:]), strict=True)) for row in rows]
+        return json.dumps(found, indent=2, ensure_ascii=False)
+    rows.append(("all", "", *(sum(row[i] for row in rows) for i in range(2, 6))))
+    cells = [[str(row[0] or "not noted"), row[1], *(f"{n:,}" for n in row[2:])] for row in rows]
+    return drawn(names, cells, [name not in names[:2] for name in names], width=None)

@@ -15,6 +15,7 @@ from prefect.client.schemas.objects import State, TaskRun
 
 from flows.problems import Problem
 from flows.runtime import OPEN_BATCHES, Run, current
+from flows.timing import StageTime
 from flows.work.process import Tally, told
 from flows.work.stages import Stage, left_in, work_bucket
 
@@ -60,12 +61,21 @@ async def batch(name: str) -> Tally:
         return await asyncio.wrap_future(run.calls[name]())
     except BrokenProcessPool:
         run.workers.revive()
+        run.restarts[name] += 1
         raise
 
 
 async def run_stage(run: Run, stage: Stage) -> Tally:
     """Do what the stage has left to do, bucket by bucket."""
-    buckets = left_in(run.store, run.study, stage, run.buckets())
+    with run.timed(stage.key) as time:
+        return await _run_stage(run, stage, time)
+
+
+async def _run_stage(run: Run, stage: Stage, time: StageTime) -> Tally:
+    known = run.buckets()
+    buckets = left_in(run.store, run.study, stage, known)
+    time.sessions = sum(len(bucket.sessions) for bucket in buckets)
+    time.settled = sum(len(bucket.sessions) for bucket in known) - time.sessions
     waits = run.waits(stage.part)
     units = [
         Unit(
@@ -79,18 +89,36 @@ async def run_stage(run: Run, stage: Stage) -> Tally:
         )
         for bucket in buckets
     ]
-    return await fan_out(run, stage.name, stage.unit if waits else "sessions", units)
+    time.unit = stage.unit
+    return await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
 
 
-async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tally:
-    """Run the tasks of a stage, heaviest first, and add up what they came to."""
+async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
+    """Run the tasks of a stage, heaviest first, and add up what they came to.
+
+    ``key`` names it in the run's record, where that is not what people see it by.
+    """
     if not units:
         run.tallies.setdefault(stage, Tally())
         return Tally()
+    tallies: list[Tally] = []
+    with run.timed(key or stage) as time:
+        time.unit = time.unit or unit
+        try:
+            await _all_of(run, stage, unit, units, tallies)
+        finally:
+            whole = Tally.total(tallies)
+            run.tallies[stage] = Tally.total([whole, run.tallies.get(stage, Tally())])
+            time.add(whole.used, done=whole.done, failed=whole.failed, left=whole.counts.get("left", 0))
+            time.tasks += len(tallies)
+            time.retries += sum(run.restarts.pop(f"{stage} {one.key}", 0) for one in units)
+    return whole
+
+
+async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallies: list[Tally]) -> None:
     work = batch.with_options(name=stage) if run.foreseen is None else batch.fn
     slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))] if any(not one.waits for one in units) else []
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
-    tallies: list[Tally] = []
 
     with run.report.stage(stage, sum(one.n_items for one in units), unit) as shown, told(shown.advance):
 
@@ -114,5 +142,3 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
                     "finished is kept: run again, with a smaller --concurrency if memory is short"
                 ) from None
             raise errors.exceptions[0] from None
-    run.tallies[stage] = Tally.total([*tallies, run.tallies.get(stage, Tally())])
-    return Tally.total(tallies)

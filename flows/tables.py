@@ -93,7 +93,9 @@ def rebuild(
             see(draft.connection)
         for name, rows in (night(draft.connection) if night is not None else {}).items():
             draft.insert(name, rows)
-        draft.insert("runs", as_table("runs", map(_run_row, store.records("runs"))))
+        runs = store.records("runs")
+        draft.insert("runs", as_table("runs", map(_run_row, runs)))
+        draft.insert("run_stages", as_table("run_stages", _stage_rows(runs)))
         settings = {"store_format": store.settings["format"], "tokenizer": store.settings["tokenizer"]}
         draft.insert("store_info", store_info(**settings, study_key=study.study_key))
         advance()
@@ -214,6 +216,16 @@ def _with_params(row: dict[str, Any]) -> dict[str, Any]:
 def _criteria(judges: Rows) -> Iterable[dict[str, Any]]:
     rubrics = {judge["rubric"]: judge["criteria"] for judge in judges}
     return ({"rubric": rubric, **criterion} for rubric, criteria in rubrics.items() for criterion in criteria)
+
+
+def _stage_rows(runs: Rows) -> Iterable[dict[str, Any]]:
+    """Rows of ``run_stages``; the records of earlier versions' runs tell of no stages."""
+    for run in runs:
+        for stage in run.get("stages", ()):
+            yield {
+                **stage, "run_id": run["run_id"], "items_left": stage["left"], "sessions_settled": stage["settled"],
+                "peak_memory_bytes": stage["peak_memory_bytes"] or None,
+            }  # fmt: skip
 
 
 def _run_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from typing import Annotated
 
 import typer
 
+from flows.backlog import Backlog, backlog_of
 from flows.commands import options as o
 from flows.commands.plan import show
 from flows.commands.run import carry_out, finish
+from flows.engine import engine_for
 from flows.forecast import forecast_backfill
 from flows.journal import export_calls
 from flows.makers import loaded_study
@@ -21,11 +23,12 @@ from flows.orchestrator import prepare
 from flows.plan import ScoreJob
 from flows.prefill import judge_in_batches, plan_batches, said
 from flows.problems import DONE, INCOMPLETE, StoreProblem
-from flows.progress import make_report
-from flows.runtime import Run, running
-from flows.selection import Selection, answers_to_judge, since_of, with_methods_of
+from flows.progress import Silent, make_report
+from flows.runtime import Run, load_database, running
+from flows.selection import Selection, checked, progress_of, with_methods_of
 from flows.store import Store
 from flows.study import DEFAULT_STORE, Study, judged_by
+from flows.tables import is_loaded
 
 
 @o.reporting
@@ -43,6 +46,25 @@ def backfill(
             metavar="NAME", help="This method only, as the leaderboard names it; may be repeated.", show_default=False
         ),
     ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Answers given before this date or time.", show_default=False)
+    ] = None,
+    at_most: Annotated[
+        int | None,
+        typer.Option(
+            "--at-most",
+            metavar="N",
+            min=1,
+            help="So many answers, and leave the others to the next time: the newest day first, whole points.",
+            show_default=False,
+        ),
+    ] = None,
+    by_day: Annotated[
+        bool, typer.Option("--by-day", help="Finish a day, the newest first, before the next is begun.")
+    ] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Say how far this judge has got, by day and method, and do nothing.")
+    ] = False,
     limit: o.Limit = None,
     store: o.StoreOption = None,
     study: o.StudyOption = None,
@@ -81,26 +103,30 @@ def backfill(
         "concurrency": concurrency, "budget_usd": budget_usd, "budget_tokens": budget_tokens, "limit": limit,
     }  # fmt: skip
     effective = study_of_backfill(target, flags, study)
-    selection = Selection(since, tuple(method or ()))
-    since_of(since)
-    if plan and batch:
-        with running(effective, what="plan", is_whole_store=True) as active:
-            found = answers_to_judge(target, effective, active.engine, selection)
-            o.echo(plan_batches(active, active.sessions(), found))
+    selection = Selection(since, tuple(method or ()), until, at_most)
+    checked(effective, selection)
+    if status:
+        o.echo(progress_of(target, engine_for(effective).judge_id, selection, "json" if as_json else "table"))
         raise typer.Exit(DONE)
-    if plan:
+    if plan and not batch:
         prepare(verbose)
         show(asyncio.run(forecast_backfill(effective, selection, make_report(quiet or as_json))), as_json)
         raise typer.Exit(DONE)
-    check_models(effective)
-    with running(effective, make_report(quiet or as_json), what="backfill", is_whole_store=True) as active:
-        jobs = answers_to_judge(target, effective, active.engine, selection)
-        nothing_to_do = not jobs
-        if batch and jobs:
-            _in_batches(active, jobs, wait=not no_wait)
-        if jobs:
-            carry_out(active, partial(_backfill, selection=selection), ephemeral=ephemeral, verbose=verbose)
-    finish(active, quiet=quiet, as_json=as_json, nothing_to_do=nothing_to_do)
+    if not plan:
+        check_models(effective)
+    report = Silent() if plan else make_report(quiet or as_json)
+    with (
+        running(effective, report, what="plan" if plan else "backfill", is_whole_store=True) as active,
+        backlog_of(target, effective, active.engine, selection, active.sessions()) as found,
+    ):
+        if batch and (plan or found.n_jobs):
+            _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait)
+        if found.n_jobs:
+            flow = partial(_backfill, selection=selection, by_day=by_day, backlog=found)
+            carry_out(active, flow, ephemeral=ephemeral, verbose=verbose)
+        elif not is_loaded(target, effective, active.makers):
+            load_database(active)  # a backfill was killed before it got there
+    finish(active, quiet=quiet, as_json=as_json, nothing_to_do=not found.n_jobs)
 
 
 def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | None) -> Study:
@@ -112,8 +138,11 @@ def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | Non
     return judged_by(with_methods_of(located, store), flags, path)
 
 
-def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bool) -> None:
+def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool) -> None:
     """Fill the call cache by batches; ends the command while some are under way, lest live calls pay for them again."""
+    if plan:
+        o.echo(plan_batches(active, active.sessions(), jobs))
+        raise typer.Exit(DONE)
     outcome = judge_in_batches(active, active.sessions(), jobs, wait=wait)
     active.report.say(said(outcome))
     if outcome.pending:
@@ -122,7 +151,7 @@ def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bo
         raise typer.Exit(INCOMPLETE)
 
 
-async def _backfill(active: Run, selection: Selection) -> None:
+async def _backfill(active: Run, selection: Selection, *, by_day: bool, backlog: Backlog) -> None:
     from flows.backfill import backfill as flow  # noqa: PLC0415 (Prefect reads its settings when it is imported)
 
-    await flow(active.study, selection)
+    await flow(active.study, selection, by_day=by_day, backlog=backlog)

@@ -19,9 +19,10 @@ from flows.sources.base import EXCERPT, path_text
 from flows.store import Store
 from flows.study import Study
 from flows.transcripts import Fingerprint, InputRecord, PartWriter, WriteError
-from flows.work.process import Tally, engine, open_store, redactor
+from flows.work.process import Tally, clocked, engine, open_store, redactor
 
 
+@clocked
 def ingest_batch(root: str, study: Study, inputs: Sequence[Input], generation: int) -> Tally:
     """Read the inputs, count every message's tokens once, write one part and the quarantine of each input.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +24,7 @@ from flows.rows import contexts_of
 from flows.shards import Shards
 from flows.store import Store
 from flows.study import Study
+from flows.timing import Used, peak_memory
 from flows.transcripts import SessionInfo, load, size_of
 
 SESSION_BYTES = 256_000_000
@@ -41,6 +43,7 @@ class Tally:
     done: int = 0
     failed: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    used: Used = field(default_factory=Used)
 
     def add(self, status: str) -> None:
         """Count one item."""
@@ -62,11 +65,13 @@ class Tally:
             whole.failed += tally.failed
             for name, number in tally.counts.items():
                 whole.counts[name] = whole.counts.get(name, 0) + number
+            whole.used.add(tally.used)
         return whole
 
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+P = ParamSpec("P")
 
 _threads: list[ThreadPoolExecutor] = []
 _advance: list[Callable[[int], None]] = []
@@ -82,6 +87,21 @@ def in_threads(number: int) -> Iterator[None]:
         finally:
             _threads.remove(pool)
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def clocked(function: Callable[P, Tally]) -> Callable[P, Tally]:
+    """A task's function that also says what the task took, wherever it runs."""
+
+    @wraps(function)
+    def counted(*args: P.args, **kwargs: P.kwargs) -> Tally:
+        start, cpu = time.perf_counter(), time.process_time()
+        tally = function(*args, **kwargs)
+        # With items in threads, several tasks share the process, and the run counts its time.
+        took = 0.0 if _threads else time.process_time() - cpu
+        tally.used = Used(time.perf_counter() - start, took, peak_memory())
+        return tally
+
+    return counted
 
 
 @contextmanager

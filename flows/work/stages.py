@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from flows.backlog import Backlog
 from flows.buckets import Bucket, Slice, buckets_of, depth_for, slices
 from flows.engine import Engine, Part
 from flows.ids import overlap
@@ -39,7 +40,7 @@ from flows.work.answer import answer_all
 from flows.work.compact import compact_all, find
 from flows.work.measure import measure_all
 from flows.work.probe import make_probes
-from flows.work.process import Tally, engine, open_store
+from flows.work.process import Tally, clocked, engine, open_store
 from flows.work.score import score_all
 
 Jobs = Mapping[str, Sequence[Any]]
@@ -159,6 +160,7 @@ def is_complete(store: Store, study: Study) -> bool:
     return not any(left_in(store, study, stage, buckets) for stage in stages_of(engine(study)))
 
 
+@clocked
 def work_bucket(root: str, study: Study, bucket: Bucket, key: str) -> Tally:
     """Do what a stage has left to do in a bucket, and mark the sessions that it is through with."""
     stage, store = STAGES[key], open_store(root).within(bucket.bits)
@@ -181,9 +183,22 @@ def _mark(store: Store, study: Study, stage: Stage, bucket: Bucket) -> None:
     marks_of(store, study, stage, bucket.bits).settle(through)
 
 
+@clocked
 def score_jobs(root: str, study: Study, bucket: Bucket, jobs: Jobs, taken_on: date | None) -> Tally:
     """Judge answers of a bucket that have been chosen; with a day they are anchors and it is the day's taking."""
     store = open_store(root).within(bucket.bits)
     tally = Tally.total([score_all(store, study, work, taken_on) for work in slices(bucket.sessions, jobs)])
     (store.scores if taken_on is None else store.anchor_scores).drop_superseded()
+    return tally
+
+
+@clocked
+def score_backlog(root: str, study: Study, bucket: Bucket, backlog: Backlog, day: str) -> Tally:
+    """Judge what a backfill has found in a bucket, of a day."""
+    store = open_store(root).within(bucket.bits)
+    jobs = backlog.jobs(study, bucket.bits, day)
+    if "judge" in engine(study).remote:
+        jobs = shuffled(jobs)
+    tally = Tally.total([score_all(store, study, work) for work in slices(bucket.sessions, jobs)])
+    store.scores.drop_superseded()
     return tally

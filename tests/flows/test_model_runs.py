@@ -180,15 +180,25 @@ def test_a_backfill_adds_a_judge_and_touches_nothing_else(
     (line,) = json.loads(planned.stdout)["calls"]
     assert provider.requests == []
 
+    shards = {path: path.read_bytes() for path in (store / "scores").glob("*.parquet")}
+    few = working_command("backfill", "--judge", "openai:judge", "--store", store, "--at-most", "3", "--quiet")
+    assert few.exit_code == 0, few.output
+    progress = "SELECT sum(n_judged), sum(n_left + n_judged) FROM backfill_progress WHERE judge <> 'embedded'"
+    ((n_few, n_all),) = query(store, progress)
+    assert 0 < n_few <= 3
     some = working_command("backfill", "--judge", "openai:judge", "--store", store, "--method", "none", "--quiet")
     assert some.exit_code == 0, some.output
     n_none = query(store, "SELECT count(DISTINCT answer_id) FROM scores JOIN judges USING (judge_id) "
                           "WHERE judge <> 'embedded'")[0][0]  # fmt: skip
     answers_of_none = query(store, "SELECT count(*) FROM answers JOIN compactions USING (compaction_id) "
                                    "JOIN methods USING (method_id) WHERE method = 'none'")[0][0]  # fmt: skip
-    assert n_none == answers_of_none
-    rest = working_command("backfill", "--judge", "openai:judge", "--store", store, "--quiet")
+    assert answers_of_none <= n_none <= answers_of_none + n_few
+    rest = working_command("backfill", "--judge", "openai:judge", "--store", store, "--by-day", "--quiet")
     assert rest.exit_code == 0, rest.output
+    assert query(store, progress) == [(n_all, n_all)]
+    assert {path: path.read_bytes() for path in shards} == shards
+    status = working_command("backfill", "--judge", "openai:judge", "--store", store, "--status", "--json")
+    assert sum(row["judged"] for row in json.loads(status.stdout)) == n_all
     assert line["to_pay"] == len(provider.requests)
     assert set(bodies(provider.requests).values()) == {1}
     assert query(store, "SELECT count(DISTINCT judge_id) FROM leaderboard") == [(2,)]

@@ -16,7 +16,8 @@ CHECKS = sorted(path.stem for path in (Path(__file__).parents[2] / "sql" / "chec
 UNIQUE_ROWS = {
     f"unique_{table}": (f"INSERT INTO {table} FROM {table} LIMIT 1", 1)
     for table in ("sessions", "points", "methods", "compactions", "probes", "probes_not_asked", "answers", "judges",
-                  "criteria", "scores", "calls", "human_scores", "runs", "published_leaderboard", "inputs")
+                  "criteria", "scores", "calls", "human_scores", "runs", "run_stages", "published_leaderboard",
+                  "inputs")
 }  # fmt: skip
 
 

@@ -33,6 +33,8 @@ TABLES = {
     "anchor_scores": "answer_id judge_id taken_on dimension criterion score unscored_reason",
     "published_leaderboard": "method overall",
     "runs": "study versions counts started_at ended_at status",
+    "run_stages": "run_id stage unit started_at seconds busy_seconds cpu_seconds driver_cpu_seconds peak_memory_bytes "
+    "tasks retries done failed items_left sessions sessions_settled",
     "criteria": "rubric criterion dimension weight question",
     "probes_not_asked": "point_id probe_type reason prober status",
     "quarantine": "source_path line reason excerpt",

@@ -195,6 +195,14 @@ def tiny() -> Rows:
                 "status": "done", "exit_code": 3,
             }
         ],
+        "run_stages": [
+            {
+                "run_id": "r1", "stage": "answer", "unit": "answers", "started_at": "2026-03-02T00:00:00Z",
+                "seconds": 4.0, "busy_seconds": 6.0, "cpu_seconds": 5.0, "driver_cpu_seconds": 1.0,
+                "peak_memory_bytes": 1000, "tasks": 2, "retries": 0, "done": 9, "failed": 1, "items_left": 0,
+                "sessions": 2, "sessions_settled": 1,
+            }
+        ],
     }  # fmt: skip
 
 

@@ -1,0 +1,73 @@
+-- One row per judge × day × method with a done answer: how many of that day's answers the judge has judged.
+--
+-- An answer is judged when one verdict on it was given, failed when all that were asked for failed. The view knows what
+-- was loaded; a backfill that is under way is loaded at its end.
+create view backfill_progress as
+with given as (
+    select
+        answers.answer_id,
+        compactions.method_id,
+        cast(answers.answered_at as date) as day
+    from answers
+    inner join compactions on answers.compaction_id = compactions.compaction_id
+    where answers.status = 'done'
+),
+
+totals as (
+    select
+        method_id,
+        day,
+        count(*) as n_answers
+    from given
+    group by method_id, day
+),
+
+verdicts as (
+    select
+        judge_id,
+        answer_id,
+        bool_and(coalesce(starts_with(unscored_reason, 'the judge failed'), false)) as has_failed
+    from scores
+    group by judge_id, answer_id
+),
+
+judged as (
+    select
+        verdicts.judge_id,
+        given.method_id,
+        given.day,
+        count(*) filter (where not verdicts.has_failed) as n_judged,
+        count(*) filter (where verdicts.has_failed) as n_failed
+    from verdicts
+    inner join given on verdicts.answer_id = given.answer_id
+    group by verdicts.judge_id, given.method_id, given.day
+)
+
+select
+    judges.judge_id,
+    judges.judge,
+    totals.day,
+    stg_methods.method,
+    totals.n_answers,
+    coalesce(judged.n_judged, 0) as n_judged,
+    coalesce(judged.n_failed, 0) as n_failed,
+    totals.n_answers - coalesce(judged.n_judged, 0) - coalesce(judged.n_failed, 0) as n_left
+from judges
+cross join totals
+inner join stg_methods on totals.method_id = stg_methods.method_id
+left join judged
+    on
+        judges.judge_id = judged.judge_id
+        and totals.method_id = judged.method_id
+        and totals.day is not distinct from judged.day
+order by judges.judge, judges.judge_id, totals.day desc nulls last, stg_methods.method;
+
+comment on column backfill_progress.judge_id is 'Judge version';
+comment on column backfill_progress.judge is 'embedded (no language model) or the spec of a model';
+comment on column backfill_progress.day is
+'Day (UTC) on which the answers were given; NULL for those of stores that did not note it';
+comment on column backfill_progress.method is 'Name of the method';
+comment on column backfill_progress.n_answers is 'Answers of the day and method that can be judged';
+comment on column backfill_progress.n_judged is 'Of these, answers with a verdict of this judge';
+comment on column backfill_progress.n_failed is 'Of these, answers of which every verdict failed; a backfill asks again';
+comment on column backfill_progress.n_left is 'Of these, answers that the judge was not asked about yet';
