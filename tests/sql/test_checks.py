@@ -100,6 +100,22 @@ ANCHOR = (
     "INSERT INTO anchor_scores BY NAME SELECT 'A/q1' AS answer_id, 'j1' AS judge_id, DATE '2026-11-01' AS taken_on, "
     "'accuracy' AS dimension, 'facts' AS criterion, 3.0 AS score; "
 )
+NIGHT = (
+    "INSERT INTO night_figures BY NAME SELECT 1 AS night, TIMESTAMP '2026-11-01' AS taken_at, 'r1' AS run_id, "
+    "'e' AS engine, 'j1' AS judge_id, 'embedded' AS judge, 'A' AS method_id, 'keep' AS method, "
+    "'overall' AS dimension, 3.0 AS mean, 2 AS n_answers, 1 AS n_sessions; "
+)
+OF_A_NIGHT = (
+    "INSERT INTO night_sums BY NAME SELECT 1 AS night, 'j1' AS judge_id, 'keep' AS method, 'overall' AS dimension, "
+    "'s1' AS session_id, 'x' AS content_sha256, 6.0 AS score_sum, 2 AS n_answers; "
+)
+OF_NIGHTS = {
+    "unique_night_figures": (NIGHT + NIGHT + OF_A_NIGHT, 1),
+    "unique_night_sums": (NIGHT + OF_A_NIGHT + OF_A_NIGHT.replace("6.0", "0.0").replace("2 AS", "0 AS"), 1),
+    "nights_add_up": (NIGHT + OF_A_NIGHT.replace("6.0", "7.0"), 1),
+}
+"""The tiny store has no night either."""
+
 OF_PEOPLE = {
     "unique_label_samples": (SAMPLE + SAMPLE, 1),
     "unique_anchor_scores": (ANCHOR + ANCHOR, 1),
@@ -114,6 +130,7 @@ OF_PEOPLE = {
 BROKEN_BY = {
     **UNIQUE_ROWS,
     **OF_PEOPLE,
+    **OF_NIGHTS,
     **OF_MEASURES,
     **OF_VIEWS,
     **OF_JUDGES_AND_FILES,

@@ -30,6 +30,9 @@ TABLES = {
     "calls": "stage model input_tokens output_tokens cost_usd cached seconds status",
     "human_scores": "answer_id rater criterion score sample_id",
     "label_samples": "sample_id answer_id judge_id probability probe_type score_band seed drawn_at",
+    "night_figures": "night taken_at run_id engine judge_id judge method_id method dimension mean std_error n_answers "
+    "n_sessions rank",
+    "night_sums": "night judge_id method dimension session_id content_sha256 score_sum n_answers",
     "anchor_scores": "answer_id judge_id taken_on dimension criterion score unscored_reason",
     "published_leaderboard": "method overall",
     "runs": "study versions counts started_at ended_at status",
@@ -67,6 +70,9 @@ VIEWS = {
     "p_adjusted n_pairs n_sessions n_outside",
     "leaderboard_corrected": "judge_id judge method dimension raw_mean raw_ci_low raw_ci_high corrected std_error "
     "ci_low ci_high n_answers n_labelled n_sessions_labelled judge_weight rectifier rectifier_of undefined_because",
+    "moved": "judge_id judge method dimension mean_then mean difference std_error ci_low ci_high p_value p_adjusted "
+    "is_beyond_noise difference_same",
+    "nights": "night taken_at judge_id judge method overall change std_error rank n_answers n_sessions",
     "judge_drift": "judge_id judge taken_on dimension mean_first mean shift std_error ci_low ci_high",
     "judge_agreement": "kind rater_a rater_b judge_a judge_b level item n_answers n_sessions exact within_one kappa "
     "alpha_ordinal alpha_interval icc pearson spearman mean_difference std_error ci_low ci_high",
