@@ -69,10 +69,8 @@ def check_nights(root: Path) -> list[Finding]:
 def _deployment(url: str, one: dict[str, Any]) -> list[Finding]:
     name = one["name"]
     active = [schedule["schedule"] for schedule in one.get("schedules", ()) if schedule.get("active")]
-    late = _asked(
-        url, "/flow_runs/filter",
-        {"limit": 200, "deployments": {"id": {"any_": [one["id"]]}}, "flow_runs": {"state": {"name": {"any_": ["Late"]}}}},
-    )  # fmt: skip
+    its_late = {"deployments": {"id": {"any_": [one["id"]]}}, "flow_runs": {"state": {"name": {"any_": ["Late"]}}}}
+    late = _asked(url, "/flow_runs/filter", {"limit": 200, **its_late})
     pool = one.get("work_pool_name")
     said = f"deployment {name}: " + (", ".join(str(s.get("cron") or s) for s in active) or "no schedule is active")
     if late:

@@ -15,6 +15,7 @@ from flows.checkup.store import check_place, check_space, check_store
 from flows.checkup.tonight import check_study, check_tonight
 from flows.shards import REARRANGING
 from flows.tables import rebuild
+from flows.timing import StageTime
 from tests.flows.conftest import write_session
 from tests.flows.small_store import SmallStore
 
@@ -25,7 +26,8 @@ def small(tmp_path: Path) -> SmallStore:
 
 
 def stage(**changes: object) -> dict[str, object]:
-    return {"stage": "answer", "failed": 0, "sessions": 2, "settled": 6, "peak_memory_bytes": 10**8, **changes}
+    done = StageTime("answer", "2026-01-01T00:00:00+00:00", "answers", sessions=2, settled=6, peak_memory_bytes=10**8)
+    return {**done.as_dict(), **changes}
 
 
 def found(small: SmallStore) -> dict[str, Finding]:
