@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifa
 from prefect.runtime import flow_run
 
 from compaction import CallsStoppedError
+from flows import log
 from flows.orchestrator import is_of_network
 from flows.problems import Problem
 from flows.progress import Report
@@ -107,5 +109,8 @@ async def twice(stage: Flow[[Study], Any], study: Study, report: Report) -> None
         if is_of_network(error):
             raise
         report.say(f"{stage.name} broke off ({type(error).__name__}: {' '.join(str(error).split())}); once more …")
+        log.event(
+            "stage_broke", level=logging.WARNING, stage=stage.name, error=log.reason(f"{type(error).__name__}: {error}")
+        )
         run = stage.with_options(flow_run_name=f"{stage.name} again")
         await run(study)

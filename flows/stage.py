@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -13,6 +14,7 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 
+from flows import log
 from flows.page import on_page
 from flows.problems import Problem
 from flows.runtime import OPEN_BATCHES, Run, current
@@ -63,6 +65,7 @@ async def batch(name: str) -> Tally:
     except BrokenProcessPool:
         run.workers.revive()
         run.restarts[name] += 1
+        log.event("task_broke", level=logging.WARNING, task=name, error="the worker process died")
         raise
 
 
@@ -133,13 +136,26 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
                 name = _name(stage, unit, one)
                 run.calls[name] = one.call
                 async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
-                    tallies.append(await work(name))
+                    tallies.append(_logged(stage, one, await work(name)))
                 del run.calls[name]
                 if not one.waits:
                     shown.advance(one.n_items)
                     page.advance(one.n_items)
 
             await _together(stage, [do(one) for one in sorted(units, key=lambda one: -one.weight)])
+
+
+def _logged(stage: str, one: Unit, tally: Tally) -> Tally:
+    """A task's tally, of which the log has been told."""
+    for fields in tally.items:
+        log.event("item", level=log.ITEMS, **fields)
+    tally.items = []
+    log.event(
+        "task_ended", stage=stage, bucket=one.key, done=tally.done, failed=tally.failed,
+        left=tally.counts.get("left", 0), seconds=round(tally.used.busy_seconds, 3),
+        cpu_seconds=round(tally.used.cpu_seconds, 3),
+    )  # fmt: skip
+    return tally
 
 
 async def _together(stage: str, work: Iterable[Coroutine[Any, Any, None]]) -> None:
