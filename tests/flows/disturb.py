@@ -31,7 +31,7 @@ NOT_COMPARED = {"seconds", "created_at", "started_at", "ended_at", "answered_at"
 Rows = list[tuple[Any, ...]]
 
 
-def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) -> dict[str, Rows]:
+def tables(store: Path, *, without: tuple[str, ...] = ("runs",)) -> dict[str, Rows]:
     """Every table of the store, sorted, without the columns that differ from run to run."""
     with connect(store / "scores.duckdb") as connection:
         found: dict[str, list[str]] = {}
@@ -39,7 +39,7 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) ->
             "SELECT table_name, column_name FROM duckdb_columns() SEMI JOIN duckdb_tables() "
             "USING (database_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
         ).fetchall():
-            if table not in without:
+            if table not in (*without, "run_stages"):  # what a run took is its own
                 found.setdefault(table, []).extend([] if column in NOT_COMPARED else [column])
         # Calls are a log of tries: what was answered is the same, how often it was asked for may not be.
         found["calls"] = [name for name in found["calls"] if name not in {"call_id", "cached"}]
@@ -51,9 +51,7 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) ->
         }
 
 
-def lost(
-    store: Path, reference: Mapping[str, Rows], *, without: tuple[str, ...] = ("runs", "run_stages")
-) -> dict[str, int]:
+def lost(store: Path, reference: Mapping[str, Rows], *, without: tuple[str, ...] = ("runs",)) -> dict[str, int]:
     """Table → rows missing or too many, as against those of an undisturbed run; empty when all tables are the same."""
     mine = tables(store, without=without)
     apart: dict[str, int] = {}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from flows import page
 from flows.problems import Problem
 from flows.progress import Silent
 from flows.study import Study
@@ -15,15 +14,11 @@ from flows.study import Study
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def on_server(prefect_server: str) -> str:
-    """Prefect is set up before it is imported."""
-    return prefect_server
-
-
-def test_a_stage_that_broke_is_tried_once_more_and_a_problem_is_not(on_server: str, tmp_path: Path) -> None:
+def test_a_stage_that_broke_is_tried_once_more_and_a_problem_is_not(prefect_server: str, tmp_path: Path) -> None:
     from prefect import flow
     from prefect.runtime import flow_run
+
+    from flows import page
 
     names: list[str] = []
 
@@ -47,11 +42,13 @@ def test_a_stage_that_broke_is_tried_once_more_and_a_problem_is_not(on_server: s
     assert len(names) == 3
 
 
-def test_a_long_stage_has_a_progress_bar(on_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_stage_has_a_progress_bar(prefect_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect import flow
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
     from prefect.runtime import flow_run
+
+    from flows import page
 
     monkeypatch.setattr(page, "SHOWN_EVERY", 0.05)
     ids: list[str] = []
