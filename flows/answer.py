@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.page import name_of_run
 from flows.runtime import running
 from flows.stage import run_stage
 from flows.study import Study
 from flows.work.stages import ANSWER
 
 
-@flow(name="answer", persist_result=False)
+@flow(name="answer", flow_run_name=name_of_run, persist_result=False)
 async def answer(study: Study) -> None:
     """Ask every probe of every compacted context of its point."""
     with running(study, what="answer") as run:

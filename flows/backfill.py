@@ -6,13 +6,14 @@ from prefect import flow
 
 from flows.backlog import ALL_DAYS, Backlog, backlog_of
 from flows.load import load
+from flows.page import name_of_run
 from flows.runtime import Run, running
 from flows.score import judge_backlog
 from flows.selection import Selection
 from flows.study import Study
 
 
-@flow(name="backfill", persist_result=False)
+@flow(name="backfill", flow_run_name=name_of_run, persist_result=False)
 async def backfill(study: Study, selection: Selection, *, by_day: bool = False, backlog: Backlog | None = None) -> None:
     """Let the study's judge score the selected answers of the database that it has not scored yet.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.page import name_of_run
 from flows.plan import method_rows
 from flows.runtime import later_than, running
 from flows.stage import run_stage
@@ -11,7 +12,7 @@ from flows.study import Study
 from flows.work.stages import COMPACT, POINTS, SUMMARIZE
 
 
-@flow(name="compact", persist_result=False)
+@flow(name="compact", flow_run_name=name_of_run, persist_result=False)
 async def compact(study: Study) -> None:
     """Find the points of every session and compact at each of them with every method."""
     with running(study, what="compact") as run:

@@ -9,21 +9,23 @@ from flows.compact import compact
 from flows.ingest import ingest
 from flows.load import load
 from flows.measure import measure
+from flows.page import name_of_run, twice
 from flows.probe import probe
 from flows.runtime import running
 from flows.score import score
 from flows.study import Study
 
 
-@flow(name="evaluate", persist_result=False)
+@flow(name="evaluate", flow_run_name=name_of_run, persist_result=False)
 async def evaluate(study: Study) -> None:
     """From stored sessions to a leaderboard. Killed at any instant and started again, it goes on where it was."""
     with running(study) as run:
         run.record("running")
-        await ingest(study)  # logs → transcripts
-        await compact(study)  # transcripts → points → compacted contexts
-        await probe(study)  # points → questions with proven answers
-        await measure(study)  # sessions and contexts → what was needed again, and what is still told
-        await answer(study)  # contexts and questions → answers
-        await score(study)  # answers → scores by criterion
-        await load(study)  # everything → scores.duckdb
+        report = run.report
+        await twice(ingest, study, report)  # logs → transcripts
+        await twice(compact, study, report)  # transcripts → points → compacted contexts
+        await twice(probe, study, report)  # points → questions with proven answers
+        await twice(measure, study, report)  # sessions and contexts → what was needed again, and what is still told
+        await twice(answer, study, report)  # contexts and questions → answers
+        await twice(score, study, report)  # answers → scores by criterion
+        await twice(load, study, report)  # everything → scores.duckdb

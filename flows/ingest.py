@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.page import name_of_run
 from flows.plan import input_batches, unread
 from flows.runtime import running
 from flows.settle import settle
@@ -12,7 +13,7 @@ from flows.study import Study
 from flows.work.ingest import ingest_batch
 
 
-@flow(name="ingest", persist_result=False)
+@flow(name="ingest", flow_run_name=name_of_run, persist_result=False)
 async def ingest(study: Study) -> None:
     """Take up the study's sources. An input that is in the store as it is now is not read again."""
     with running(study, what="ingest") as run:

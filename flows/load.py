@@ -5,11 +5,12 @@ from __future__ import annotations
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
+from flows.page import name_of_run
 from flows.runtime import current, load_database, running
 from flows.study import Study
 
 
-@flow(name="load", persist_result=False)
+@flow(name="load", flow_run_name=name_of_run, persist_result=False)
 async def load(study: Study) -> None:
     """Make the database anew."""
     with running(study, what="load") as run, run.report.stage("load", 1, "database") as shown:

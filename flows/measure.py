@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.page import name_of_run
 from flows.runtime import running
 from flows.stage import run_stage
 from flows.study import Study
 from flows.work.stages import MEASURE
 
 
-@flow(name="measure", persist_result=False)
+@flow(name="measure", flow_run_name=name_of_run, persist_result=False)
 async def measure(study: Study) -> None:
     """Measure what every context still tells of files and facts, and what of it the session needed again."""
     with running(study, what="measure") as run:

@@ -227,14 +227,18 @@ def prefect_api(report: Report, *, ephemeral: bool = False, verbose: bool = Fals
             os.environ["PREFECT_API_URL"] = before
 
 
+def is_of_network(error: Exception) -> bool:
+    """Whether an error is that of a client of Prefect's server which was not answered."""
+    return type(error).__module__.partition(".")[0] in ("httpx", "httpcore") or "Failed to reach API" in str(error)
+
+
 @contextmanager
 def _explained(url: str, advice: str) -> Iterator[None]:
     """Say of a server that has gone in the middle of a run that it has, which Prefect's own errors do not."""
     try:
         yield
     except Exception as error:
-        of_network = type(error).__module__.partition(".")[0] in ("httpx", "httpcore")
-        if (of_network or "Failed to reach API" in str(error)) and not answers(url):
+        if is_of_network(error) and not answers(url):
             raise Problem(
                 f"the Prefect server at {url} does not answer any more; what was finished is kept: {advice} and run "
                 "the same command again, or add --ephemeral for a server that lives as long as the run"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.page import name_of_run
 from flows.runtime import running
 from flows.stage import run_stage
 from flows.study import Study
@@ -11,7 +12,7 @@ from flows.work.stages import PROBE
 from judge.llm.prober import ModelProber
 
 
-@flow(name="probe", persist_result=False)
+@flow(name="probe", flow_run_name=name_of_run, persist_result=False)
 async def probe(study: Study) -> None:
     """Make the probes of every point, the same for all methods."""
     with running(study, what="probe") as run:

@@ -21,7 +21,7 @@ from typing import Any, ParamSpec
 
 import duckdb
 
-from flows import __version__
+from flows import __version__, log
 from flows.buckets import Bucket, buckets_of, depth_for
 from flows.engine import Engine, Part, calls_through, engine_for
 from flows.ids import content_id
@@ -43,7 +43,7 @@ from flows.tables import rebuild
 from flows.timing import StageTime
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
-from flows.work.process import Tally, in_threads, warm_up
+from flows.work.process import Tally, in_threads, noted, warm_up
 from flows.work.stages import Stage
 from flows.workers import Workers, cores
 
@@ -174,6 +174,8 @@ class Run:
         """Do one batch: in the key's worker process, or in a thread where its part waits for a language model."""
         if self.waits(part):
             return self.threads.submit(function, *args, **kwargs)
+        if log.wants_items():
+            return self.workers.submit(key, noted, function, *args, **kwargs)
         return self.workers.submit(key, function, *args, **kwargs)
 
     @property
@@ -244,16 +246,29 @@ class Run:
         }
         self.store.record("runs", self.run_id, row, replace=True)
         self.is_recorded = True
+        if status != "running":
+            log.event("run_ended", status=status, exit_code=exit_code)
+
+    @contextmanager
+    def logged(self, target: str | None, *, items: bool = False) -> Iterator[None]:
+        """Append the run's events to a file (``flows.log``). Raises UsageProblem for one that cannot be written."""
+        with log.logging_to(target, self.run_id, items=items):
+            log.event("run_started", store=self.root, study_key=self.study.study_key, version=__version__)
+            yield
 
     @contextmanager
     def timed(self, key: str) -> Iterator[StageTime]:
         """Count what happens inside as a stage, and write it down at its end, so that a kill does not lose it."""
         time = self.times.setdefault(key, StageTime(key, now()))
         is_inner = time.is_open
+        if not is_inner:
+            log.event("stage_started", stage=key)
         try:
             with time.clock():
                 yield time
         finally:
+            if not is_inner:
+                log.event("stage_ended", **time.as_dict())
             if self.is_recorded and not is_inner:
                 self.record("running")
 

@@ -11,6 +11,7 @@ from prefect import flow
 from flows.anchors import anchors_to_do, record_anchors, today
 from flows.backlog import ALL_DAYS, Backlog
 from flows.engine import Engine
+from flows.page import name_of_run
 from flows.plan import ScoreJob, shuffled
 from flows.runtime import Run, now, running
 from flows.stage import Unit, fan_out, run_stage
@@ -18,7 +19,7 @@ from flows.study import Study
 from flows.work.stages import SCORE, score_backlog, score_jobs
 
 
-@flow(name="score", persist_result=False)
+@flow(name="score", flow_run_name=name_of_run, persist_result=False)
 async def score(study: Study) -> None:
     """Let the study's judge score every answer that it has not scored yet."""
     with running(study, what="score") as run:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 
+from flows import log
+from flows.page import on_page
 from flows.problems import Problem
 from flows.runtime import OPEN_BATCHES, Run, current
 from flows.timing import StageTime
@@ -62,6 +65,7 @@ async def batch(name: str) -> Tally:
     except BrokenProcessPool:
         run.workers.revive()
         run.restarts[name] += 1
+        log.event("task_broke", level=logging.WARNING, task=name, error="the worker process died")
         raise
 
 
@@ -111,34 +115,59 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: s
             run.tallies[stage] = Tally.total([whole, run.tallies.get(stage, Tally())])
             time.add(whole.used, done=whole.done, failed=whole.failed, left=whole.counts.get("left", 0))
             time.tasks += len(tallies)
-            time.retries += sum(run.restarts.pop(f"{stage} {one.key}", 0) for one in units)
+            time.retries += sum(run.restarts.pop(_name(stage, unit, one), 0) for one in units)
     return whole
+
+
+def _name(stage: str, unit: str, one: Unit) -> str:
+    """A task's name, as Prefect's page has it."""
+    return f"{stage} {one.key}: {one.n_items:,} {unit}"
 
 
 async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallies: list[Tally]) -> None:
     work = batch.with_options(name=stage) if run.foreseen is None else batch.fn
     slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))] if any(not one.waits for one in units) else []
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
+    total = sum(one.n_items for one in units)
+    async with on_page(stage, total, unit, is_on=run.foreseen is None) as page:
+        with run.report.stage(stage, total, unit) as shown, told(shown.advance), told(page.advance):
 
-    with run.report.stage(stage, sum(one.n_items for one in units), unit) as shown, told(shown.advance):
+            async def do(one: Unit) -> None:
+                name = _name(stage, unit, one)
+                run.calls[name] = one.call
+                async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
+                    tallies.append(_logged(stage, one, await work(name)))
+                del run.calls[name]
+                if not one.waits:
+                    shown.advance(one.n_items)
+                    page.advance(one.n_items)
 
-        async def do(one: Unit) -> None:
-            name = f"{stage} {one.key}"
-            run.calls[name] = one.call
-            async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
-                tallies.append(await work(name))
-            del run.calls[name]
-            if not one.waits:
-                shown.advance(one.n_items)
+            await _together(stage, [do(one) for one in sorted(units, key=lambda one: -one.weight)])
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for one in sorted(units, key=lambda one: -one.weight):
-                    group.create_task(do(one))
-        except BaseExceptionGroup as errors:
-            if isinstance(errors.exceptions[0], BrokenProcessPool):
-                raise Problem(
-                    f"worker processes died again and again during {stage}, perhaps for want of memory; what was "
-                    "finished is kept: run again, with a smaller --concurrency if memory is short"
-                ) from None
-            raise errors.exceptions[0] from None
+
+def _logged(stage: str, one: Unit, tally: Tally) -> Tally:
+    """A task's tally, of which the log has been told."""
+    for fields in tally.items:
+        log.event("item", level=log.ITEMS, **fields)
+    tally.items = []
+    log.event(
+        "task_ended", stage=stage, bucket=one.key, done=tally.done, failed=tally.failed,
+        left=tally.counts.get("left", 0), seconds=round(tally.used.busy_seconds, 3),
+        cpu_seconds=round(tally.used.cpu_seconds, 3),
+    )  # fmt: skip
+    return tally
+
+
+async def _together(stage: str, work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it side by side; what breaks one ends the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for one in work:
+                group.create_task(one)
+    except BaseExceptionGroup as errors:
+        if isinstance(errors.exceptions[0], BrokenProcessPool):
+            raise Problem(
+                f"worker processes died again and again during {stage}, perhaps for want of memory; what was finished "
+                "is kept: run again, with a smaller --concurrency if memory is short"
+            ) from None
+        raise errors.exceptions[0] from None

@@ -87,6 +87,8 @@ def backfill(
     concurrency: o.Concurrency = None,
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
+    log: o.Log = None,
+    log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -117,6 +119,7 @@ def backfill(
     report = Silent() if plan else make_report(quiet or as_json)
     with (
         running(effective, report, what="plan" if plan else "backfill", is_whole_store=True) as active,
+        active.logged(None if plan else log, items=log_items),
         backlog_of(target, effective, active.engine, selection, active.sessions()) as found,
     ):
         if batch and (plan or found.n_jobs):

@@ -39,6 +39,8 @@ def drift(
     concurrency: o.Concurrency = None,
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
+    log: o.Log = None,
+    log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
@@ -58,21 +60,29 @@ def drift(
             {"judge": judge, "concurrency": concurrency, "budget_usd": budget_usd, "budget_tokens": budget_tokens},
             anchors,
             make_report(quiet or as_json),
-            ephemeral=ephemeral, verbose=verbose,
+            ephemeral=ephemeral, verbose=verbose, log=log, log_items=log_items,
         )  # fmt: skip
         name = None
     o.echo(report(target.database, name, "json" if as_json else format))
 
 
 def _take(
-    store: Store, flags: dict[str, object], anchors: int | None, report: Report, *, ephemeral: bool, verbose: bool
+    store: Store,
+    flags: dict[str, object],
+    anchors: int | None,
+    report: Report,
+    *,
+    ephemeral: bool,
+    verbose: bool,
+    log: str | None,
+    log_items: bool,
 ) -> None:
     study = study_of_backfill(store, flags, None)
     study = study if anchors is None else replace(study, anchors=anchors)
     if not study.anchors:
         raise UsageProblem("the store's last run has no anchors; say how many to draw with --anchors N")
     check_models(study)
-    with running(study, report, what="drift", is_whole_store=True) as active:
+    with running(study, report, what="drift", is_whole_store=True) as active, active.logged(log, items=log_items):
         sessions = active.sessions()
         if not any(anchors_to_do(store, study, active.engine, active.points(sessions), today(), at_once=True).values()):
             report.say("nothing to do: the anchors have been scored today")

@@ -157,6 +157,15 @@ Ephemeral = Annotated[
     bool,
     typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),
 ]
+Log = Annotated[
+    str | None,
+    typer.Option(
+        "--log", metavar="FILE", help="Append the run's events as JSON lines; - for stderr.", show_default=False
+    ),
+]
+LogItems = Annotated[
+    bool, typer.Option("--log-items", help="With --log: also one line for each compaction, probe, answer, verdict.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Verbose = Annotated[

@@ -59,6 +59,8 @@ def run(
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
     fail_if_worse: o.FailIfWorse = None,
+    log: o.Log = None,
+    log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -85,7 +87,7 @@ def run(
     check_models(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
-    with running(effective, report) as active:
+    with running(effective, report) as active, active.logged(log, items=log_items):
         nothing_to_do = is_complete(target, effective) and not is_due(target, effective)
         if not nothing_to_do:
             carry_out(active, _evaluation, ephemeral=ephemeral, verbose=verbose)
@@ -150,6 +152,8 @@ def ingest(
     tokenizer: o.Tokenizer = None,
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
+    log: o.Log = None,
+    log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -168,7 +172,7 @@ def ingest(
     inputs = inputs_of(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
-    with running(effective, report, what="ingest") as active:
+    with running(effective, report, what="ingest") as active, active.logged(log, items=log_items):
         if unread(active.parts(), inputs, effective):
             _ = active.workers  # they start up while the server does
             with prefect_api(report, ephemeral=ephemeral, verbose=verbose):

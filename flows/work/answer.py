@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from compaction import CallsStoppedError, Message
 from compaction.tokens import total_tokens
-from flows import schemas
+from flows import log, schemas
 from flows.buckets import Slice
 from flows.engine import Engine
 from flows.models.gateway import calling_for
@@ -67,8 +67,17 @@ def answer_all(store: Store, study: Study, work: Slice[AnswerJob]) -> Tally:
             continue
         rows.append(row)
         tally.add(row["status"])
+        _note(row)
     store.answers.write(pa.Table.from_pylist(rows, schema=schemas.ANSWERS))
     return tally
+
+
+def _note(row: dict[str, Any]) -> None:
+    names = (
+        "answer_id", "compaction_id", "probe_id", "session_id", "replicate", "status", "model", "input_tokens",
+        "output_tokens", "cost_usd", "seconds",
+    )  # fmt: skip
+    log.item("answer", **{name: row.get(name) for name in names}, error=log.reason(row.get("error")))
 
 
 def _asked(store: Store, work: Slice[AnswerJob]) -> Iterator[_Asked]:

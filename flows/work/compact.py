@@ -23,7 +23,7 @@ from compaction import (
 )
 from compaction.strategy import tokens_by_kind
 from compaction.tokens import total_tokens
-from flows import schemas
+from flows import log, schemas
 from flows.buckets import Slice
 from flows.engine import Engine
 from flows.ids import point_ids
@@ -102,9 +102,18 @@ def compact_all(store: Store, study: Study, work: Slice[CompactionJob]) -> Tally
             rows.append(row)
             column.add(context, transcript)
             tally.add(row["status"])
+            _note(row)
     table = pa.Table.from_pylist(rows, schema=schemas.COMPACTIONS.remove(len(schemas.COMPACTIONS) - 1))
     store.compactions.write(table.append_column(schemas.COMPACTIONS.field("context"), column.array()))
     return tally
+
+
+def _note(row: dict[str, Any]) -> None:
+    names = (
+        "compaction_id", "point_id", "session_id", "method_id", "replicate", "status", "tokens_before", "tokens_after",
+        "cost_usd", "seconds",
+    )  # fmt: skip
+    log.item("compact", **{name: row.get(name) for name in names}, error=log.reason(row.get("error")))
 
 
 def _lines(store: Store, work: Slice[CompactionJob]) -> Iterator[Line]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from compaction import Message
 from compaction.measures.needs import NEED_KINDS, Need, SessionNeeds
 from compaction.words import shorten
-from flows import schemas
+from flows import log, schemas
 from flows.buckets import Slice
 from flows.engine import Engine
 from flows.measured import MeasureJob, counts_of_files
@@ -108,6 +108,10 @@ def measure_all(store: Store, study: Study, work: Slice[MeasureJob]) -> Tally:
             row = _row(measuring, job, left[job.compaction_id], calls)
             rows.append({**row, "session_id": info.session_id})
             tally.add(row["status"])
+            log.item(
+                "measure", measure_id=row["measure_id"], compaction_id=row["compaction_id"], status=row["status"],
+                session_id=info.session_id, seconds=row.get("seconds"), error=log.reason(row.get("error")),
+            )  # fmt: skip
         needs += _needs(measuring, info, jobs)
     store.needs.write(pa.Table.from_pylist(needs, schema=schemas.NEEDS))
     store.measures.write(pa.Table.from_pylist(rows, schema=schemas.MEASURES))

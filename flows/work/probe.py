@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from compaction import CallsStoppedError, Transcript
-from flows import schemas
+from flows import log, schemas
 from flows.buckets import Slice
 from flows.models.gateway import calling_for
 from flows.plan import PointInfo, probe_id
@@ -34,6 +34,9 @@ def make_probes(store: Store, study: Study, work: Slice[PointInfo]) -> Tally:
         for row in found:
             rows.append(row)
             tally.add(row["status"])
+            names = ("probe_id", "point_id", "session_id", "probe_type", "prober", "status")
+            why_not = row.get("reason") if row["status"] == "failed" else None
+            log.item("probe", **{name: row[name] for name in names}, error=log.reason(why_not))
             if row["status"] == "not_asked":
                 tally.counts["not_asked"] = tally.counts.get("not_asked", 0) + 1
     store.probes.write(pa.Table.from_pylist(rows, schema=schemas.PROBES))

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from compaction import CallsStoppedError, Message, Method, Transcript
 from flows.engine import Engine, engine_for
 from flows.loaded import Loaded
+from flows.log import collecting
 from flows.models.gateway import only_cached
 from flows.redaction import Redactor
 from flows.rows import contexts_of
@@ -44,6 +45,8 @@ class Tally:
     failed: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     used: Used = field(default_factory=Used)
+    items: list[dict[str, Any]] = field(default_factory=list)
+    """Lines for the log, where one an item is wanted (``flows.log``)."""
 
     def add(self, status: str) -> None:
         """Count one item."""
@@ -102,6 +105,14 @@ def clocked(function: Callable[P, Tally]) -> Callable[P, Tally]:
         return tally
 
     return counted
+
+
+def noted(function: Callable[P, Tally], *args: P.args, **kwargs: P.kwargs) -> Tally:
+    """A task in a worker process, with the log's lines of its items."""
+    with collecting() as found:
+        tally = function(*args, **kwargs)
+    tally.items = found
+    return tally
 
 
 @contextmanager

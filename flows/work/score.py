@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from compaction import CallsStoppedError
-from flows import schemas
+from flows import log, schemas
 from flows.buckets import Slice
 from flows.models.gateway import calling_for
 from flows.plan import ScoreJob
@@ -58,6 +58,12 @@ def score_all(store: Store, study: Study, work: Slice[ScoreJob], taken_on: date 
             continue
         asked, status, verdict, stated = outcome
         tally.add(status)
+        log.item(
+            "score", answer_id=asked.job.answer_id, session_id=asked.info.session_id, judge_id=parts.judge_id,
+            judge_replicate=asked.job.judge_replicate, status=status,
+            unscored=sum(result.score is None for result in verdict),
+            error=log.reason(verdict[0].unscored_reason) if status == "failed" and verdict else None,
+        )  # fmt: skip
         for result in verdict:
             columns["answer_id"].append(asked.job.answer_id)
             columns["session_id"].append(asked.info.session_id)

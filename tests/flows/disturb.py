@@ -39,7 +39,7 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs",)) -> dict[str, Ro
             "SELECT table_name, column_name FROM duckdb_columns() SEMI JOIN duckdb_tables() "
             "USING (database_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
         ).fetchall():
-            if table not in without:
+            if table not in (*without, "run_stages"):  # what a run took is its own
                 found.setdefault(table, []).extend([] if column in NOT_COMPARED else [column])
         # Calls are a log of tries: what was answered is the same, how often it was asked for may not be.
         found["calls"] = [name for name in found["calls"] if name not in {"call_id", "cached"}]

@@ -27,7 +27,7 @@ def rows(database: Path) -> dict[str, list[tuple[Any, ...]]]:
         names = [
             name for (name,) in connection.execute(
                 "SELECT table_name FROM duckdb_tables() "
-                "WHERE database_name = 'store' AND table_name <> 'runs' ORDER BY 1"
+                "WHERE database_name = 'store' AND table_name NOT IN ('runs', 'run_stages') ORDER BY 1"
             ).fetchall()
         ]  # fmt: skip
         return {name: table(connection, name) for name in names}
@@ -159,6 +159,12 @@ def test_a_session_that_grew_is_taken_up_whole_and_only_what_is_new_is_done(
     assert all(first[cut] == second[cut] for cut in unchanged)
     (counts,) = query(store, "SELECT counts FROM runs ORDER BY started_at DESC LIMIT 1")[0]
     assert json.loads(counts)["compact"]["done"] == 2 * (len(second) - len(unchanged))
+    stages = {row[0]: row[1:] for row in query(store, "SELECT stage, done, sessions, sessions_settled, tasks, "
+              "busy_seconds > 0, cpu_seconds > 0, peak_memory_bytes > 10_000_000 FROM run_stages "
+              "WHERE run_id = (SELECT max_by(run_id, started_at) FROM runs)")}  # fmt: skip
+    assert stages["compact"] == (2 * (len(second) - len(unchanged)), 1, 0, 1, True, True, True)
+    assert stages["ingest"][:4] == (1, None, None, 1)
+    assert {"settle", "points", "probe", "measure", "answer", "score", "load"} < set(stages)
     assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
 
 

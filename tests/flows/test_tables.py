@@ -12,6 +12,7 @@ from flows.database import MEMORY_VARIABLE, connect
 from flows.makers import Makers
 from flows.problems import StoreProblem, UsageProblem
 from flows.tables import _latest_code, is_loaded, rebuild
+from flows.timing import StageTime
 
 from .small_store import SHA, SmallStore
 
@@ -54,6 +55,15 @@ def test_nothing_but_tables_and_views_is_in_the_file_and_nothing_lies_beside_it(
     found = {name for (name,) in query(small, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store'")}
     assert not found & {"measured_points", "wanted_measures", "session_ids", "shard_scores"}
     assert [path.name for path in small.store.root.glob(".*")] == []
+
+
+def test_a_run_that_was_killed_tells_of_its_stages_and_one_of_an_earlier_version_of_none(small: SmallStore) -> None:
+    done = StageTime("answer", "2026-01-01T00:00:00+00:00", "answers", seconds=2.0, busy_seconds=3.0, done=7, tasks=1)
+    small.run("killed", "2026-01-01T00:00:00+00:00", status="killed", stages=[done.as_dict()])
+    small.run("older", "2025-01-01T00:00:00+00:00")
+    rebuild(small.store, small.study)
+    found = query(small, "SELECT run_id, stage, items, items_per_second, tasks_side_by_side FROM throughput")
+    assert found == [("killed", "answer", 7, 3.5, 1.5)]
 
 
 def test_a_unit_that_failed_and_was_done_later_is_shown_once_as_done(small: SmallStore) -> None:

@@ -1,0 +1,112 @@
+"""Whether Prefect is there, is the same version, and has a night planned for a store."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+import urllib.error
+import urllib.request
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from flows.checkup.finding import Finding
+from flows.orchestrator import Server, answers, configured_url, prepare
+from flows.problems import Problem
+
+ASK_TIMEOUT = 10.0
+"""Seconds that the server has for one answer."""
+
+
+def check_prefect(*, start: bool) -> Finding:
+    """Whether a run would have a server; ``start`` tries one of its own where none is configured."""
+    prepare()
+    url = configured_url()
+    if url is None:
+        return _own(start)
+    if not answers(url):
+        said = f"configured to use {url}, which does not answer (or run with --ephemeral)"
+        return Finding("prefect", "broken", said, "start that server")
+    try:
+        theirs = str(_asked(url, "/admin/version"))
+    except (OSError, ValueError) as error:
+        return Finding("prefect", "warning", f"the server at {url} does not tell its version: {error}")
+    ours = version("prefect")
+    if theirs != ours:
+        said = f"the server at {url} is Prefect {theirs}, this is {ours}"
+        return Finding("prefect", "warning", said, "install the same version on both sides")
+    return Finding("prefect", "ok", f"uses the server at {url}, version {theirs} as here")
+
+
+def _own(start: bool) -> Finding:
+    if not start:
+        return Finding("prefect", "ok", "no server configured; each run starts its own (--prefect tries that)")
+    server = Server()
+    try:
+        seconds = server.wait()
+    except Problem as problem:
+        return Finding("prefect", "broken", str(problem))
+    finally:
+        server.stop()
+    return Finding("prefect", "ok", f"a server of its own starts in {seconds:.0f} s")
+
+
+def check_nights(root: Path) -> list[Finding]:
+    """Whether a deployment of the configured server works on the store each night, and whether its runs begin."""
+    url = configured_url()
+    if url is None or not answers(url):
+        return []
+    try:
+        found = [one for one in _asked(url, "/deployments/filter", {"limit": 200}) if _is_about(one, root)]
+        if not found:
+            do = "`compaction-eval serve` makes one; a run from cron needs none"
+            return [Finding("nights", "ok", f"no deployment of that server is about {root}", do)]
+        return [finding for one in found for finding in _deployment(url, one)]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return [Finding("nights", "warning", f"the server at {url} does not tell its deployments: {error}")]
+
+
+def _deployment(url: str, one: dict[str, Any]) -> list[Finding]:
+    name = one["name"]
+    active = [schedule["schedule"] for schedule in one.get("schedules", ()) if schedule.get("active")]
+    its_late = {"deployments": {"id": {"any_": [one["id"]]}}, "flow_runs": {"state": {"name": {"any_": ["Late"]}}}}
+    late = _asked(url, "/flow_runs/filter", {"limit": 200, **its_late})
+    pool = one.get("work_pool_name")
+    said = f"deployment {name}: " + (", ".join(str(s.get("cron") or s) for s in active) or "no schedule is active")
+    if late:
+        do = "start `compaction-eval serve`" if pool is None else f"start a worker: prefect worker start --pool {pool}"
+        return [Finding("nights", "warning", f"{said}; {len(late)} runs are late: nobody takes them up", do)]
+    if one.get("paused") or not active:
+        return [Finding("nights", "warning", f"{said}, or it is paused", f"prefect deployment schedule resume {name}")]
+    if pool is not None:
+        status = _asked(url, f"/work_pools/{pool}").get("status")
+        if status != "READY":
+            do = f"prefect worker start --pool {pool}"
+            return [Finding("nights", "warning", f"{said}; its work pool {pool} is {status}", do)]
+    return [Finding("nights", "ok", said)]
+
+
+def _is_about(deployment: dict[str, Any], root: Path) -> bool:
+    """Whether a deployment's parameters name the store, or a study file that does."""
+    parameters = deployment.get("parameters") or {}
+    study = parameters.get("study")
+    named = study.get("store") if isinstance(study, dict) else None
+    if named is None and isinstance(file := parameters.get("study_file"), str) and Path(file).is_file():
+        try:
+            named = tomllib.loads(Path(file).read_text(encoding="utf-8")).get("store")
+        except ValueError:
+            named = None
+    return isinstance(named, str) and Path(named).expanduser().absolute() == root.absolute()
+
+
+def _asked(url: str, path: str, body: Any = None) -> Any:
+    """What Prefect's API answers."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(  # noqa: S310 (``answers`` has looked at the scheme)
+        url.rstrip("/") + path, data=data, headers={"Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=ASK_TIMEOUT) as response:  # noqa: S310
+            return json.loads(response.read())
+    except urllib.error.HTTPError as error:
+        raise OSError(f"{path}: {error.code} {error.reason}") from None

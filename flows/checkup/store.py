@@ -1,0 +1,275 @@
+"""What lies in a store that a night would stumble over."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flows.checkup.finding import Finding
+from flows.database import connect
+from flows.files import TMP
+from flows.makers import Makers, loaded_study
+from flows.models.cache import FILE as CACHE_FILE
+from flows.problems import Problem
+from flows.shards import REARRANGING, SMALL_BYTES
+from flows.store import Store
+from flows.tables import is_loaded
+
+LITTLE_SPACE = 1_000_000_000
+"""Bytes of free disk under which the check warns, where no run tells how much one takes."""
+ENOUGH_RUNS = 3
+"""Runs like the largest of the last ones that the free disk should hold."""
+LAST_RUNS = 10
+"""Runs that are looked at."""
+EVERY_NIGHT = 3
+"""Runs in a row that left failed items behind, from which on a failure is no accident."""
+MANY_FILES = 5_000
+"""Small files from which on every reader is slow (1,000 small ones: 0.3 s a scan, one large one: 0.03 s)."""
+AHEAD_OF_CLOCK = 120.0
+"""Seconds that a file may be newer than the clock says: file servers have clocks of their own."""
+LEAST_FREE_INODES = 0.05
+"""Share of a disk's files that should be free."""
+
+Run = dict[str, Any]
+
+
+def check_place(path: Path) -> tuple[Finding, Store | None]:
+    """Whether there is a store that can be used, and the store where one can be read."""
+    if not path.exists():
+        parent = next(folder for folder in path.absolute().parents if folder.exists())
+        if os.access(parent, os.W_OK):
+            return Finding("store", "ok", f"none yet at {path}; `compaction-eval run` makes it"), None
+        return Finding("store", "broken", f"none at {path}, and {parent} cannot be written"), None
+    try:
+        store = Store.open(str(path))
+        store.settings["tokenizer"]
+    except Problem as problem:
+        return Finding("store", "broken", str(problem)), None
+    if not os.access(path, os.W_OK):
+        return Finding("store", "broken", f"{path} can be read but not written"), store
+    files = sum(1 for _ in path.glob("**/*.parquet"))
+    loaded = "" if store.database.is_file() else "; no scores.duckdb yet"
+    said = f"{path}: format {store.settings['format']}, {files} Parquet files, tokens by {store.settings['tokenizer']}"
+    return Finding("store", "ok", said + loaded), store
+
+
+def check_store(store: Store) -> list[Finding]:
+    """All checks of a store that can be read; one that breaks tells so itself."""
+    try:
+        runs = _last(store)
+    except Problem as problem:
+        return [Finding("runs", "broken", str(problem))]
+    checks: list[Callable[[], list[Finding]]] = [
+        lambda: _lock(store), lambda: _leftovers(store), lambda: _files(store), lambda: _clock(store, runs),
+        lambda: _runs(runs), lambda: _failing(store, runs), lambda: _quarantine(store, runs), lambda: _loaded(store),
+        lambda: _cache(store), lambda: _memory(runs),
+    ]  # fmt: skip
+    findings = []
+    for check in checks:
+        try:
+            findings += check()
+        except (OSError, Problem) as error:
+            findings.append(Finding("store", "broken", " ".join(str(error).split())))
+    return findings
+
+
+def check_space(path: Path, store: Store | None) -> Finding:
+    """Free disk, against what the largest of the last runs wrote."""
+    place = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    said = f"{free / 1e9:,.1f} GB free at {place}"
+    grew = _growth(store) if store else 0
+    wanted = LITTLE_SPACE
+    if store and grew:
+        # The database is made anew beside the old one, and may put as much again on disk while it is made.
+        wanted = ENOUGH_RUNS * grew + 2 * (store.database.stat().st_size if store.database.is_file() else 0)
+        said += f"; the largest of the last runs left {_size(grew)}"
+    if free < wanted:
+        return Finding("disk", "warning", said, f"make room: {_size(wanted)} are wanted for {ENOUGH_RUNS} such runs")
+    inodes = os.statvfs(place)
+    if inodes.f_files and inodes.f_favail < LEAST_FREE_INODES * inodes.f_files:
+        return Finding("disk", "warning", f"{said}; {inodes.f_favail:,} files can still be made", "make room for files")
+    return Finding("disk", "ok", said)
+
+
+def _growth(store: Store) -> int:
+    """Bytes of the files that were written during the run that wrote most, of the last ones and as far as they last."""
+    spans = [(_stamp(row["started_at"]), _stamp(row["ended_at"])) for row in _last(store) if row["ended_at"]]
+    sums = [0] * len(spans)
+    for path in store.root.glob("*/*.parquet"):
+        stat = path.stat()
+        for index, (start, end) in enumerate(spans):
+            if start <= stat.st_mtime <= end:
+                sums[index] += stat.st_size
+    return max(sums, default=0)
+
+
+def _last(store: Store) -> list[Run]:
+    """The records of the last runs, the latest last."""
+    return sorted(store.records("runs"), key=lambda row: str(row["started_at"]))[-LAST_RUNS:]
+
+
+def _lock(store: Store) -> list[Finding]:
+    if not store.is_locked():
+        return []
+    holder = (store.root / ".lock").read_text(encoding="utf-8", errors="replace").strip() or "another process"
+    number = holder.rpartition("process ")[2].rstrip(")")
+    if number.isdigit() and not Path("/proc", number).exists() and Path("/proc/self").exists():
+        return [
+            Finding(
+                "lock", "warning", f"held by {holder}, which does not run on this machine",
+                "see who else has this folder: another machine, or a container",
+            )
+        ]  # fmt: skip
+    return [Finding("lock", "warning", f"the store is being written by {holder}", "a run that starts now is refused")]
+
+
+def _leftovers(store: Store) -> list[Finding]:
+    if store.is_locked():
+        return []
+    marks = sorted(path.parent.name for path in store.root.glob(f"*/{REARRANGING}"))
+    tmp = [*store.root.glob(f"*/*{TMP}"), *store.root.glob(f".*{TMP}*")]
+    size = sum(path.stat().st_size for path in tmp if path.is_file())
+    findings = []
+    if marks:
+        said = f"the tidying of {', '.join(marks)} was interrupted"
+        findings.append(Finding("leftovers", "warning", said, "nothing is lost; the next run finishes it"))
+    if tmp:
+        said = f"{len(tmp):,} unfinished files of a killed run, {_size(size)}"
+        findings.append(Finding("leftovers", "warning", said, "the next run removes them"))
+    return findings
+
+
+def _files(store: Store) -> list[Finding]:
+    numbers = Counter(path.parent.name for path in store.root.glob("*/*.parquet") if path.stat().st_size < SMALL_BYTES)
+    if numbers.total() < MANY_FILES:
+        return [Finding("files", "ok", f"{numbers.total():,} small Parquet files")]
+    where = ", ".join(f"{name} {number:,}" for name, number in numbers.most_common(3))
+    do = "each run merges those of a bucket that has many; where the sessions come in small portions, run less often"
+    return [Finding("files", "warning", f"{numbers.total():,} small Parquet files ({where}) slow every reader", do)]
+
+
+def _clock(store: Store, runs: Sequence[Run]) -> list[Finding]:
+    now = time.time()
+    ahead = [path for path in store.root.glob("*/*.parquet") if path.stat().st_mtime > now + AHEAD_OF_CLOCK]
+    later = [row["run_id"] for row in runs if _stamp(row["started_at"]) > now + AHEAD_OF_CLOCK]
+    if not ahead and not later:
+        return []
+    said = f"{len(ahead):,} files and {len(later):,} runs of the store are from the future"
+    do = "set this machine's clock: nights, days of anchors and what is the latest go by it"
+    return [Finding("clock", "warning", said, do)]
+
+
+def _runs(runs: Sequence[Run]) -> list[Finding]:
+    if not runs:
+        return [Finding("runs", "ok", "none yet")]
+    ended = Counter(row["status"] for row in runs)
+    said = f"of the last {len(runs)}: " + ", ".join(f"{number} {status}" for status, number in ended.most_common())
+    last = runs[-1]
+    if last["status"] in ("killed", "failed"):
+        got = [stage["stage"] for stage in last.get("stages", ())]
+        at = f" in or after {got[-1]}" if got else ""
+        do = "run again: it goes on from there; if it is killed each time, see memory and the machine's log"
+        return [Finding("runs", "warning", f"{said}; the last one was {last['status']}{at}", do)]
+    if ended["killed"] > 1:
+        return [Finding("runs", "warning", said, "see memory, the machine's log, and who ends processes there")]
+    return [Finding("runs", "ok", f"{said}{_settled(last)}")]
+
+
+def _settled(run: Run) -> str:
+    stages = [stage for stage in run.get("stages", ()) if stage["sessions"] is not None]
+    looked, passed = (sum(stage[name] or 0 for stage in stages) for name in ("sessions", "settled"))
+    return f"; the last one passed over {passed / (looked + passed):.0%} of what was settled" if looked + passed else ""
+
+
+def _failing(store: Store, runs: Sequence[Run]) -> list[Finding]:
+    """Stages that left failed items in each of the last runs, with the commonest reason."""
+    recent = [row for row in runs if row.get("stages")][-EVERY_NIGHT:]
+    failed = [
+        {stage["stage"] for stage in row["stages"] if stage["failed"] and stage["stage"] != "ingest"} for row in recent
+    ]
+    stages = set.intersection(*failed) if len(failed) == EVERY_NIGHT else set()
+    if not stages or not store.database.is_file():
+        return []
+    with connect(store.database) as connection:
+        rows = connection.execute(
+            "SELECT coalesce(error, ''), count(*) AS n FROM ("
+            "SELECT error FROM compactions WHERE status = 'failed' UNION ALL "
+            "SELECT error FROM answers WHERE status = 'failed' UNION ALL "
+            "SELECT error FROM measures WHERE status = 'failed' UNION ALL "
+            "SELECT unscored_reason FROM scores WHERE starts_with(unscored_reason, 'the judge failed')"
+            ") GROUP BY ALL ORDER BY n DESC LIMIT 1"
+        ).fetchall()
+    why = f"; the commonest reason: {rows[0][1]:,} × {rows[0][0][:200]}" if rows else ""
+    said = f"items of {', '.join(sorted(stages))} failed in each of the last {EVERY_NIGHT} runs{why}"
+    return [Finding("failures", "warning", said, "they are tried, and perhaps paid for, again each night")]
+
+
+def _quarantine(store: Store, runs: Sequence[Run]) -> list[Finding]:
+    files = list(store.quarantine.glob("*.jsonl"))
+    if not files:
+        return []
+    since = _stamp(runs[-1]["started_at"]) if runs else 0.0
+    new = sum(path.stat().st_mtime >= since for path in files)
+    said = f"{len(files):,} inputs have places that could not be read, {new:,} of them new with the last run"
+    if len(runs) > 1 and new >= len(files) / 2:
+        return [Finding("quarantine", "warning", said, "see the table quarantine: a format may have changed")]
+    return [Finding("quarantine", "ok", said)]
+
+
+def _loaded(store: Store) -> list[Finding]:
+    study = loaded_study(store)
+    if study is None:
+        return []
+    if is_loaded(store, study, Makers.noted(store)):
+        return [Finding("results", "ok", "scores.duckdb is as new as the other files")]
+    do = "the next run makes it anew, or now: compaction-eval rebuild"
+    return [Finding("results", "warning", "scores.duckdb is older than the other files, or damaged", do)]
+
+
+def _cache(store: Store) -> list[Finding]:
+    path = store.root / "cache" / CACHE_FILE
+    if not path.is_file():
+        return []
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)
+        try:
+            connection.execute("SELECT key FROM answers LIMIT 1").fetchall()
+            (waiting,) = connection.execute("SELECT count(*) FROM journal").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        do = "put a whole copy of it back: what it held is paid for again otherwise"
+        return [Finding("call cache", "broken", f"{path} cannot be read: {error}", do)]
+    said = f"{_size(path.stat().st_size)}"
+    return [Finding("call cache", "ok", said + (f", {waiting:,} calls not in the tables yet" if waiting else ""))]
+
+
+def _memory(runs: Sequence[Run]) -> list[Finding]:
+    """What the workers took in the last runs, against what the machine has."""
+    peak = max((stage["peak_memory_bytes"] or 0 for row in runs for stage in row.get("stages", ())), default=0)
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if not peak:
+        return []
+    workers = max((row["study"].get("concurrency") or 0 for row in runs), default=0) or os.cpu_count() or 1
+    workers = min(workers, os.cpu_count() or 1)
+    said = f"a worker took up to {_size(peak)}; {workers} of them, of {_size(total)}"
+    if peak * workers > 0.8 * total:
+        return [Finding("memory", "warning", said, "set a smaller concurrency, or give the machine more memory")]
+    return [Finding("memory", "ok", said)]
+
+
+def _stamp(text: str) -> float:
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.1f} MB"
