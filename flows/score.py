@@ -14,7 +14,7 @@ from flows.plan import ScoreJob, shuffled
 from flows.runtime import Run, now, running
 from flows.stage import Unit, fan_out, run_stage
 from flows.study import Study
-from flows.work.stages import SCORE, score_jobs
+from flows.work.stages import SCORE, drop_repeated_scores, score_jobs
 
 
 @flow(name="score", persist_result=False)
@@ -57,6 +57,8 @@ async def judge_all(run: Run, jobs: Mapping[str, Sequence[ScoreJob]], taken_on: 
                 )
             )  # fmt: skip
     await fan_out(run, "score" if taken_on is None else "anchors", "answers", units)
+    for bucket in run.buckets() if run.is_spread else ():
+        drop_repeated_scores(run.store.within(bucket.bits), taken_on)
 
 
 def record_judge(run: Run, engine: Engine) -> None:

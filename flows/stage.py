@@ -16,7 +16,7 @@ from prefect.client.schemas.objects import State, TaskRun
 from flows.problems import Problem
 from flows.runtime import OPEN_BATCHES, Run, current
 from flows.work.process import Tally, told
-from flows.work.stages import Stage, left_in, work_bucket
+from flows.work.stages import Stage, left_in, mend_bucket, work_bucket
 
 RETRIES = 2
 """Further tries of a task whose worker died."""
@@ -79,7 +79,11 @@ async def run_stage(run: Run, stage: Stage) -> Tally:
         )
         for bucket in buckets
     ]
-    return await fan_out(run, stage.name, stage.unit if waits else "sessions", units)
+    tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units)
+    if run.is_spread:
+        for bucket in buckets:
+            await asyncio.to_thread(mend_bucket, run.root, run.study, bucket, stage.key)
+    return tally
 
 
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tally:
@@ -87,8 +91,10 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
     if not units:
         run.tallies.setdefault(stage, Tally())
         return Tally()
-    work = batch.with_options(name=stage) if run.foreseen is None else batch.fn
-    slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))] if any(not one.waits for one in units) else []
+    tracked = batch.with_options(name=stage) if run.foreseen is None else batch.fn
+    computed = batch.fn if run.is_spread else tracked  # a cluster's tasks are Prefect's already
+    lanes = run.workers.lanes() if any(not one.waits for one in units) else []
+    slots = [asyncio.Semaphore(AHEAD * n) for n in lanes]
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
     tallies: list[Tally] = []
 
@@ -98,7 +104,7 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
             name = f"{stage} {one.key}"
             run.calls[name] = one.call
             async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
-                tallies.append(await work(name))
+                tallies.append(await (tracked if one.waits else computed)(name))
             del run.calls[name]
             if not one.waits:
                 shown.advance(one.n_items)
@@ -114,5 +120,7 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
                     "finished is kept: run again, with a smaller --concurrency if memory is short"
                 ) from None
             raise errors.exceptions[0] from None
+        if lanes:
+            run.workers.stage_over()
     run.tallies[stage] = Tally.total([*tallies, run.tallies.get(stage, Tally())])
     return Tally.total(tallies)
