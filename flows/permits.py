@@ -52,28 +52,34 @@ def whereabouts() -> str:
 
 
 @contextmanager
-def permitted(root: Path, task: str) -> Iterator[bool]:
+def permitted(root: Path, run: str, task: str) -> Iterator[bool]:
     """Hold the permit of a task; whether a try before this one never gave it back.
 
     Files that are published inside are refused with PermitProblem once the permit is another's, or nobody's.
+
+    ``run`` is the token of the run that the task is of. Raises PermitProblem when that is over.
     """
+    if _read(root / FOLDER / RUN) != run:
+        raise PermitProblem(f"the run that the task {task} is of is over")
     path, token = root / FOLDER / f"task-{task}", f"{secrets.token_hex(8)} {whereabouts()}"
     is_repetition = path.exists()
     files.write_atomically(path, token.encode())
 
-    def is_held() -> bool:
-        try:
-            return path.read_text() == token  # opened, not only looked for: network file systems remember names
-        except FileNotFoundError:
-            return False
-
     def check() -> None:
-        if not is_held():
+        if _read(path) != token:
             raise PermitProblem(f"another worker has taken over the task {task}, or the run is over")
 
     try:
         with files.checked_first(check):
             yield is_repetition
     finally:
-        if is_held():
+        if _read(path) == token:
             path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> str:
+    """Content of a file, blank without one. It is opened, not looked for: network file systems remember names."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -126,7 +126,7 @@ def carry_out(work: bytes) -> Tally:
     with _one_at_a_time:
         if why := misfit(terms):
             raise Problem(f"the worker {whereabouts()} {why}")
-        with permitted(Path(terms.root), task) as is_repetition:
+        with permitted(Path(terms.root), terms.token, task) as is_repetition:
             tally: Tally = function(*args)
             if is_repetition:
                 tally.counts[AGAIN] = 1
