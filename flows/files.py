@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 TMP = ".tmp"
+
+_checks: list[Callable[[], None]] = []
+
+
+@contextmanager
+def checked_first(check: Callable[[], None]) -> Iterator[None]:
+    """Call this before a file of this process becomes visible; what it raises keeps the file from it."""
+    _checks.append(check)
+    try:
+        yield
+    finally:
+        _checks.remove(check)
+
+
+def temporary(path: Path) -> Path:
+    """A name beside a file under which nobody else writes, on whichever machine."""
+    return path.with_name(f"{path.name}.{secrets.token_hex(6)}{TMP}")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a small file so that it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
+    tmp = temporary(path)
     with tmp.open("wb") as file:
         file.write(content)
     publish(tmp, path)
@@ -19,6 +39,8 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def publish(tmp: Path, path: Path) -> None:
     """Sync a finished temporary file and give it its name."""
+    for check in _checks:
+        check()
     with tmp.open("rb") as file:
         os.fsync(file.fileno())
     tmp.replace(path)

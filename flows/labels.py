@@ -6,7 +6,6 @@ never changed. ``flows.tables`` makes the tables ``human_scores`` and ``label_sa
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flows import schemas
-from flows.files import TMP, publish
+from flows.files import publish, temporary
 from flows.ids import content_id
 from flows.shards import COMPRESSION
 from flows.store import Store
@@ -101,6 +100,6 @@ def _write(store: Store, table: pa.Table) -> None:
     number = 1 + max((int(path.name[:6]) for path in store.labels.glob("*.parquet")), default=0)
     name = content_id([*map(str, table.to_pylist())])
     path = store.labels / f"{number:06d}-{name}.parquet"  # by number: the last import wins
-    tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
+    tmp = temporary(path)
     pq.write_table(table, tmp, compression=COMPRESSION)
     publish(tmp, path)

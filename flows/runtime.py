@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import duckdb
 
@@ -34,6 +34,7 @@ from flows.models.remote import Calls
 from flows.nights import take_night
 from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points, method_rows
 from flows.progress import Report, Silent
+from flows.runners import Runner
 from flows.settle import settle
 from flows.sources import Input
 from flows.store import Store
@@ -46,6 +47,9 @@ from flows.transcripts import SessionInfo, read_parts
 from flows.work.process import Tally, in_threads, noted, warm_up
 from flows.work.stages import Stage
 from flows.workers import Workers, cores
+
+if TYPE_CHECKING:
+    from flows.cluster import Cluster
 
 P = ParamSpec("P")
 
@@ -109,15 +113,29 @@ class Run:
     """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
 
     @cached_property
-    def workers(self) -> Workers:
-        """The worker processes, started when they are first asked for: a run with nothing to do needs none."""
-        workers = self.stack.enter_context(Workers(self.n_workers))
+    def workers(self) -> Workers | Cluster:
+        """The workers, started when they are first asked for: a run with nothing to do needs none."""
+        if self.is_spread:
+            from flows.cluster import Cluster  # noqa: PLC0415 (imports optional packages)
+
+            runner = Runner.parse(self.study.runner)
+            return self.stack.enter_context(Cluster(runner, self.study, self._wanted_workers, self.report.say))
+        workers = self.stack.enter_context(Workers(self._wanted_workers))
         workers.warm(warm_up, self.study)
         return workers
 
     @property
+    def is_spread(self) -> bool:
+        """Whether workers of a cluster do what only computes; what is merely foreseen needs none."""
+        return self.study.on_cluster and self.foreseen is None
+
+    @property
     def n_workers(self) -> int:
         """How many they are."""
+        return len(self.workers) if self.is_spread else self._wanted_workers
+
+    @property
+    def _wanted_workers(self) -> int:
         most = self.study.concurrency or cores()
         return min(most, cores()) if self.engine.remote else most
 

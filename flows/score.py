@@ -16,7 +16,7 @@ from flows.plan import ScoreJob, shuffled
 from flows.runtime import Run, now, running
 from flows.stage import Unit, fan_out, run_stage
 from flows.study import Study
-from flows.work.stages import SCORE, score_backlog, score_jobs
+from flows.work.stages import SCORE, drop_repeated_scores, score_backlog, score_jobs
 
 
 @flow(name="score", flow_run_name=name_of_run, persist_result=False)
@@ -59,6 +59,8 @@ async def judge_all(run: Run, jobs: Mapping[str, Sequence[ScoreJob]], taken_on: 
                 )
             )  # fmt: skip
     await fan_out(run, "score" if taken_on is None else "anchors", "answers", units)
+    for bucket in run.buckets() if run.is_spread else ():
+        drop_repeated_scores(run.store.within(bucket.bits), taken_on)
 
 
 async def judge_backlog(run: Run, backlog: Backlog, day: str = ALL_DAYS) -> None:
@@ -77,6 +79,8 @@ async def judge_backlog(run: Run, backlog: Backlog, day: str = ALL_DAYS) -> None
         if number
     ]  # fmt: skip
     await fan_out(run, "score", "answers", units)
+    for bucket in buckets if run.is_spread else ():
+        drop_repeated_scores(run.store.within(bucket.bits), None)
 
 
 def record_judge(run: Run, engine: Engine) -> None:

@@ -6,7 +6,6 @@ bucket and says so in its name, so that whoever works on a bucket reads its file
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from flows.files import TMP, publish
+from flows.files import publish, temporary
 from flows.ids import bits_of, content_id, overlap
 
 COMPRESSION = "zstd"
@@ -94,7 +93,7 @@ class Shards:
         return path
 
     def _write_to(self, path: Path, table: pa.Table) -> None:
-        tmp = path.with_name(f"{path.name}.{os.getpid()}{TMP}")
+        tmp = temporary(path)
         pq.write_table(
             table, tmp, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL, row_group_size=16 * ROW_GROUP
         )

@@ -20,7 +20,7 @@ from flows.problems import Problem
 from flows.runtime import OPEN_BATCHES, Run, current
 from flows.timing import StageTime
 from flows.work.process import Tally, told
-from flows.work.stages import Stage, left_in, work_bucket
+from flows.work.stages import Stage, left_in, mend_bucket, work_bucket
 
 RETRIES = 2
 """Further tries of a task whose worker died."""
@@ -94,7 +94,11 @@ async def _run_stage(run: Run, stage: Stage, time: StageTime) -> Tally:
         for bucket in buckets
     ]
     time.unit = stage.unit
-    return await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
+    tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
+    if run.is_spread:
+        for bucket in buckets:
+            await asyncio.to_thread(mend_bucket, run.root, run.study, bucket, stage.key)
+    return tally
 
 
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
@@ -125,8 +129,10 @@ def _name(stage: str, unit: str, one: Unit) -> str:
 
 
 async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallies: list[Tally]) -> None:
-    work = batch.with_options(name=stage) if run.foreseen is None else batch.fn
-    slots = [asyncio.Semaphore(AHEAD) for _ in range(len(run.workers))] if any(not one.waits for one in units) else []
+    tracked = batch.with_options(name=stage) if run.foreseen is None else batch.fn
+    computed = batch.fn if run.is_spread else tracked  # a cluster's tasks are Prefect's already
+    lanes = run.workers.lanes() if any(not one.waits for one in units) else []
+    slots = [asyncio.Semaphore(AHEAD * n) for n in lanes]
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
     total = sum(one.n_items for one in units)
     async with on_page(stage, total, unit, is_on=run.foreseen is None) as page:
@@ -136,13 +142,15 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
                 name = _name(stage, unit, one)
                 run.calls[name] = one.call
                 async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
-                    tallies.append(_logged(stage, one, await work(name)))
+                    tallies.append(_logged(stage, one, await (tracked if one.waits else computed)(name)))
                 del run.calls[name]
                 if not one.waits:
                     shown.advance(one.n_items)
                     page.advance(one.n_items)
 
             await _together(stage, [do(one) for one in sorted(units, key=lambda one: -one.weight)])
+            if lanes:
+                run.workers.stage_over()
 
 
 def _logged(stage: str, one: Unit, tally: Tally) -> Tally:

@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from flows import migrations, schemas
 from flows.files import TMP, write_atomically
+from flows.permits import end_permits
 from flows.problems import StoreProblem, UsageProblem
 from flows.shards import Shards, bits_in
 from flows.soundness import check_parquet, damaged, named_damage
@@ -305,6 +306,7 @@ class Store:
                 shutil.rmtree(tmp)  # what a load had to put on disk
             else:
                 tmp.unlink(missing_ok=True)
+        end_permits(self.root)
         check_parquet(self.root)
         for shards in self.folders:
             shards.finish_rearranging()

@@ -20,6 +20,7 @@ from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
 from flows.models.settings import PROVIDERS, ModelSettings, is_model, make_settings
 from flows.problems import UsageProblem
+from flows.runners import ACCEPTED, LOCAL, Runner
 from flows.task_labels import read_labels
 from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
 
@@ -27,7 +28,9 @@ DEFAULT_STORE = "./compaction-eval-store"
 TOKENIZERS = ("o200k_base", "cl100k_base")
 HISTORIES = ("prefix", "chain")
 MODEL_ROLES = ("summarizer", "responder", "prober", "judge")
-JUDGE_KEYS = ("judge", "rubric", "protocol", "judge_replicates", "concurrency", "budget_usd", "budget_tokens")
+JUDGE_KEYS = (
+    "judge", "rubric", "protocol", "judge_replicates", "concurrency", "runner", "budget_usd", "budget_tokens",
+)  # fmt: skip
 """What of a study a backfill may change."""
 PROTOCOLS = ("auto", "study", "closed")
 IN_FLIGHT = 64
@@ -65,6 +68,8 @@ class Study:
     """Sessions at most; None for all."""
     concurrency: int | None = None
     """Most things at a time: worker processes (None: one a core) and model calls in flight (None: ``IN_FLIGHT``)."""
+    runner: str = LOCAL
+    """What does the work that only computes (``flows.runners``); it changes no result."""
     tokenizer: str = DEFAULT_ENCODING
     redact: bool = True
     """Whether credentials are masked before anything is stored."""
@@ -84,6 +89,11 @@ class Study:
     def points_spec(self) -> PointsSpec:
         """``points``, parsed."""
         return PointsSpec.parse(self.points)
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether workers of a cluster do the work that only computes."""
+        return Runner.parse(self.runner).is_cluster
 
     @property
     def study_key(self) -> str:
@@ -275,6 +285,8 @@ def _checked(key: str, value: Any, place: str) -> Any:
         raise UsageProblem(f"{place}: expected a text, found {value!r}")
     if key in MODEL_ROLES:
         return _spec(value, place)
+    if key == "runner":
+        return _runner(value, place)
     for name, choices in (("history", HISTORIES), ("tokenizer", TOKENIZERS), ("protocol", PROTOCOLS)):
         if key == name and value not in choices:
             raise UsageProblem(f"{place}: expected {' or '.join(choices)}, found {value!r}")
@@ -300,6 +312,14 @@ def _spec(value: Any, place: str) -> str:
         return value
     accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS)
     raise UsageProblem(f"{place}: expected embedded, {accepted}, found {value!r}")
+
+
+def _runner(value: str, place: str) -> str:
+    try:
+        Runner.parse(value).check_installed(place)
+    except ValueError:
+        raise UsageProblem(f"{place}: expected {ACCEPTED}, found {value!r}") from None
+    return value
 
 
 def _check_meaning(study: Study, key: str, place: str) -> None:

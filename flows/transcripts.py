@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from compaction import Message, RecordedCompaction, Transcript
 from compaction.transcript import Usage, unpaired
 from flows import schemas
-from flows.files import TMP, publish
+from flows.files import publish, temporary
 from flows.ids import content_id, content_sha256, evidence_digest, message_digest
 from flows.problems import StoreProblem
 from flows.rows import message_columns, messages_of
@@ -235,7 +235,7 @@ class PartWriter:
         self._sessions: list[SessionInfo] = []
         self._waiting: list[pa.Table] = []
         self._n_rows = self._n_waiting = self._size = 0
-        self._tmp = self._path.with_name(self.name + TMP)
+        self._tmp = temporary(self._path)
         with _writing():
             store.transcripts.mkdir(parents=True, exist_ok=True)
             self._file = pq.ParquetWriter(

@@ -63,8 +63,12 @@ class Workers:
         for pool in self._pools:
             pool.submit(function, *args, **kwargs)
 
+    def lanes(self) -> list[int]:
+        """Workers that share a queue: each has its own."""
+        return [1] * len(self)
+
     def home(self, key: str, weight: float = 1.0) -> int:
-        """The process that a key belongs to: at first sight the one with the least weight.
+        """The queue, and so the process, that a key belongs to: at first sight the one with the least weight.
 
         Weights are added up by family, the part of the key before its hyphen: those of inputs are bytes, those of
         batches tokens.
@@ -84,6 +88,9 @@ class Workers:
             except BrokenProcessPool:
                 pool.shutdown(wait=False)
                 self._pools[index] = _pool()
+
+    def stage_over(self) -> None:
+        """Nothing: a process that is there is at no other stage's task."""
 
     def submit(self, key: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Run a function in the key's process."""

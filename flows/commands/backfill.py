@@ -24,6 +24,7 @@ from flows.plan import ScoreJob
 from flows.prefill import judge_in_batches, plan_batches, said
 from flows.problems import DONE, INCOMPLETE, StoreProblem
 from flows.progress import Silent, make_report
+from flows.runners import LOCAL
 from flows.runtime import Run, load_database, running
 from flows.selection import Selection, checked, progress_of, with_methods_of
 from flows.store import Store
@@ -85,6 +86,7 @@ def backfill(
     ] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Say what it would do and cost, and do nothing.")] = False,
     concurrency: o.Concurrency = None,
+    runner: o.RunnerOption = None,
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
     log: o.Log = None,
@@ -102,7 +104,8 @@ def backfill(
     target = Store.open(store or DEFAULT_STORE)
     flags = {
         "judge": judge, "rubric": rubric, "protocol": protocol, "judge_replicates": judge_replicates,
-        "concurrency": concurrency, "budget_usd": budget_usd, "budget_tokens": budget_tokens, "limit": limit,
+        "concurrency": concurrency, "runner": runner, "budget_usd": budget_usd, "budget_tokens": budget_tokens,
+        "limit": limit,
     }  # fmt: skip
     effective = study_of_backfill(target, flags, study)
     selection = Selection(since, tuple(method or ()), until, at_most)
@@ -137,7 +140,9 @@ def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | Non
     loaded = loaded_study(store)
     if loaded is None:
         raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
-    located = replace(loaded, store=str(store.root), limit=None, budget_usd=None, budget_tokens=None, concurrency=None)
+    located = replace(
+        loaded, store=str(store.root), limit=None, budget_usd=None, budget_tokens=None, concurrency=None, runner=LOCAL
+    )
     return judged_by(with_methods_of(located, store), flags, path)
 
 

@@ -37,6 +37,7 @@ def drift(
     ] = None,
     store: o.StoreOption = None,
     concurrency: o.Concurrency = None,
+    runner: o.RunnerOption = None,
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
     log: o.Log = None,
@@ -57,7 +58,10 @@ def drift(
     if now:
         _take(
             target,
-            {"judge": judge, "concurrency": concurrency, "budget_usd": budget_usd, "budget_tokens": budget_tokens},
+            {
+                "judge": judge, "concurrency": concurrency, "runner": runner, "budget_usd": budget_usd,
+                "budget_tokens": budget_tokens,
+            },
             anchors,
             make_report(quiet or as_json),
             ephemeral=ephemeral, verbose=verbose, log=log, log_items=log_items,

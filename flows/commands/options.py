@@ -126,6 +126,16 @@ Concurrency = Annotated[
         show_default=False,
     ),
 ]
+RunnerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--runner",
+        metavar="local|dask[:ADDRESS]|ray[:ADDRESS]",
+        help="What does the work that only computes: processes of this machine, or a cluster: the one at ADDRESS, or "
+        "one that is started for the run (default: local)",
+        show_default=False,
+    ),
+]
 Tokenizer = Annotated[
     str | None, typer.Option(help="o200k_base or cl100k_base (default: o200k_base)", show_default=False)
 ]

@@ -19,7 +19,7 @@ from flows.makers import Makers, loaded_study
 from flows.models.check import check_models
 from flows.moved import in_words, moved_since_told
 from flows.nights import note_told
-from flows.orchestrator import prefect_api
+from flows.orchestrator import prefect_api, prepare
 from flows.plan import inputs_of, unread
 from flows.problems import BROKEN, DONE, INCOMPLETE, WORSE
 from flows.progress import make_report
@@ -53,6 +53,7 @@ def run(
     anchors: o.Anchors = None,
     limit: o.Limit = None,
     concurrency: o.Concurrency = None,
+    runner: o.RunnerOption = None,
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
     tokenizer: o.Tokenizer = None,
@@ -76,7 +77,7 @@ def run(
             "sources": tuple(sources or ()), "store": store, "strategies": strategies, "points": points,
             "history": history, "model": model, "summarizer": summarizer, "responder": responder, "prober": prober,
             "judge": judge, "rubric": rubric, "replicates": replicates, "judge_replicates": judge_replicates,
-            "anchors": anchors, "limit": limit, "concurrency": concurrency, "tokenizer": tokenizer,
+            "anchors": anchors, "limit": limit, "concurrency": concurrency, "runner": runner, "tokenizer": tokenizer,
             "task_types": task_types,
             "redact": False if no_redact else None, "protocol": protocol, "budget_usd": budget_usd,
             "budget_tokens": budget_tokens,
@@ -98,6 +99,7 @@ def run(
 
 def carry_out(active: Run, flow: Callable[[Run], Coroutine[Any, Any, None]], *, ephemeral: bool, verbose: bool) -> None:
     """Run a flow under Prefect, and note it when it breaks; ``flow`` imports it, as Prefect must be set up before."""
+    prepare(verbose)  # before the workers, which take it over
     _ = active.workers  # they start up while the server does
     with prefect_api(active.report, ephemeral=ephemeral, verbose=verbose):
         try:
@@ -149,6 +151,7 @@ def ingest(
     store: o.StoreOption = None,
     study: o.StudyOption = None,
     concurrency: o.Concurrency = None,
+    runner: o.RunnerOption = None,
     tokenizer: o.Tokenizer = None,
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
@@ -165,8 +168,8 @@ def ingest(
     shorter one.
     """
     flags = {
-        "sources": tuple(sources or ()), "store": store, "concurrency": concurrency, "tokenizer": tokenizer,
-        "redact": False if no_redact else None, "task_types": task_types,
+        "sources": tuple(sources or ()), "store": store, "concurrency": concurrency, "runner": runner,
+        "tokenizer": tokenizer, "redact": False if no_redact else None, "task_types": task_types,
     }  # fmt: skip
     effective = make_study(flags, study)
     inputs = inputs_of(effective)
@@ -174,6 +177,7 @@ def ingest(
     target = Store.create(effective.store, effective.tokenizer)
     with running(effective, report, what="ingest") as active, active.logged(log, items=log_items):
         if unread(active.parts(), inputs, effective):
+            prepare(verbose)  # before the workers, which take it over
             _ = active.workers  # they start up while the server does
             with prefect_api(report, ephemeral=ephemeral, verbose=verbose):
                 from flows.ingest import ingest as flow  # noqa: PLC0415 (as above)

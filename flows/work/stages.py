@@ -166,10 +166,25 @@ def work_bucket(root: str, study: Study, bucket: Bucket, key: str) -> Tally:
     stage, store = STAGES[key], open_store(root).within(bucket.bits)
     jobs = stage.plan(store, study, bucket.sessions)
     tally = Tally.total([stage.do(store, study, work) for work in slices(bucket.sessions, jobs)])
-    for name in stage.writes:
-        getattr(store, name).drop_superseded()
+    if not study.on_cluster:
+        _drop_repeated(store, stage)
     _mark(store, study, stage, bucket)
     return tally
+
+
+def mend_bucket(root: str, study: Study, bucket: Bucket, key: str) -> None:
+    """Take out what stands twice, in the place of a cluster's workers: they only ever add files.
+
+    Two of them can be at one bucket, where one was believed dead; of two that remove, each could keep what the other
+    one removes.
+    """
+    stage, store = STAGES[key], open_store(root).within(bucket.bits)
+    if _drop_repeated(store, stage):
+        _mark(store, study, stage, bucket)
+
+
+def _drop_repeated(store: Store, stage: Stage) -> int:
+    return sum(getattr(store, name).drop_superseded() for name in stage.writes)
 
 
 def _mark(store: Store, study: Study, stage: Stage, bucket: Bucket) -> None:
@@ -188,7 +203,8 @@ def score_jobs(root: str, study: Study, bucket: Bucket, jobs: Jobs, taken_on: da
     """Judge answers of a bucket that have been chosen; with a day they are anchors and it is the day's taking."""
     store = open_store(root).within(bucket.bits)
     tally = Tally.total([score_all(store, study, work, taken_on) for work in slices(bucket.sessions, jobs)])
-    (store.scores if taken_on is None else store.anchor_scores).drop_superseded()
+    if not study.on_cluster:
+        drop_repeated_scores(store, taken_on)
     return tally
 
 
@@ -200,5 +216,11 @@ def score_backlog(root: str, study: Study, bucket: Bucket, backlog: Backlog, day
     if "judge" in engine(study).remote:
         jobs = shuffled(jobs)
     tally = Tally.total([score_all(store, study, work) for work in slices(bucket.sessions, jobs)])
-    store.scores.drop_superseded()
+    if not study.on_cluster:
+        drop_repeated_scores(store, None)
     return tally
+
+
+def drop_repeated_scores(store: Store, taken_on: date | None) -> None:
+    """Take out what ``score_jobs`` has left twice; of a cluster's work the run itself does it (``mend_bucket``)."""
+    (store.scores if taken_on is None else store.anchor_scores).drop_superseded()

@@ -1,0 +1,149 @@
+"""What a worker of a cluster does: see whether it is fit for the run, then one task after the other.
+
+Nothing is shared with the run's own process but the store. What a worker is told travels as bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compaction.version import code_version
+from flows.engine import engine_for
+from flows.permits import FOLDER, RUN, permitted, whereabouts
+from flows.problems import Problem
+from flows.redaction import KEY_VARIABLE, Redactor
+from flows.runtime import versions
+from flows.settled import asks_of
+from flows.sources import Input
+from flows.study import Study
+from flows.work.ingest import ingest_batch
+from flows.work.process import Tally
+
+AGAIN = "begun_again"
+"""Count of tasks that a worker had begun before, and never ended."""
+
+_one_at_a_time = threading.Lock()
+"""A process works on one task: what it computes with is Python, and what it keeps in memory is meant for one."""
+
+
+class SourceUnseenProblem(Problem):
+    """A worker does not see a source."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a worker must agree with."""
+
+    study: Study
+    root: str
+    """The store, as the run sees it."""
+    token: str
+    """The run's, in the store."""
+    versions: tuple[tuple[str, str], ...]
+    made_by: str
+    """Hash of all the code that goes into ids."""
+
+
+def terms_of(study: Study, root: str, token: str) -> Terms:
+    """The terms of a run, as this process would have them."""
+    return Terms(study, root, token, tuple(_versions().items()), _made_by(study))
+
+
+def _versions() -> dict[str, str]:
+    found = versions()
+    return {**found, "python": found["python"].rpartition(".")[0]}
+
+
+def _made_by(study: Study) -> str:
+    code = code_version("flows/sources", "flows/redaction", "flows/task_types.py", "flows/work")
+    parts = (asks_of(study, engine_for(study)), code, Redactor().version, engine_for(study).counter.name)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+_looked: dict[str, str] = {}
+
+
+def misfit(terms: Terms) -> str:
+    """Why this process must not work for a run, found out once a run; blank when it may."""
+    if terms.token not in _looked:
+        _looked[terms.token] = _misfit(terms)
+    return _looked[terms.token]
+
+
+def _misfit(terms: Terms) -> str:
+    here = Path(terms.root)
+    if not (here / "store.json").is_file():
+        return f"does not see the store at {here}: put it where the run and all workers reach it under this path"
+    try:
+        seen = (here / FOLDER / RUN).read_text()
+    except OSError:
+        seen = ""
+    if seen != terms.token:
+        return f"sees another folder at {here} than the run does: put the store where all of them reach it"
+    probe = here / FOLDER / f"probe-{secrets.token_hex(6)}"
+    try:
+        probe.write_bytes(b"written")
+        probe.read_bytes()
+        probe.unlink()
+    except OSError as error:
+        return f"cannot write to the store at {here}: {error.strerror or error}"
+    mine = _versions()
+    other = [f"{name} {mine.get(name)} instead of {wanted}" for name, wanted in terms.versions
+             if mine.get(name) != wanted]  # fmt: skip
+    if other:
+        return f"has {', '.join(other)}: install the same versions everywhere, as its results would be others"
+    try:
+        made_by = _made_by(terms.study)
+    except (ValueError, OSError, Problem) as error:
+        return f"cannot work on the study: {error}"
+    if made_by != terms.made_by:
+        return (
+            "has other code of compaction-eval or of a method's package than this run, or another "
+            f"{KEY_VARIABLE}: have the same everywhere, as its results would be others"
+        )
+    return ""
+
+
+def packed(terms: Terms, task: str, function: Callable[..., Tally], args: tuple[Any, ...]) -> bytes:
+    """A task, to be sent. As bytes, since Prefect and Dask walk through what they are given item by item."""
+    return pickle.dumps((terms, task, function, args), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def carry_out(work: bytes) -> Tally:
+    """Do a task that was ``packed``.
+
+    Raises:
+        Problem: This process is not fit for the run.
+    """
+    terms, task, function, args = pickle.loads(work)  # noqa: S301 (our own)
+    with _one_at_a_time:
+        if why := misfit(terms):
+            raise Problem(f"the worker {whereabouts()} {why}")
+        with permitted(Path(terms.root), terms.token, task) as is_repetition:
+            tally: Tally = function(*args)
+            if is_repetition:
+                tally.counts[AGAIN] = 1
+            return tally
+
+
+def ingest_seen(root: str, study: Study, inputs: Sequence[Input], generation: int) -> Tally:
+    """Read a batch of inputs, unless one of them is not there: it may be for the run, and is then no bad source.
+
+    Raises:
+        SourceUnseenProblem: This process does not see one of them.
+    """
+    for input in inputs:
+        if not input.path.exists():
+            raise SourceUnseenProblem(
+                f"the worker {whereabouts()} does not see the source {input.label}: put the sources where all workers "
+                "reach them and name them by absolute paths, or take them up without a cluster (ingest --runner "
+                "local) and run again"
+            )
+    return ingest_batch(root, study, inputs, generation)

@@ -1,0 +1,224 @@
+"""A cluster's workers make the tables that the processes of one machine make, and one that dies takes nothing along.
+
+With a real Dask and a real Ray of two worker processes each.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pytest
+
+from flows import schemas
+from flows.files import write_atomically
+from flows.permits import FOLDER, PermitProblem, end_permits, open_permits, permitted, withdraw
+from flows.problems import Problem
+from flows.runners import Runner
+from flows.shards import Shards
+from flows.sources import discover
+from flows.store import Store
+from flows.study import Study
+from flows.work.process import Tally
+from flows.work.remote import AGAIN, SourceUnseenProblem, Terms, carry_out, ingest_seen, misfit, packed, terms_of
+
+from .conftest import Command, write_session
+from .disturb import Forker, Rows, Started, lost, query, tables
+
+OPTIONS = ("--points", "messages:20", "--strategies", "none,empty,head_tail", "--concurrency", 2)
+needs = {
+    kind: pytest.mark.skipif(find_spec(f"prefect_{kind}") is None, reason=f"prefect-{kind} is not installed")
+    for kind in ("dask", "ray")
+}
+both = [pytest.param(kind, marks=needs[kind]) for kind in needs]
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    for number in range(6):
+        write_session(folder / f"{number}.jsonl", f"session-{number}", 24 + 4 * number, f"orchard{number}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def by_processes(forker: Forker, logs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+    """Tables of a run on this machine's own processes."""
+    store = tmp_path_factory.mktemp("local") / "store"
+    done = forker.run("run", logs, "--store", store, *OPTIONS, cores=2)
+    assert done.code == 0, done.err
+    return tables(store)
+
+
+def kill_a_worker(run: Started, store: Path, folder: str) -> None:
+    """End a worker at a task, once there is a file in a folder of the store: the permit that it holds names it."""
+
+    def killed() -> bool:
+        if not any((store / folder).glob("*.parquet")):
+            return False
+        for permit in (store / FOLDER).glob("task-*"):
+            with suppress(OSError, IndexError, psutil.NoSuchProcess):
+                held = permit.read_text()
+                worker = psutil.Process(int(held.rpartition(" ")[2].rstrip(")")))
+                worker.suspend()
+                if permit.read_text() == held:  # it is still at it
+                    worker.kill()
+                    return True
+                worker.resume()
+        return False
+
+    run.until(killed, "a worker at work")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", both)
+def test_a_worker_killed_in_the_middle_changes_no_table(
+    kind: str, forker: Forker, logs: Path, by_processes: dict[str, Rows], tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    run = forker.start("run", logs, "--store", store, *OPTIONS, "--runner", kind)
+    kill_a_worker(run, store, "points")
+    assert run.wait() == 0, run.err
+    assert f"{kind.capitalize()}" in run.err
+    assert "2 workers on 1 machine" in run.err
+    assert lost(store, by_processes) == {}
+    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+    assert not (store / FOLDER).exists()
+    assert f'"{AGAIN}": 1' in next((store / "runs").glob("*.json")).read_text()
+    again = forker.run("run", logs, "--store", store, *OPTIONS, "--runner", kind)
+    assert "nothing to do" in again.err
+    assert lost(store, by_processes) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", both)
+def test_an_address_where_nobody_answers_is_one_sentence(
+    kind: str, command: Command, logs: Path, tmp_path: Path
+) -> None:
+    with socket.socket() as taken:  # bound, and not listening
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        said = command("run", logs, "--store", tmp_path / "store", "--runner", f"{kind}:{address}", *OPTIONS)
+    assert said.exit_code == 1
+    assert f"error: --runner {kind}:{address}: nobody answers at 127.0.0.1" in said.stderr
+    assert len([line for line in said.stderr.splitlines() if line]) == 1
+
+
+@pytest.mark.parametrize("text", ["", "spark", "dask:", "local:here", "Dask", "ray: ", "dask:host:port"])
+def test_what_is_no_runner_is_bad_usage(text: str, command: Command, tmp_path: Path) -> None:
+    said = command("run", "--store", tmp_path / "store", "--runner", text)
+    assert said.exit_code == 2
+    assert "--runner: expected" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoint"),
+    [
+        ("local", None), ("dask", None), ("ray:auto", None), ("dask:scheduler", ("scheduler", 8786)),
+        ("dask:tls://10.0.0.7:9000", ("10.0.0.7", 9000)), ("ray:head", ("head", 6379)),
+        ("ray:ray://head", ("head", 10001)), ("ray:[::1]:7", ("::1", 7)),
+    ],
+)  # fmt: skip
+def test_a_runner_says_who_must_answer(text: str, endpoint: tuple[str, int] | None) -> None:
+    assert Runner.parse(text).endpoint == endpoint
+
+
+@contextmanager
+def terms(tmp_path: Path) -> Iterator[Terms]:
+    study = Study(store=str(tmp_path / "store"), strategies=("none",))
+    root = Store.create(study.store, study.tokenizer).root
+    yield terms_of(study, str(root), open_permits(root))
+    end_permits(root)
+
+
+def test_a_worker_that_is_not_fit_for_the_run_says_why(tmp_path: Path) -> None:
+    with terms(tmp_path) as fit:
+        assert misfit(fit) == ""
+        other = tmp_path / "other"
+        cases = {
+            "does not see the store": replace(fit, root=str(tmp_path / "nowhere"), token="a"),
+            "sees another folder": replace(fit, root=str(Store.create(str(other), "o200k_base").root), token="b"),
+            "duckdb": replace(fit, versions=(("duckdb", "0.1"),)),
+            "has other code": replace(fit, made_by="0"),
+        }
+        for why, one in cases.items():
+            found = misfit_anew(one, fit)
+            assert why in found
+            with pytest.raises(Problem, match=why):
+                carry_out(packed(one, "task", len, ()))  # type: ignore[arg-type]
+
+
+def misfit_anew(one: Terms, fit: Terms) -> str:
+    from flows.work import remote
+
+    remote._looked.clear()
+    found = misfit(one)
+    remote._looked[fit.token] = found
+    return found
+
+
+def test_a_source_that_a_worker_does_not_see_is_not_set_aside(logs: Path, tmp_path: Path) -> None:
+    with terms(tmp_path) as fit:
+        seen = discover([str(logs)])[0]
+        unseen = replace(seen, path=tmp_path / "elsewhere.jsonl")
+        with pytest.raises(SourceUnseenProblem, match=r"does not see the source .*elsewhere\.jsonl"):
+            ingest_seen(fit.root, fit.study, [seen, unseen], 1)
+        assert not (Path(fit.root) / "transcripts").exists()
+        assert not (Path(fit.root) / "quarantine").exists()
+
+
+def test_a_try_that_was_given_up_can_add_nothing(tmp_path: Path) -> None:
+    root, target = tmp_path, tmp_path / "made"
+    run = open_permits(root)
+    with permitted(root, run, "t") as is_repetition:
+        assert not is_repetition
+        with permitted(root, run, "t") as second:
+            assert second
+    for end in (withdraw, end_permits):
+        run = open_permits(root)
+        with permitted(root, run, "t"):
+            write_atomically(target, b"before")
+            end(root)
+            with pytest.raises(PermitProblem, match="run is over"):
+                write_atomically(target, b"after")
+        assert target.read_bytes() == b"before"
+    with pytest.raises(PermitProblem, match="is over"), permitted(root, run, "t"):
+        pass
+
+
+def test_a_try_does_not_give_back_the_permit_of_a_later_one(tmp_path: Path) -> None:
+    run = open_permits(tmp_path)
+    first = permitted(tmp_path, run, "t")
+    first.__enter__()
+    with permitted(tmp_path, run, "t") as is_repetition:
+        assert is_repetition
+        first.__exit__(None, None, None)
+        assert (tmp_path / FOLDER / "task-t").exists()
+
+
+def test_two_writers_of_one_shard_do_not_meet(tmp_path: Path) -> None:
+    """Two tries of a task write the same shard: under names of their own, and one whole file comes of it."""
+    shards = Shards(tmp_path, schemas.PROBES, ("probe_id",))
+    row = {"probe_id": "p", "session_id": "s", "status": "done"}
+    table = pa.Table.from_pylist([row], schema=schemas.PROBES)
+    assert shards.write(table) == shards.write(table)
+    assert [path.name for path in tmp_path.iterdir()] == [path.name for path in shards.files()]
+
+
+def _told(root: str, study: Study) -> Tally:
+    return Tally(done=1, counts={"pid": os.getpid(), "signals": int(signal.SIGKILL)})
+
+
+def test_a_task_travels_as_bytes(tmp_path: Path) -> None:
+    with terms(tmp_path) as fit:
+        tally = carry_out(packed(fit, "task", _told, (fit.root, fit.study)))
+    assert tally.counts["pid"] == os.getpid()
