@@ -40,8 +40,8 @@ SHARDS = ("points", "compactions", "probes", "answers", "scores", "label_samples
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
 LOADED = ("points", "compactions", "probes", "probes_not_asked", "answers", "superseded_scores", "scores", "verdicts",
-          "label_samples", "anchor_scores", "measured_points", "wanted_measures", "needs", "measures", "fact_checks",
-          "calls")  # fmt: skip
+          "human_scores", "label_samples", "anchor_scores", "measured_points", "wanted_measures", "needs", "measures",
+          "fact_checks", "calls")  # fmt: skip
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
 STEPS = len(LOADED) + 2

@@ -254,7 +254,7 @@ def test_the_disk_full_with_ever_more_room(table: Table) -> None:
         if run.wait() == 0:
             break
         table.met(run)
-        size = int(size * 1.25)
+        size = int(size * 1.6)
     table.end(store, is_seen=True)
 
 
