@@ -93,7 +93,8 @@ def item(stage: str, **fields: Any) -> None:
 def collecting() -> Iterator[list[dict[str, Any]]]:
     """Keep the lines of a worker's task, which does one at a time."""
     global _collected  # noqa: PLW0603 (a worker's own, for as long as a task lasts)
-    _collected = found = []
+    found: list[dict[str, Any]] = []
+    _collected = found
     try:
         yield found
     finally:

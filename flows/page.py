@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -95,14 +95,13 @@ async def _tell(shown: Shown, artifact: list[UUID]) -> None:
         pass
 
 
-async def twice(stage: Flow[[Study], Any], study: Study, report: Report) -> None:
+async def twice(stage: Flow[[Study], Coroutine[Any, Any, None]], study: Study, report: Report) -> None:
     """Go through a stage, and once more where something unforeseen broke it: what was finished is not done again.
 
     Prefect's own retries of a flow take no condition; what the user has to mend, or a budget, would be met again.
     """
-    run: Callable[[Study], Awaitable[Any]] = stage
     try:
-        await run(study)
+        await stage(study)
     except (Problem, CallsStoppedError):
         raise
     except Exception as error:
@@ -112,5 +111,4 @@ async def twice(stage: Flow[[Study], Any], study: Study, report: Report) -> None
         log.event(
             "stage_broke", level=logging.WARNING, stage=stage.name, error=log.reason(f"{type(error).__name__}: {error}")
         )
-        run = stage.with_options(flow_run_name=f"{stage.name} again")
-        await run(study)
+        await stage.with_options(flow_run_name=f"{stage.name} again")(study)

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -193,7 +193,7 @@ class Run:
         if self.waits(part):
             return self.threads.submit(function, *args, **kwargs)
         if log.wants_items():
-            return self.workers.submit(key, noted, function, *args, **kwargs)
+            return self.workers.submit(key, partial(noted, function), *args, **kwargs)
         return self.workers.submit(key, function, *args, **kwargs)
 
     @property
