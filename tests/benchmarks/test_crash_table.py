@@ -105,6 +105,7 @@ class Table:
         assert apart == {}, (faults, apart)
         self.night.provider.forget()
         self._begun.clear()
+        self.print()  # as far as it is: the whole takes long
 
     def _fault_at(self, moment: float) -> str:
         return [fault for begun, fault in self._begun if begun <= moment][-1]
@@ -125,11 +126,10 @@ class Table:
 
 
 @pytest.fixture(scope="module")
-def table(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:  # noqa: F811
+def table(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Table:  # noqa: F811
     night.provider.forget()
     made = Table(night, tmp_path_factory.mktemp("crashes"))
-    yield made
-    made.print()
+    return made
 
 
 @pytest.fixture(autouse=True)
@@ -317,3 +317,4 @@ def test_killed_while_parts_are_brought_into_agreement(table: Table, trial: int,
     apart = lost(store, tables(whole))
     line.lost += sum(apart.values())
     assert apart == {}
+    table.print()
