@@ -30,6 +30,7 @@ print(json.dumps([state.name, state.message]), flush=True)
 """
 STUDY = """
 points = "messages:20"
+strategies = ["none", "empty", "head_tail", "factory_style_anchored", "ours"]
 [[methods]]
 name = "ours"
 strategy = "head_tail"
