@@ -24,6 +24,8 @@ from flows.progress import Report
 
 START_TIMEOUT = 120.0
 """Seconds that a server may take to start: the first one of a machine makes its database."""
+LASTING_START_TIMEOUT = 600.0
+"""The same where nobody waits at a terminal, and the machine may just be starting itself."""
 USUAL_PORT = 4200
 """Where people look for Prefect."""
 STOP_TIMEOUT = 3.0
@@ -94,6 +96,7 @@ class Server:
     def __init__(self, port: int | None = None, *, lasting: bool = False) -> None:
         """Start it, at a free port where none is given."""
         self.port = port or _free_port(USUAL_PORT if lasting else 0)
+        self._patience = LASTING_START_TIMEOUT if lasting else START_TIMEOUT
         self.url = f"http://127.0.0.1:{self.port}/api"
         pages = {"PREFECT_UI_API_URL": self.url, "PREFECT_UI_URL": self.url.removesuffix("/api")}
         self._settings = _LASTING | pages if lasting else _PASSING
@@ -133,9 +136,9 @@ class Server:
                     f"the Prefect server did not start: {''.join(last) or f'exit code {self._process.returncode}'}; "
                     "`compaction-eval doctor --prefect` tries it on its own"
                 )
-            if time.monotonic() - self._started > START_TIMEOUT:
+            if time.monotonic() - self._started > self._patience:
                 raise Problem(
-                    f"the Prefect server did not answer within {START_TIMEOUT:.0f} s; start one yourself with "
+                    f"the Prefect server did not answer within {self._patience:.0f} s; start one yourself with "
                     "`prefect server start` and set PREFECT_API_URL to it"
                 )
             time.sleep(0.1)
