@@ -338,8 +338,10 @@ def load_database(run: Run) -> None:
         summary = run.summary(draft)
         clock.close()  # the run's record has to stand in the database that is being made
         time.done += 1
+        log.event("stage_ended", **time.as_dict())
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
+    log.event("stage_started", stage=time.stage)
     with ExitStack() as clock:
         clock.enter_context(time.clock())
         export_calls(run.store, run.cache)
