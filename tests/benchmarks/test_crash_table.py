@@ -128,8 +128,7 @@ class Table:
 @pytest.fixture(scope="module")
 def table(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Table:  # noqa: F811
     night.provider.forget()
-    made = Table(night, tmp_path_factory.mktemp("crashes"))
-    return made
+    return Table(night, tmp_path_factory.mktemp("crashes"))
 
 
 @pytest.fixture(autouse=True)
