@@ -35,17 +35,16 @@ from typing import cast
 from flows.answer import answer
 from flows.compact import compact
 from flows.ingest import ingest
-from flows.load import load
 from flows.measure import measure
 from flows.models.remote import Calls
 from flows.probe import probe
 from flows.progress import make_report
-from flows.runtime import running
+from flows.runtime import load_database, running
 from flows.score import score
 from flows.study import make_study
 
 async def all_stages(study):
-    for stage in (ingest, compact, probe, measure, answer, score, load):
+    for stage in (ingest, compact, probe, measure, answer, score):
         await stage.fn(study)
 
 if __name__ == "__main__":
@@ -55,6 +54,8 @@ if __name__ == "__main__":
     with running(study, make_report(False)) as run:
         run.foreseen = cast(Calls, object())  # nothing is called by the embedded engine; the batches go without tasks
         asyncio.run(all_stages(study))
+        with run.report.stage("load", 1, "database"):
+            load_database(run)
 """
 """The same stages with the same batches in the same worker processes: flows and tasks without Prefect, no server."""
 
