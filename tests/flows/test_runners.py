@@ -79,7 +79,7 @@ def kill_a_worker(run: Started, store: Path, folder: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", both)
 def test_a_worker_killed_in_the_middle_changes_no_table(
     kind: str, forker: Forker, logs: Path, by_processes: dict[str, Rows], tmp_path: Path
