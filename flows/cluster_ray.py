@@ -26,6 +26,8 @@ R = TypeVar("R")
 
 OBJECT_STORE_BYTES = 100_000_000
 """Shared memory of a Ray that is started for the run: what is sent is a few hundred kilobytes a task."""
+START_TRIES = 3
+"""How often a Ray is started: it waits for itself for 30 seconds, which a busy machine may need more than once."""
 CHECK_TIMEOUT = 120.0
 """Seconds in which every machine must have answered: the first time it starts a process and imports everything."""
 
@@ -38,15 +40,19 @@ class Ray:
         own: dict[str, Any] = {
             "num_cpus": n_workers, "include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES,
         }  # fmt: skip
-        try:
-            ray.init(
-                address or "local", namespace="compaction-eval", log_to_driver=False,
-                logging_level=logging.CRITICAL, **({} if address else own),
-            )  # fmt: skip
-        except (OSError, RuntimeError, ValueError, RayError) as error:
-            where = f"ray:{address}" if address else "ray"
-            said = " ".join(str(error).split())
-            raise Problem(f"--runner {where}: cannot be used: {said}") from None
+        for left in reversed(range(1 if address else START_TRIES)):
+            try:
+                ray.init(
+                    address or "local", namespace="compaction-eval", log_to_driver=False,
+                    logging_level=logging.CRITICAL, **({} if address else own),
+                )  # fmt: skip
+                break
+            except Exception as error:  # Ray's own are of all kinds, up to Exception itself
+                ray.shutdown()
+                if not left:
+                    where = f"ray:{address}" if address else "ray"
+                    said = " ".join(str(error).split())
+                    raise Problem(f"--runner {where}: cannot be used: {said}") from None
         self.name = f"Ray at {address}" if address else "Ray"
 
     def size(self) -> int:
