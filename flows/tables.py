@@ -38,8 +38,8 @@ SHARDS = ("points", "compactions", "probes", "answers", "scores", "label_samples
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
 LOADED = ("points", "compactions", "probes", "probes_not_asked", "answers", "superseded_scores", "scores", "verdicts",
-          "label_samples", "anchor_scores", "measured_points", "wanted_measures", "needs", "measures", "fact_checks",
-          "calls")  # fmt: skip
+          "human_scores", "label_samples", "anchor_scores", "measured_points", "wanted_measures", "needs", "measures",
+          "fact_checks", "calls")  # fmt: skip
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
 STEPS = len(LOADED) + 2
@@ -127,7 +127,7 @@ def _wanted(study: Study, makers: Makers) -> dict[str, Any]:
 
 
 def _drop_repetitions(draft: Draft, table: str, unit: str) -> None:
-    """Leave one row of each unit: one that is done, where there is one, and of several the one that was read last."""
+    """Leave one row of each unit: one that is done, where there is one, and of several alike any."""
     columns = {name for name, *_ in draft.connection.execute(f'DESCRIBE "{table}"').fetchall()}
     first = "status = 'failed', " if "status" in columns else ""
     doubled = f'SELECT {unit} FROM "{table}" GROUP BY {unit} HAVING count(*) > 1'  # noqa: S608 (names of our own)

@@ -11,6 +11,7 @@ other order has to be worked out):
 ``aggregates``  ``agg_…``: sums per session and differences of methods, from which the marts work out figures
 ``marts``       what analysts read: ``leaderboard``, ``leaderboard_long``, ``coverage`` …
 ``checks``      one query per invariant, whose rows are the violations; ``checks`` counts them
+``load``        queries that select a table's rows from the store's Parquet files (``shard_…``); not in the database
 ==============  =======================================================================================
 
 Each file opens with its grain, which becomes the comment of the view. ``docs/sql.md`` is the page for analysts.

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows import tables
-from flows.database import MEMORY_VARIABLE, connect
+from flows.database import MEMORY_VARIABLE, connect, schemas
+from flows.intake import TABLES as INTAKE
+from flows.labels import Labelled, add_labels
 from flows.makers import Makers
 from flows.problems import StoreProblem, UsageProblem
 from flows.tables import _latest_code, is_loaded, rebuild
 
-from .small_store import SHA, SmallStore
+from .small_store import JUDGE, SHA, SmallStore
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> SmallStore:
     return SmallStore(tmp_path).fill()
+
+
+def test_every_query_of_the_load_is_run_and_every_table_filled() -> None:
+    folder = Path(tables.__file__).parents[1] / "sql" / "load"
+    assert sorted(tables.LOADED) == sorted(path.stem for path in folder.glob("*.sql"))
+    by_python = {"methods", "judges", "criteria", "quarantine", "runs", "store_info", "published_leaderboard", *INTAKE}
+    assert set(schemas()) == by_python | (set(tables.LOADED) & set(schemas()))
 
 
 def query(small: SmallStore, sql: str) -> list[tuple[Any, ...]]:
@@ -90,6 +100,22 @@ def test_what_is_not_comparable_stays_behind(small: SmallStore) -> None:
     small.write("measures", small.measure("none", "p1", measure_id="of the session as it was"))
     rebuild(small.store, small.study)
     assert counts(small) == ALL
+
+
+def test_labels_samples_anchors_and_verdicts_of_answers_that_are_shown_are_shown(small: SmallStore) -> None:
+    for answer in ("a-none-p1", "of another study"):
+        sample = {"sample_id": "sample", "answer_id": answer, "judge_id": JUDGE, "probability": 0.5, "seed": "1",
+                  "probe_type": "recall", "score_band": "low", "drawn_at": datetime(2026, 1, 1)}  # fmt: skip
+        small.write("label_samples", sample)
+        small.write("anchor_scores", small.score("none", "p1", answer_id=answer, taken_on=date(2026, 1, 1)))
+    stated = {"stated_overall": 4.0, "stated_dimensions": "{}", "asked_again": False}
+    for criterion in ("more", "still more"):
+        small.write("scores", small.score("none", "p1", criterion=criterion, **stated))
+    said = [Labelled(answer, "ada", {"facts": 3.0}) for answer in ("a-none-p1", "of another study")]
+    add_labels(small.store, said, datetime(2026, 1, 2))
+    rebuild(small.store, small.study)
+    for table in ("human_scores", "label_samples", "anchor_scores", "verdicts"):
+        assert query(small, f"SELECT answer_id FROM {table}") == [("a-none-p1",)], table
 
 
 def test_a_session_that_changed_shows_nothing_of_what_it_was(small: SmallStore) -> None:

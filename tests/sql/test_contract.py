@@ -165,6 +165,8 @@ def test_an_sql_file_opens_with_its_grain_and_makes_what_it_is_named_for(path: P
         assert text.startswith("-- One row per")
         kind = "table" if path.parent.name == "schema" else "view"
         assert f"create {kind} {path.stem} " in text.replace("(", " (")
+    if path.parent.name == "load":
+        assert text.startswith("-- One row per")
 
 
 def test_a_view_reads_only_layers_before_its_own() -> None:
