@@ -142,7 +142,7 @@ def _wanted(study: Study, makers: Makers) -> dict[str, Any]:
 
 
 def _drop_repetitions(draft: Draft, table: str, unit: str) -> None:
-    """Leave one row of each unit: one that is done, where there is one, and of several the one that was read last."""
+    """Leave one row of each unit: one that is done, where there is one, and of several alike any."""
     columns = {name for name, *_ in draft.connection.execute(f'DESCRIBE "{table}"').fetchall()}
     first = "status = 'failed', " if "status" in columns else ""
     doubled = f'SELECT {unit} FROM "{table}" GROUP BY {unit} HAVING count(*) > 1'  # noqa: S608 (names of our own)

@@ -28,7 +28,10 @@ def small(tmp_path: Path) -> SmallStore:
 def test_every_query_of_the_load_is_run_and_every_table_filled() -> None:
     folder = Path(tables.__file__).parents[1] / "sql" / "load"
     assert sorted(tables.LOADED) == sorted(path.stem for path in folder.glob("*.sql"))
-    by_python = {"methods", "judges", "criteria", "quarantine", "runs", "store_info", "published_leaderboard", *INTAKE}
+    by_python = {
+        "methods", "judges", "criteria", "quarantine", "runs", "run_stages", "night_figures", "night_sums", "store_info",
+        "published_leaderboard", *INTAKE,
+    }  # fmt: skip
     assert set(schemas()) == by_python | (set(tables.LOADED) & set(schemas()))
 
 
@@ -115,7 +118,7 @@ def test_what_is_not_comparable_stays_behind(small: SmallStore) -> None:
 def test_labels_samples_anchors_and_verdicts_of_answers_that_are_shown_are_shown(small: SmallStore) -> None:
     for answer in ("a-none-p1", "of another study"):
         sample = {"sample_id": "sample", "answer_id": answer, "judge_id": JUDGE, "probability": 0.5, "seed": "1",
-                  "probe_type": "recall", "score_band": "0-1", "drawn_at": datetime(2026, 1, 1)}  # fmt: skip
+                  "probe_type": "recall", "score_band": "low", "drawn_at": datetime(2026, 1, 1)}  # fmt: skip
         small.write("label_samples", sample)
         small.write("anchor_scores", small.score("none", "p1", answer_id=answer, taken_on=date(2026, 1, 1)))
     stated = {"stated_overall": 4.0, "stated_dimensions": "{}", "asked_again": False}
