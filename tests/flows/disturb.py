@@ -25,13 +25,23 @@ from flows.database import connect
 PATIENCE = 150.0
 """Seconds after which something that is waited for counts as never coming."""
 OPTIONS = ("--points", "messages:20", "--strategies", "none,empty,head_tail")
-NOT_COMPARED = {"seconds", "created_at", "started_at", "ended_at", "answered_at", "last_run_at", "run_id"}
+NOT_COMPARED = {
+    "seconds",
+    "created_at",
+    "started_at",
+    "ended_at",
+    "answered_at",
+    "last_run_at",
+    "run_id",
+    "made_at",
+    "taken_at",
+}
 """Columns that differ from run to run."""
 
 Rows = list[tuple[Any, ...]]
 
 
-def tables(store: Path, *, without: tuple[str, ...] = ("runs",)) -> dict[str, Rows]:
+def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) -> dict[str, Rows]:
     """Every table of the store, sorted, without the columns that differ from run to run."""
     with connect(store / "scores.duckdb") as connection:
         found: dict[str, list[str]] = {}
@@ -51,7 +61,9 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs",)) -> dict[str, Ro
         }
 
 
-def lost(store: Path, reference: Mapping[str, Rows], *, without: tuple[str, ...] = ("runs",)) -> dict[str, int]:
+def lost(
+    store: Path, reference: Mapping[str, Rows], *, without: tuple[str, ...] = ("runs", "run_stages")
+) -> dict[str, int]:
     """Table → rows missing or too many, as against those of an undisturbed run; empty when all tables are the same."""
     mine = tables(store, without=without)
     apart: dict[str, int] = {}
