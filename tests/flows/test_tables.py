@@ -29,8 +29,8 @@ def test_every_query_of_the_load_is_run_and_every_table_filled() -> None:
     folder = Path(tables.__file__).parents[1] / "sql" / "load"
     assert sorted(tables.LOADED) == sorted(path.stem for path in folder.glob("*.sql"))
     by_python = {
-        "methods", "judges", "criteria", "quarantine", "runs", "run_stages", "night_figures", "night_sums", "store_info",
-        "published_leaderboard", *INTAKE,
+        "methods", "judges", "criteria", "quarantine", "runs", "run_stages", "night_figures", "night_sums",
+        "store_info", "published_leaderboard", *INTAKE,
     }  # fmt: skip
     assert set(schemas()) == by_python | (set(tables.LOADED) & set(schemas()))
 
