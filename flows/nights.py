@@ -9,8 +9,9 @@ is only shown.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -22,7 +23,18 @@ from flows.database import schemas as table_schemas
 from flows.files import write_atomically
 from flows.store import Store
 
-TakeNight = Callable[[duckdb.DuckDBPyConnection], Mapping[str, pa.Table]]
+
+class TakeNight(Protocol):
+    """Takes the night of a database that is not published yet.
+
+    No ``Callable[[DuckDBPyConnection], …]``: what ``typing`` remembers of it outlives DuckDB at the end of the process,
+    which then complains of leaks on stderr.
+    """
+
+    def __call__(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Table]:
+        """The rows of the night, by table; none where all is as it was."""
+        ...
+
 
 SAME_SUM = 1e-9
 """Sums that differ by less are the same: the order in which threads add up decides the last digits."""
@@ -51,6 +63,7 @@ def take_night(store: Store, study_key: str, run_id: str, engine: str, methods: 
         names = _latest(store, methods)
         connection.register("latest_methods", pa.table({"method_id": list(names), "name": list(names.values())}))
         connection.execute(_NAMED)
+        connection.unregister("latest_methods")
         connection.execute(_CHANGES)
         if connection.execute(_IS_NEW).fetchall() != [(True,)]:
             return {}
