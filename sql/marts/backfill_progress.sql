@@ -60,7 +60,7 @@ left join judged
         judges.judge_id = judged.judge_id
         and totals.method_id = judged.method_id
         and totals.day is not distinct from judged.day
-order by judges.judge, judges.judge_id, totals.day desc nulls last, stg_methods.method;
+order by judges.judge asc, judges.judge_id asc, totals.day desc nulls last, stg_methods.method asc;
 
 comment on column backfill_progress.judge_id is 'Judge version';
 comment on column backfill_progress.judge is 'embedded (no language model) or the spec of a model';

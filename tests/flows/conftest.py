@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
@@ -82,28 +81,17 @@ def logs(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Prefect server of our own, with a database of its own, for all processes that pytest-xdist works in.
+    """A Prefect server of our own, with a database of its own: to start one takes as much as twenty tests.
 
-    To start one and make its database takes as much as twenty tests. Whoever comes first starts it; everybody holds
-    a shared lock while using it, so that it is stopped when nobody does.
+    Each process of pytest-xdist has one: whoever ends first cannot know whether the others still need it.
     """
-    home = tmp_path_factory.mktemp("prefect")
-    os.environ["PREFECT_HOME"] = str(home)
+    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
     prepare()
-    known = (home.parents[1] if "PYTEST_XDIST_WORKER" in os.environ else home) / "prefect-url"
-    with known.with_suffix(".lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        server = None if known.exists() else Server()
-        if server is not None:
-            server.wait()
-            known.write_text(server.url)
-        url = os.environ["PREFECT_API_URL"] = known.read_text()
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        yield url
-        if server is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            known.unlink()
-            server.stop()
+    server = Server()
+    server.wait()
+    os.environ["PREFECT_API_URL"] = server.url
+    yield server.url
+    server.stop()
     os.environ.pop("PREFECT_API_URL")
 
 

@@ -140,12 +140,7 @@ def test_stopped_or_without_its_workers_or_machine_a_run_comes_to_the_same_table
     run.says("compact: ")
     for worker in run.helpers("spawn_main"):
         worker.kill()
-    assert run.wait() == 1
-    assert "a worker process died" in run.err
-    assert "run again" in run.err
-
-    run = night.start(store)
-    run.says("probe: done")
+    run.says("probe: done")  # their tasks are done again by new ones
     run.kill_all()
 
     for number, code, words in ((signal.SIGTERM, 143, "answer: "), (signal.SIGINT, 130, "score: ")):
@@ -156,7 +151,7 @@ def test_stopped_or_without_its_workers_or_machine_a_run_comes_to_the_same_table
         assert run.err.rstrip().endswith("stopped; what was finished is kept, so the same command goes on from there")
     assert night.ends_well(store) <= 3 * IN_FLIGHT
     statuses = query(store, "SELECT status FROM runs ORDER BY started_at")
-    assert [status for (status,) in statuses] == ["failed", "killed", "failed", "failed", "done"]
+    assert [status for (status,) in statuses] == ["killed", "failed", "failed", "done"]
 
 
 def test_a_disk_that_is_full_again_and_again_costs_room_and_nothing_else(night: Night, tmp_path: Path) -> None:

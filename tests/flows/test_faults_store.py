@@ -11,14 +11,15 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.store import MANY_FILES, Store
+from flows.shards import MANY_SMALL, bits_in
+from flows.store import Store
 
 from .conftest import Command, write_session
 from .disturb import Forker, Rows, leftovers, lost, query, tables
@@ -166,16 +167,19 @@ def test_killed_while_shards_are_merged_and_doubles_go_nothing_is_lost(undisturb
     rows = {unit: whole.filter(pa.array([id == unit for id in whole["answer_id"].to_pylist()])) for unit in units}
     for path in shards.files():
         path.unlink()
-    for number, some in enumerate(combinations(units, 2)):
-        if number < MANY_FILES - 20:
-            shards.write(pa.concat_tables([rows[unit] for unit in some]))
+    for some in islice(combinations(units, 2), 5 * MANY_SMALL):
+        shards.write(pa.concat_tables([rows[unit] for unit in some]))
     for unit in units:
         shards.write(rows[unit])
-    n_files = len(shards.files())
-    assert n_files >= MANY_FILES
-    for left in (n_files - 3, n_files // 2, 60):
+
+    def unsorted() -> int:
+        return sum(not bits_in(path.name) for path in shards.files())
+
+    n_files = unsorted()
+    assert n_files >= 5 * MANY_SMALL
+    for left in (n_files - 3, n_files // 2, 5):
         run = undisturbed.forker.start(*undisturbed.arguments(store))
-        run.until(lambda left=left: len(shards.files()) <= left or list(store.glob(".scores.duckdb.*")), "the merging")
+        run.until(lambda left=left: unsorted() <= left or list(store.glob(".scores.duckdb.*")), "the merging")
         run.kill()
     last = undisturbed.forker.run(*undisturbed.arguments(store))
     assert last.code == 0, last.err
