@@ -69,5 +69,5 @@ comment on column backfill_progress.day is
 comment on column backfill_progress.method is 'Name of the method';
 comment on column backfill_progress.n_answers is 'Answers of the day and method that can be judged';
 comment on column backfill_progress.n_judged is 'Of these, answers with a verdict of this judge';
-comment on column backfill_progress.n_failed is 'Of these, answers of which every verdict failed; a backfill asks again';
+comment on column backfill_progress.n_failed is 'Of these, answers of which every verdict failed; a backfill asks anew';
 comment on column backfill_progress.n_left is 'Of these, answers that the judge was not asked about yet';

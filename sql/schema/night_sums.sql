@@ -18,5 +18,5 @@ comment on column night_sums.method is 'Name of the method';
 comment on column night_sums.dimension is 'Dimension of the rubric, or overall';
 comment on column night_sums.session_id is 'Session';
 comment on column night_sums.content_sha256 is 'SHA-256 of the session as it was then';
-comment on column night_sums.score_sum is 'Sum of the answers'' scores from this night on, until the next row of the key';
+comment on column night_sums.score_sum is 'Sum of the answers'' scores from this night on, until the key''s next row';
 comment on column night_sums.n_answers is 'Answers with a score; 0: none any more';
