@@ -80,7 +80,7 @@ def kill_a_worker(run: Started, store: Path, folder: str) -> None:
     run.until(killed, "a worker at work")
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark  # minutes: two clusters and three runs; `pytest tests/flows/test_runners.py -m benchmark`
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", both)
 def test_a_worker_killed_in_the_middle_changes_no_table(
