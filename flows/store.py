@@ -308,5 +308,7 @@ class Store:
                 tmp.unlink(missing_ok=True)
         end_permits(self.root)
         check_parquet(self.root)
+        for kind in ("runs", "methods", "judges"):
+            self.records(kind)  # a damaged one is to be said before anything is done
         for shards in self.folders:
             shards.finish_rearranging()
