@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -31,8 +32,10 @@ from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
 from flows.models.remote import Calls
 from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points
+from flows.problems import Problem
 from flows.progress import Report, Silent
 from flows.settle import settle
+from flows.shipping import open_cache, ship
 from flows.sources import Input
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
@@ -96,6 +99,7 @@ class Run:
     """Whether the run adds to all results that the store holds, by whatever code they were made, and is not about the
     study's sources, which may be gone."""
     _buckets: list[Bucket] | None = None
+    _shipped: float = 0.0
     foreseen: Calls | None = None
     """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
 
@@ -151,9 +155,20 @@ class Run:
         return pool
 
     def _gateway(self, in_flight: int) -> Gateway:
-        self.cache = CallCache(self.store.root / "cache")
+        self.cache = open_cache(self.store)
         self.stack.callback(self.cache.close)
+        self.stack.push(self._ship_at_end)
         return Gateway(self.cache, run_id=self.run_id, concurrency=in_flight, budget=self.budget)
+
+    def ship(self, most_often: float = 0.0) -> None:
+        """Bring what has been paid for to where the store is, unless that was done in the last seconds."""
+        if self.cache is not None and self.foreseen is None and time.monotonic() - self._shipped >= most_often:
+            self._shipped = time.monotonic()
+            ship(self.store, self.cache)
+
+    def _ship_at_end(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        with suppress(Problem) if kind else nullcontext():  # what ended the run is what is to be said
+            self.ship()
 
     def waits(self, part: Part | None) -> bool:
         """Whether a part of the engine is a language model."""
@@ -170,7 +185,7 @@ class Run:
     @property
     def root(self) -> str:
         """The store, for the workers."""
-        return str(self.store.root)
+        return self.store.address
 
     def inputs(self) -> list[Input]:
         """The study's sources."""
@@ -282,6 +297,7 @@ def load_database(run: Run) -> None:
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     export_calls(run.store, run.cache)
+    ship(run.store, run.cache)
     rebuild(run.store, run.study, note_outcome, makers=run.makers)
 
 

@@ -35,7 +35,7 @@ _DISK = {
 """Number of an operating system's error → what it means for a store."""
 
 
-def damaged(path: Path, consequence: str) -> StoreProblem:
+def damaged(path: Path | str, consequence: str) -> StoreProblem:
     """That a file of the store cannot be read, which nothing but another program or the disk can have done."""
     return StoreProblem(f"{path} is damaged; put a whole copy of it back, or move it away and run again: {consequence}")
 
@@ -61,7 +61,7 @@ def named_damage(root: Path) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         if disk_trouble(error) is None:
-            for path in sorted(root.glob("*/*.parquet")):
+            for path in sorted([*root.glob("*/*.parquet"), *root.glob("copies/*/*/*.parquet")]):
                 if not _is_readable(path):
                     raise StoreProblem(
                         f"{path} is damaged: the disk has lost something, or another program has written to it; "

@@ -22,6 +22,8 @@ RETRIES = 2
 """Further tries of a task whose worker died."""
 RETRY_DELAY = 1.0
 """Seconds before each."""
+SHIPPED_EVERY = 60.0
+"""Seconds after which what has been paid for is shipped (``flows.shipping``), where a batch has ended."""
 AHEAD = 2
 """Buckets that a process has in hand: one at work and one waiting, so that it never waits for Prefect."""
 
@@ -99,6 +101,8 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
             run.calls[name] = one.call
             async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
                 tallies.append(await work(name))
+            if one.waits:
+                run.ship(SHIPPED_EVERY)
             del run.calls[name]
             if not one.waits:
                 shown.advance(one.n_items)
@@ -114,5 +118,6 @@ async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit]) -> Tal
                     "finished is kept: run again, with a smaller --concurrency if memory is short"
                 ) from None
             raise errors.exceptions[0] from None
+    run.ship()
     run.tallies[stage] = Tally.total([*tallies, run.tallies.get(stage, Tally())])
     return Tally.total(tallies)

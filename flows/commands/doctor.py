@@ -22,7 +22,7 @@ from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES, PROVIDERS, 
 from flows.orchestrator import Server, answers, configured_url, prepare
 from flows.problems import BROKEN, DONE, Problem
 from flows.runtime import versions
-from flows.store import Store, store_path
+from flows.store import Store, is_elsewhere, store_path
 from flows.study import DEFAULT_STORE, TOKENIZERS
 
 LITTLE_SPACE = 1_000_000_000
@@ -47,9 +47,12 @@ def doctor(
     as_json: o.AsJson = False,
 ) -> None:
     """Check what is installed, configured, reachable; exit code 1 when one is broken."""
-    path = store_path(store or DEFAULT_STORE)
+    location = store or DEFAULT_STORE
+    of_store: list[Callable[[], Finding]] = [lambda: _elsewhere(location)]
+    if not is_elsewhere(location):
+        of_store = [lambda: _store(store_path(location)), lambda: _space(store_path(location))]
     checks: list[Callable[[], Finding]] = [
-        _versions, _tokenizers, lambda: _store(path), lambda: _space(path), lambda: _prefect(prefect),
+        _versions, _tokenizers, *of_store, lambda: _prefect(prefect),
         *(functools.partial(_provider, provider) for provider in PROVIDERS),
     ]  # fmt: skip
     findings = [check() for check in checks]
@@ -94,6 +97,22 @@ def _store(path: Path) -> Finding:
     files = sum(1 for _ in path.glob("**/*.parquet"))
     loaded = "" if store.database.is_file() else "; no scores.duckdb yet"
     return Finding("store", "ok", f"{path}: {files} Parquet files, tokens by {store.settings['tokenizer']}{loaded}")
+
+
+def _elsewhere(location: str) -> Finding:
+    """A store in an object store, and whether that answers."""
+    try:
+        store = Store.at(location)
+        if not store.is_there:
+            return Finding("store", "ok", f"none yet at {store.name}; `compaction-eval run` makes it")
+        tokenizer = Store.open(location).settings["tokenizer"]
+        if store.is_locked():
+            return Finding("store", "warning", f"{store.name} is being written by another process")
+        files = sum(len(folder.files()) for folder in store.folders)
+    except Problem as problem:
+        return Finding("store", "broken", str(problem))
+    text = f"{store.name}: {files} Parquet files of results, tokens by {tokenizer}, working folder {store.root}"
+    return Finding("store", "ok", text)
 
 
 def _space(path: Path) -> Finding:

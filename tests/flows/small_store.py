@@ -15,7 +15,7 @@ from flows.measured import measure_id, measuring, needs_id
 from flows.plan import probe_id
 from flows.store import Shards, Store
 from flows.study import Study
-from flows.transcripts import FOOTER, Fingerprint, InputRecord, Part, SessionInfo
+from flows.transcripts import Fingerprint, InputRecord, Part, SessionInfo
 
 Row = dict[str, Any]
 SHA = "5" * 64
@@ -70,7 +70,7 @@ class SmallStore:
         read = InputRecord(Fingerprint("/logs/s1", 9, 1), "claude_code", 1, 60, 0, {"user": 20, "assistant": 40})
         self.store.transcripts.mkdir(exist_ok=True)
         with pq.ParquetWriter(self.store.transcripts / name, schemas.MESSAGES) as writer:
-            writer.add_key_value_metadata({FOOTER: Part(name, 1, (read,), (info,)).footer()})
+            writer.add_key_value_metadata(Part(name, 1, (read,), (info,)).metadata())
 
     def write(self, name: str, *rows: Mapping[str, Any]) -> None:
         """A shard of its own, also where one with the same units is there."""
