@@ -97,7 +97,7 @@ class Objects(Place):
         self._last: dict[Path, Seen] = {}
         self._opened: Counter[tuple[Path, str]] = Counter()
         self._checked = 0.0
-        root.mkdir(parents=True, exist_ok=True)
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is in a store is not for everybody
         if not (root / URL).exists():
             write_atomically(root / URL, url.encode())
 
