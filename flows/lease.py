@@ -29,6 +29,8 @@ RENEWED = 10.0
 """Seconds from one renewal to the next."""
 STALE = 60.0
 """Seconds without a renewal after which a writer counts as gone."""
+WAIT = 5.0
+"""Seconds that the end of a command waits for a renewal that is under way; a late one fails on its condition."""
 
 
 def holder_of(store: ObjectStore) -> dict[str, Any] | None:
@@ -72,7 +74,7 @@ class Lease:
     def release(self) -> None:
         """Let others in."""
         self._ended.set()
-        self._thread.join()
+        self._thread.join(WAIT)
         with suppress(BaseError, FileNotFoundError):  # it is then gone after a while
             held = holder_of(self._store)
             if held is not None and held["token"] == self.token:
@@ -118,7 +120,7 @@ class Lease:
         while not self._ended.wait(RENEWED):
             try:
                 self._put(self._version)
-            except PreconditionError:
+            except (PreconditionError, FileNotFoundError):
                 if not self._is_still_mine():
                     return  # ``Objects`` sees that before the next write
             except BaseError:

@@ -83,8 +83,8 @@ def forget_pruned(store: Store) -> None:
         found = shards.read(files=[file])
         kept = found.filter(pc.is_in(found["key"], left))
         if len(kept) < len(found):
+            shards.write(kept)  # under another name: it is made of the keys
             store.place.remove(file)
-            shards.write(kept)
 
 
 def _shards(store: Store) -> Shards:
