@@ -27,7 +27,7 @@ from .conftest import Command, write_session
 from .disturb import Forker, Rows, lost, query, tables
 from .test_model_runs import MODEL, handler
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 OPTIONS = ("--points", "messages:20", "--strategies", "none,empty,freeform_summary", *MODEL, "--quiet")
 
