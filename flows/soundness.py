@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 from flows.problems import StoreProblem
 
 _MAGIC = b"PAR1"
+_OF_ARROW = "reading the stream registered as"
+"""In DuckDB's words for what went wrong in the Arrow data that it reads."""
 _LEAST_BYTES = 12
 """Of a Parquet file: the mark at both ends, and the length of the footer."""
 _DISK = {
@@ -59,7 +61,9 @@ def named_damage(root: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, StoreProblem) as error:
+        if isinstance(error, StoreProblem) and _OF_ARROW not in str(error):
+            raise
         if disk_trouble(error) is None:
             for path in sorted(root.glob("*/*.parquet")):
                 if not _is_readable(path):
