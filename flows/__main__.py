@@ -13,6 +13,7 @@ from flows.commands.calibrate import calibrate
 from flows.commands.compare import compare
 from flows.commands.doctor import doctor
 from flows.commands.drift import drift
+from flows.commands.init import init
 from flows.commands.moved import moved
 from flows.commands.plan import plan
 from flows.commands.query import export, query
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 
 EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    init: ("init", "init studies/nightly.toml"),
     run: (
         "run",
         "run ~/.claude/projects ~/.codex/sessions",

@@ -26,8 +26,8 @@ import polars as pl
 from flows.arrow import batches
 from flows.database import connect
 from flows.leaderboard import Split
-from flows.problems import UsageProblem
-from flows.queries import closest, ready_queries, ready_query, variables_of, wanted_judge, with_variables
+from flows.problems import UsageProblem, closest
+from flows.queries import ready_queries, ready_query, variables_of, wanted_judge, with_variables
 from flows.study import DEFAULT_STORE
 
 _INNER = ("stg_", "int_", "agg_", "check_")

@@ -17,8 +17,8 @@ from flows.database import connect
 from flows.export import Exported, FileFormat, format_of, refuse_to_overwrite, target_of, write
 from flows.leaderboard import render_query
 from flows.printing import WIDTH, Format, Rows, drawn, markdown, written
-from flows.problems import UsageProblem
-from flows.queries import ReadyQuery, closest, ready_queries, ready_query, variables_of, with_variables
+from flows.problems import UsageProblem, closest
+from flows.queries import ReadyQuery, ready_queries, ready_query, variables_of, with_variables
 from flows.store import Store
 from flows.study import DEFAULT_STORE
 
