@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +34,6 @@ def init(
         raise Problem(f"{file}: cannot be written: {error.strerror or error}") from None
     make_study({}, str(file))
     if as_json:
-        o.echo(json.dumps({"study": str(file)}, indent=2))
+        o.echo_json({"study": str(file)})
     else:
         o.echo(f"{file}: edit it, then: compaction-eval plan --study {file}")

@@ -25,9 +25,7 @@ from judge.rubric import list_rubrics, load_rubric
 @o.reporting
 def leaderboard(
     store: o.StoreOption = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
-    ] = None,
+    judge: o.JudgeOfStore = None,
     by: Annotated[
         Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
     ] = None,
@@ -52,7 +50,7 @@ def sql(
     """Query the store, read-only."""
     found = Store.open(store or DEFAULT_STORE)
     if output is not None:
-        o.echo(report_written(write_query(found, query, output, force)))
+        report_written([write_query(found, query, output, force)], as_json=as_json)
         return
     o.echo(render_query(found.database, query, "json" if as_json else format))
 
@@ -121,7 +119,7 @@ def list_(
         Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics
     }[kind]()  # fmt: skip
     if as_json:
-        o.echo(json.dumps(found, indent=2, ensure_ascii=False, default=str))
+        o.echo_json(found)
         return
     for item in found:
         o.echo(item["name"])
