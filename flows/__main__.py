@@ -19,6 +19,7 @@ from flows.commands.plan import plan
 from flows.commands.query import export, query
 from flows.commands.rebuild import rebuild
 from flows.commands.run import ingest, run
+from flows.commands.scorecard import scorecard
 from flows.commands.serve import serve
 from flows.commands.show import accounting, leaderboard, list_, sql
 from flows.commands.synth import synth
@@ -63,7 +64,16 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         'compare "openhands_sdk(mode=full_content)" gemini_snapshot --by probe_type',
         "compare none empty --judge embedded --format csv",
     ),
-    leaderboard: ("leaderboard", "leaderboard --format markdown > leaderboard.md"),
+    leaderboard: (
+        "leaderboard",
+        "leaderboard --format markdown > leaderboard.md",
+        "leaderboard --judge embedded --fail-below mask_sweagent=3.5",
+    ),
+    scorecard: (
+        "scorecard > scorecard.md",
+        "scorecard --store head-store --base base-store --fail-if-worse 0.2",
+        "scorecard --judge embedded --method none --method mask_sweagent --fail-below mask_sweagent=3.5",
+    ),
     sql: (
         'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',
         'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',

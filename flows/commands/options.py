@@ -191,6 +191,15 @@ FailIfWorse = Annotated[
         show_default=False,
     ),
 ]
+FailBelow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-below",
+        metavar="METHOD=X",
+        help="End with exit code 5 when this method's overall is below X (0 to 5); may be repeated.",
+        show_default=False,
+    ),
+]
 Ephemeral = Annotated[
     bool,
     typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,13 +13,15 @@ from compaction import load_registry
 from compaction.adapters import listed
 from flows.commands import options as o
 from flows.commands.query import Force, Output, report_written, write_query
-from flows.leaderboard import Split, render, render_by, render_query
+from flows.database import connect
+from flows.leaderboard import Split, render, render_by, render_query, standing
 from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES
 from flows.printing import Format
-from flows.problems import Problem
+from flows.problems import WORSE, Problem
 from flows.sources import formats
 from flows.store import Store
 from flows.study import DEFAULT_STORE
+from flows.thresholds import below, held_against, read_thresholds
 from judge.rubric import list_rubrics, load_rubric
 
 
@@ -29,13 +32,22 @@ def leaderboard(
     by: Annotated[
         Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
     ] = None,
+    fail_below: o.FailBelow = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
     """Print the leaderboard of a store."""
+    thresholds = read_thresholds(fail_below or ())
     found = Store.open(store or DEFAULT_STORE)
     shown: Format = "json" if as_json else format
     o.echo(render_by(found.database, by, judge, shown) if by else render(found.database, judge, shown))
+    if not thresholds:
+        return
+    with connect(found.database) as connection:
+        missed = below(held_against(standing(connection, judge).dicts(), thresholds))
+    if missed:
+        print(f"not reached: {missed}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(WORSE)
 
 
 @o.reporting
