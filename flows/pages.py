@@ -1,7 +1,8 @@
 """Makes the pages of ``docs/`` that say what the code says: ``python -m flows.pages docs``.
 
 ``methods.md`` comes from the registry of strategies, ``rubric.md`` from the rubrics, ``queries.md`` from
-``sql/queries``, ``command.md`` from the command's own help. ``schema.md`` has a module of its own (``flows.schema_page``).
+``sql/queries``, ``command.md`` from the command's own help. ``schema.md`` has a module of its own
+(``flows.schema_page``).
 """
 
 from __future__ import annotations
@@ -80,9 +81,7 @@ def methods_page() -> str:
 
 
 def _method(strategy: Strategy) -> str:
-    needs = {"nothing": "", "model": "needs a summariser", "key": f"needs a key of {strategy.needs_key}"}[
-        strategy.needs
-    ]
+    wants = {"nothing": "", "model": "needs a summariser", "key": f"needs a key of {strategy.needs_key}"}
     peer = "" if strategy.peer == "own" else f"after {strategy.peer} {strategy.peer_version}".strip()
     facts = [peer or "own", wants[strategy.needs], f"mode {strategy.mode}" if strategy.mode else "",
              "" if strategy.by_default else "run only when it is named"]  # fmt: skip
