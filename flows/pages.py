@@ -1,12 +1,13 @@
 """Makes the pages of ``docs/`` that say what the code says: ``python -m flows.pages docs``.
 
 ``methods.md`` comes from the registry of strategies, ``rubric.md`` from the rubrics, ``queries.md`` from
-``sql/queries``, ``command.md`` from the command's own help. ``schema.md`` has a module of its own
-(``flows.schema_page``).
+``sql/queries``, ``command.md`` from the command's own help, ``results.ipynb`` from ``notebooks.md``. ``schema.md`` has
+a module of its own (``flows.schema_page``).
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -153,6 +154,28 @@ def command_page() -> str:
     return "\n".join(parts)
 
 
+def notebook(page: str) -> str:
+    """The page ``notebooks.md`` as a notebook: its texts, its Python, and what it shows of the answers."""
+    cells: list[dict[str, Any]] = []
+    for part in re.split(r"^(```(?:python|text)\n.*?^```\n)", page, flags=re.MULTILINE | re.DOTALL):
+        fence = re.fullmatch(r"```(python|text)\n(.*?)```\n", part, re.DOTALL)
+        if fence is None:
+            if text := part.strip():
+                cells.append({"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)})
+            continue
+        lines = fence[2].rstrip("\n").splitlines(keepends=True)
+        if fence[1] == "python":
+            cells.append({"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": lines})
+        else:
+            shown = {"text/plain": lines}
+            cells[-1]["outputs"] = [
+                {"data": shown, "execution_count": None, "metadata": {}, "output_type": "execute_result"}
+            ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    content = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 4}
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The words of every command, in the order of the help."""
     for name, one in group.commands.items():
@@ -166,6 +189,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "methods.md": methods_page, "rubric.md": rubric_page, "queries.md": queries_page, "command.md": command_page,
 }  # fmt: skip
 """File of ``docs/`` → what makes it."""
+
+NOTEBOOK = "results.ipynb"
 
 
 def _prose(text: str) -> str:
@@ -183,6 +208,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = Path((arguments or sys.argv[1:] or ["docs"])[0])
     for name, make in PAGES.items():
         (folder / name).write_text(make(), encoding="utf-8")
+    page = (folder / "notebooks.md").read_text(encoding="utf-8")
+    (folder / NOTEBOOK).write_text(notebook(page), encoding="utf-8")
 
 
 if __name__ == "__main__":
