@@ -17,6 +17,9 @@ Note = Callable[[], str]
 LINE_EVERY = 5.0
 """Seconds between two lines of a stage where the output is no terminal."""
 
+FORESEEN_FROM = 0.1
+"""Share of a stage from which on the time left is said: the first items say little of the others."""
+
 
 class Stage(Protocol):
     """A stage that is under way."""
@@ -81,9 +84,8 @@ class Lines:
         if now - self._last >= LINE_EVERY and 0 < self._done < self._total:
             self._last = now
             left = (now - self._start) * (self._total - self._done) / self._done
-            self.say(
-                f"{self._name}: {self._done:,} of {self._total:,} {self._unit}{self._more()}, about {left:.0f} s left"
-            )
+            said = f", about {left:.0f} s left" if self._done >= FORESEEN_FROM * self._total else ""
+            self.say(f"{self._name}: {self._done:,} of {self._total:,} {self._unit}{self._more()}{said}")
 
     def _more(self) -> str:
         said = self._note() if self._note else ""

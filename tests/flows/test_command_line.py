@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -11,13 +12,14 @@ from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 from flows.__main__ import app
 from flows.commands.options import echo_json
 from flows.models.calls import JournalEntry
 from flows.models.meter import Meter, Reading
-from flows.progress import Lines
+from flows.progress import Bars, Lines
 from flows.store import STORE_FORMAT
 from tests.sql.tiny import make, tiny
 
@@ -158,6 +160,27 @@ def test_progress_says_what_the_cache_answered_and_what_was_spent(capsys: pytest
     assert start == "score: 4 verdicts"
     assert end.startswith("score: done, 4 verdicts in ")
     assert end.endswith(" s, 50 % of 2 calls cached, $2.50 spent")
+
+
+def test_a_bar_on_a_terminal_says_the_same() -> None:
+    bars = Bars()
+    bars._console = Console(file=(out := io.StringIO()), force_terminal=True, width=160)
+    with bars.stage("score", 4, "verdicts", lambda: "50 % of 2 calls cached, $2.50 spent") as shown:
+        shown.advance(4)
+    assert "50 % of 2 calls cached, $2.50 spent" in out.getvalue()
+    assert "4/4" in out.getvalue()
+
+
+def test_the_time_left_is_said_from_a_tenth_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.progress.LINE_EVERY", -1.0)
+    with Lines().stage("load", 20, "steps") as shown:
+        shown.advance(1)
+        shown.advance(2)
+    _, first, second, _ = capsys.readouterr().err.splitlines()
+    assert first == "load: 1 of 20 steps"
+    assert re.fullmatch(r"load: 3 of 20 steps, about \d+ s left", second)
 
 
 def test_a_price_that_is_not_known_is_not_said_to_be_nothing() -> None:
