@@ -227,7 +227,7 @@ def with_models(study: Study, tables: Any, places: Places | None, roles: Sequenc
     wanted = {spec for role in roles if (spec := getattr(study, role)) != "embedded"}
     found = {}
     for spec in sorted({*wanted, *tables} - set(study.models)):  # what nobody uses is looked over, too
-        settings = make_settings(spec, tables.get(spec, {}), partial(place, spec))
+        settings = make_settings(spec, tables.get(spec, {}), place(spec), partial(place, spec))
         found[spec] = {key: value for key, value in asdict(settings).items() if key != "spec"}
     return replace(study, models={**study.models, **{spec: found[spec] for spec in sorted(wanted & set(found))}})
 

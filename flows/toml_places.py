@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +15,45 @@ Step = str | int
 
 
 class Places:
-    """Where the keys of a text stand. Lines are looked for when one is asked for: most files have nothing wrong."""
+    """Where the keys of a text stand."""
 
     def __init__(self, name: str, text: str) -> None:
         """``name`` is what an error calls the file."""
         self._name = name
-        self._line = cache(lambda path: line_of(text, path))
+        self._text = text
+
+    @cached_property
+    def _lines(self) -> dict[tuple[Step, ...], int]:
+        return lines_of(self._text)
 
     def of(self, *path: Step) -> str:
         """What an error begins with: file, line and key, or as much of that as is known."""
         key = next(step for step in reversed(path) if isinstance(step, str))
-        line = self._line(path)
+        line = self._lines.get(path)
         return f"{self._name}, line {line}: {key}" if line else f"{self._name}: {key}"
 
 
-def line_of(text: str, path: tuple[Step, ...]) -> int | None:
-    """The line, counted from 1, of the statement that sets a key (or opens a table); None where there is none.
+def lines_of(text: str) -> dict[tuple[Step, ...], int]:
+    """Path of a key, or of a table → the line, counted from 1, of the statement that sets or opens it.
 
-    The parser itself is asked, of one beginning of the text after another: the first in which the key stands ends with
+    The parser itself is asked, of one beginning of the text after another: the first in which a key stands ends with
     its statement, and the longest one before that can be parsed ends where its statement begins.
     """
     lines = text.splitlines(keepends=True)
+    found: dict[tuple[Step, ...], int] = {}
     whole = 0
-    for end in range(1, len(lines) + 1):
+    for end, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            whole = end if whole == end - 1 else whole
+            continue
         try:
             data = tomllib.loads("".join(lines[:end]))
         except tomllib.TOMLDecodeError:
             continue
-        if _stands_in(data, path):
-            return whole + 1
+        for path in _paths(data, ()):
+            found.setdefault(path, whole + 1)
         whole = end
-    return None
+    return found
 
 
 def read_toml(path: Path, what: str) -> tuple[dict[str, Any], Places]:
@@ -66,10 +75,9 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], Places]:
         raise UsageProblem(f"{name}: not TOML: {error}") from None
 
 
-def _stands_in(data: Any, path: tuple[Step, ...]) -> bool:
-    for step in path:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return True
+def _paths(data: Any, path: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    """Everything that can be named in the data."""
+    if isinstance(data, dict | list):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield (*path, step)
+            yield from _paths(value, (*path, step))

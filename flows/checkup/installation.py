@@ -54,7 +54,7 @@ def check_provider(provider: Provider) -> Finding:
     if provider == "anthropic" and find_spec("anthropic") is None:
         return Finding(name, "ok", "the package is not installed; pip install 'compaction-eval[anthropic]' for them")
     try:
-        settings = make_settings(f"{provider}:any", {}, lambda *_: BASE_URL_VARIABLES[provider])
+        settings = make_settings(f"{provider}:any", {}, BASE_URL_VARIABLES[provider])
     except Problem as problem:
         return Finding(name, "broken", str(problem))
     key = f"{KEY_VARIABLES[provider]} is {'set' if settings.api_key() else 'not set'}"

@@ -107,26 +107,29 @@ def is_model(spec: str) -> bool:
     return provider in PROVIDERS and bool(name.strip())
 
 
-def make_settings(spec: str, given: Mapping[str, Any], place: Callable[..., str]) -> ModelSettings:
+def make_settings(
+    spec: str, given: Mapping[str, Any], place: str, at: Callable[[str], str] | None = None
+) -> ModelSettings:
     """The settings of a model: defaults, the environment, ``given`` (a table of a study).
 
-    ``place()`` is what an error begins with, ``place(setting)`` one on a setting. Raises UsageProblem for unknown
-    names, wrong types, and an address with a password in it.
+    ``at`` says what an error on a setting begins with, where ``place`` and the setting's name are not exact enough.
+    Raises UsageProblem for unknown names, wrong types, and an address with a password in it.
     """
+    at = at or (lambda name: f"{place}: {name}")
     provider, _, model = spec.partition(":")
     unknown = sorted(set(given) - set(_SET))
     if unknown:
         raise UsageProblem(
-            f"{place(unknown[0])}: unknown setting of {spec}{closest(unknown[0], _SET)}; known: {', '.join(_SET)}"
+            f"{at(unknown[0])}: unknown setting of {spec}{closest(unknown[0], _SET)}; known: {', '.join(_SET)}"
         )
     values: dict[str, Any] = {
         "base_url": os.environ.get(BASE_URL_VARIABLES[provider]) or BASE_URLS[provider],
         "temperature": 0.0 if _takes_temperature(provider, model) else None,
     }
-    values |= {name: _checked(name, value, place(name)) for name, value in given.items()}
+    values |= {name: _checked(name, value, at(name)) for name, value in given.items()}
     values["base_url"] = values["base_url"].rstrip("/")
     address = urlsplit(values["base_url"])
-    at_url = place("base_url") if "base_url" in given else BASE_URL_VARIABLES[provider]
+    at_url = at("base_url") if "base_url" in given else BASE_URL_VARIABLES[provider]
     if address.scheme not in ("http", "https") or not address.hostname:
         raise UsageProblem(f"{at_url}: expected an http or https address, found {values['base_url']!r}")
     if address.username or address.password or address.query:

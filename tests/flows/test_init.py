@@ -14,7 +14,7 @@ from flows.models.settings import ModelSettings
 from flows.problems import UsageProblem
 from flows.study import Study, make_study
 from flows.study_template import MODEL, attribute_docs, template
-from flows.toml_places import line_of
+from flows.toml_places import lines_of
 
 from .conftest import Command
 
@@ -110,4 +110,5 @@ def test_the_line_of_a_key_is_the_one_that_its_statement_begins_on() -> None:
         ("a",): 1, ("b",): 4, ("c",): 7, ("c", "d.e"): 7, ("c", "d.e", "f", "g"): 8, ("h",): 10, ("h", 1): 11,
         ("h", 1, "i"): 12, ("h", 0, "i"): None, ("z",): None,
     }  # fmt: skip
-    assert {path: line_of(text, path) for path in places} == places
+    found = lines_of(text)
+    assert {path: found.get(path) for path in places} == places
