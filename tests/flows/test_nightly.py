@@ -83,7 +83,9 @@ def parquet(place: Path) -> dict[str, int]:
 @pytest.mark.timeout(600)
 def test_three_nights(place: Path, prefect_server: str, command: Command) -> None:
     """The first samples, the second finds nothing new and writes nothing, in the third a method got worse."""
-    first = night(place)
+    first = night(place, log=str(place / "nights.jsonl"))
+    told_events = [json.loads(line)["event"] for line in (place / "nights.jsonl").read_text().splitlines()]
+    assert (told_events[0], told_events[-1]) == ("run_started", "run_ended")
     assert (first.name, first.type.value) == ("Completed", "COMPLETED")
     assert first.message.startswith("done: ingest 6")
     slug = store_slug(place / "store")

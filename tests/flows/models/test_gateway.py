@@ -432,7 +432,7 @@ def test_closing_does_not_wait_for_what_is_not_under_way() -> None:
 
 
 def test_a_caller_who_is_interrupted_does_not_lose_the_answer(cache: CallCache) -> None:
-    transport = ScriptedTransport(delay=0.3)
+    transport = ScriptedTransport(delay=1.5)  # longer than a busy machine keeps a thread waiting
     main = threading.main_thread().ident
     assert main is not None
 
