@@ -164,6 +164,8 @@ class Server:
                     say("the Prefect server of this run has died; starting another one")
                     self._close_pipes()
                     self._process = self._launch()
+            self._process.wait()
+            self._socket.close()  # clients are refused from now on: as long as it is open they wait
 
         threading.Thread(target=watch, daemon=True, name="prefect-server").start()
 
