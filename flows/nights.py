@@ -20,7 +20,6 @@ import pyarrow.dataset as pads
 
 from flows import schemas
 from flows.database import schemas as table_schemas
-from flows.files import write_atomically
 from flows.store import Store
 
 
@@ -36,6 +35,7 @@ class TakeNight(Protocol):
         ...
 
 
+TOLD = "told.json"
 SAME_SUM = 1e-9
 """Sums that differ by less are the same: the order in which threads add up decides the last digits."""
 
@@ -99,12 +99,12 @@ def told_night(store: Store, study_key: str) -> int | None:
 def note_told(store: Store, study_key: str, night: int) -> None:
     """Note that the outcome up to a night has been told, so that the next comparison begins there."""
     content = {**_told(store), study_key: night}
-    write_atomically(store.nights.folder / "told.json", json.dumps(content, indent=2).encode())
+    store.place.write(store.nights.folder / TOLD, json.dumps(content, indent=2).encode())
 
 
 def _told(store: Store) -> dict[str, object]:
     try:
-        found = json.loads((store.nights.folder / "told.json").read_text(encoding="utf-8"))
+        found = json.loads(store.place.read(store.nights.folder / TOLD) or b"{}")
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

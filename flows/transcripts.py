@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,8 +24,9 @@ import pyarrow.parquet as pq
 from compaction import Message, RecordedCompaction, Transcript
 from compaction.transcript import Usage, unpaired
 from flows import schemas
-from flows.files import publish, temporary
+from flows.files import temporary
 from flows.ids import content_id, content_sha256, evidence_digest, message_digest
+from flows.places import HERE, Place, Seen
 from flows.problems import StoreProblem
 from flows.rows import message_columns, messages_of
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
@@ -229,6 +229,7 @@ class PartWriter:
     def __init__(self, store: Store, fingerprints: Sequence[Fingerprint], generation: int, tokenizer: str) -> None:
         self.name = f"part-{content_id([asdict(f) for f in fingerprints])}.parquet"
         self._path = store.transcripts / self.name
+        self._place = store.place
         self._generation = generation
         self._tokenizer = tokenizer
         self._inputs: list[InputRecord] = []
@@ -269,7 +270,7 @@ class PartWriter:
         with _writing():
             self._file.add_key_value_metadata(part.metadata())
             self._file.close()
-            publish(self._tmp, self._path)
+            self._place.publish(self._tmp, self._path)
         return part
 
     def __enter__(self) -> Self:
@@ -321,32 +322,31 @@ def _sound(value: Any) -> Any:
     return value
 
 
-def open_part(path: Path) -> pq.ParquetFile:
+def open_part(seen: Seen, place: Place = HERE) -> pq.ParquetFile:
     """A part, however long its description: of 8 million messages it is more than Parquet's readers take by default."""
-    return pq.ParquetFile(path, thrift_string_size_limit=MOST_FOOTER, thrift_container_size_limit=MOST_FOOTER)
-
-
-def read_part(path: Path) -> Part:
-    """The description of a part, without digests; a file that has not been replaced since is not read again."""
-    found = path.stat()
-    return _read_part(path, found.st_ino, found.st_mtime_ns, found.st_size)
+    source = place.pieces(seen)
+    return pq.ParquetFile(source, thrift_string_size_limit=MOST_FOOTER, thrift_container_size_limit=MOST_FOOTER)
 
 
 @lru_cache(maxsize=PARTS_REMEMBERED)
-def _read_part(path: Path, inode: int, mtime_ns: int, size: int) -> Part:
-    return _described(path, digests=False)
+def read_part(seen: Seen, place: Place = HERE) -> Part:
+    """The description of a part, without digests; a file that has not been replaced since is not read again."""
+    return _described(seen, place, digests=False)
 
 
-def with_digests(path: Path) -> Part:
+def with_digests(seen: Seen, place: Place = HERE) -> Part:
     """The description of a part, with the digests of its sessions."""
-    return _described(path, digests=True)
+    return _described(seen, place, digests=True)
 
 
-def _described(path: Path, *, digests: bool) -> Part:
-    with open_part(path) as file:
+def _described(seen: Seen, place: Place, *, digests: bool) -> Part:
+    path = seen.path
+    with open_part(seen, place) as file:
         metadata = file.metadata.metadata or {}
     if FOOTER not in metadata:
-        raise StoreProblem(f"{path} is not a part of this store: another program has put it there; move it away")
+        raise StoreProblem(
+            f"{place.told(path)} is not a part of this store: another program has put it there; move it away"
+        )
     body = orjson.loads(metadata[FOOTER])
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
@@ -380,18 +380,22 @@ def _session(item: dict[str, Any], part: str) -> SessionInfo:
 
 def read_parts(store: Store) -> list[Part]:
     """All parts, by name."""
-    return [read_part(path) for path in sorted(store.transcripts.glob("*.parquet"))]
+    return [read_part(seen, store.place) for seen in store.place.seen(store.transcripts)]
 
 
 def each_part(store: Store) -> Iterator[Part]:
     """All parts, by name, one after the other and none remembered: together they need memory for every message."""
-    for path in sorted(store.transcripts.glob("*.parquet")):
-        yield _described(path, digests=False)
+    for seen in store.place.seen(store.transcripts):
+        yield _described(seen, store.place, digests=False)
 
 
 def load(store: Store, info: SessionInfo) -> Transcript:
     """A whole session, read from the row groups that hold it."""
-    file = open_part(store.transcripts / info.part)
+    path = store.transcripts / info.part
+    seen = store.place.look(path)
+    if seen is None:
+        raise StoreProblem(f"{store.place.told(path)} is gone: another program has removed it; run again")
+    file = open_part(seen, store.place)
     start, end = info.first_row, info.first_row + info.n_messages
     groups: list[int] = []
     row = offset = 0
@@ -430,7 +434,7 @@ def size_of(messages: Sequence[Message]) -> int:
 
 def total_rows(store: Store) -> int:
     """Messages in the store, from the footers alone."""
-    return sum(open_part(path).metadata.num_rows for path in store.transcripts.glob("*.parquet"))
+    return sum(open_part(seen, store.place).metadata.num_rows for seen in store.place.seen(store.transcripts))
 
 
 __all__ = [
