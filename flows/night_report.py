@@ -14,7 +14,7 @@ from flows.moved import Moved, in_words, moved_since_told, text
 from flows.printing import counted, markdown
 from flows.problems import DONE, INCOMPLETE, STOPPED, WORSE
 from flows.runtime import Run
-from flows.store import DATABASE, Store
+from flows.store import DATABASE
 from flows.summary import Summary
 
 STATES = {DONE: "Completed", INCOMPLETE: "Incomplete", STOPPED: "StoppedAtBudget", WORSE: "MethodWorse"}
@@ -69,11 +69,10 @@ def night_of(run: Run, nothing_new: bool, threshold: float | None) -> Night:
     return Night(run.summary(), moved, worse, threshold, made, nothing_new)
 
 
-def store_slug(store: Store) -> str:
+def store_slug(full_name: str) -> str:
     """A store's name for Prefect: of its folder, and six digits that tell folders of one name apart."""
-    path = store.full_name
-    name = re.sub(r"[^a-z0-9]+", "-", PurePath(path).name.lower()).strip("-") or "store"
-    return f"{name}-{hashlib.sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
+    name = re.sub(r"[^a-z0-9]+", "-", PurePath(full_name).name.lower()).strip("-") or "store"
+    return f"{name}-{hashlib.sha256(full_name.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
 
 
 def pages(run: Run, night: Night) -> dict[str, str]:

@@ -66,7 +66,7 @@ async def _night(keys: dict[str, Any], study_file: str | None, threshold: float 
 async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
     """Put the outcome on Prefect's page."""
     found = night_of(run, idle, threshold)
-    slug = store_slug(run.store)
+    slug = store_slug(run.store.full_name)
     for name, page in pages(run, found).items():
         await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.name}")
     if found.moved.night_now is not None:

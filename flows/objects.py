@@ -18,13 +18,12 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 import obstore
 import pyarrow as pa
@@ -33,7 +32,7 @@ from obstore.store import from_url
 
 from flows.files import TMP, check_first, temporary
 from flows.lease import CLOCK, Lease, fresh_holder, holder_of
-from flows.places import URL, Place, Seen, discard
+from flows.places import URL, Place, Result, Seen, discard
 from flows.problems import StoreProblem, UsageProblem
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ WORK_VARIABLE = "COMPACTION_EVAL_WORK"
 """Names the folder of the working folders; without it ``compaction-eval`` in the user's cache folder."""
 ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
 """Variables that name another server than the provider's: two of them are two stores, whatever the URL."""
-SCHEMES = ("s3", "gs", "az", "abfs", "abfss")
 RETRY: RetryConfig = {"max_retries": 10, "retry_timeout": timedelta(minutes=3)}
 """How long a server that does not answer, or answers with its own errors, is tried again: about a minute."""
 CLIENT: ClientConfig = {"timeout": "60s", "connect_timeout": "10s"}
@@ -54,7 +52,7 @@ AT_ONCE = 8
 BY_PIECES = 2
 """Times that a file is read in pieces before it is fetched as a whole: its description, and some rows of it."""
 CHECK_SECONDS = 5.0
-"""How long a writer relies on its having seen that the store is still its own."""
+"""How long a writer relies on its having seen that the store is still its own; before it removes anything it looks."""
 COPIES = "copies"
 KEPT = 3_600.0
 """Seconds that a copy is kept at least: a reader may be about to open one that has just been replaced."""
@@ -109,15 +107,10 @@ class Objects(Place):
     def at(cls, location: str) -> Objects:
         """The place of a URL, the same one each time; ``#`` and a writer's token may follow.
 
-        Raises UsageProblem when it is no URL of an object store, or what the environment says of it cannot be used.
+        Raises UsageProblem when what the environment says of it cannot be used.
         """
         url, _, token = location.partition("#")
         url = url.rstrip("/")
-        parts = urlsplit(url)
-        if parts.scheme not in SCHEMES or not parts.netloc:
-            raise UsageProblem(
-                f"store {location}: expected a folder, or a URL such as s3://bucket/prefix (also gs, az)"
-            )
         settings = tuple(sorted((n, v) for n, v in os.environ.items() if n.startswith(("AWS_", "GOOGLE_", "AZURE_"))))
         root = working_folder(url)
         key = _Key(url, root, settings)
@@ -200,6 +193,10 @@ class Objects(Place):
         except (PreconditionError, FileNotFoundError):
             raise self._replaced(seen.path) from None
 
+    def each(self, function: Callable[[Seen], Result], files: Iterable[Seen]) -> list[Result]:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(function, files))
+
     def read(self, path: Path) -> bytes | None:
         try:
             with self._asking():
@@ -232,7 +229,7 @@ class Objects(Place):
         self._last.pop(path, None)
 
     def remove(self, path: Path) -> None:
-        with self._writing(), suppress(FileNotFoundError):
+        with self._writing(relied_on=0.0), suppress(FileNotFoundError):
             obstore.delete(self._store, self._key(path))
         self._last.pop(path, None)
 
@@ -331,10 +328,14 @@ class Objects(Place):
         return path.read_text()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Write as the holder of the store. Raises StoreProblem when another has taken it over."""
+    def _writing(self, relied_on: float | None = None) -> Iterator[None]:
+        """Write as the holder of the store. Raises StoreProblem when another has taken it over.
+
+        ``relied_on``: seconds since that was looked at that are too long; by default ``CHECK_SECONDS``.
+        """
         with self._asking():
-            if self.token is not None and time.monotonic() - self._checked > CHECK_SECONDS:
+            age = time.monotonic() - self._checked
+            if self.token is not None and age > (CHECK_SECONDS if relied_on is None else relied_on):
                 held = holder_of(self._store)
                 if held is None or held["token"] != self.token:
                     by = "it" if held is None else f"{held['holder']} has taken it over, because this one"

@@ -8,13 +8,18 @@ a working folder, or read in pieces.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flows.files import TMP, publish, write_atomically
+
+Result = TypeVar("Result")
+
+SCHEMES = ("s3", "gs", "az", "abfs", "abfss")
+"""Of URLs of object stores."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,10 @@ class Place:
     def pieces(self, seen: Seen) -> Any:
         """From where a file is read of which only a part may be wanted, as pyarrow takes it."""
         return seen.path
+
+    def each(self, function: Callable[[Seen], Result], files: Iterable[Seen]) -> list[Result]:
+        """What a function that reads some of a file gives for each, in their order."""
+        return list(map(function, files))
 
     def read(self, path: Path) -> bytes | None:
         """The content of a small file, None when there is none."""

@@ -90,7 +90,7 @@ def settle(store: Store) -> None:
 def _stamp(store: Store) -> bytes:
     """The parts as they are: to look at all digests again where no part has changed would be in vain."""
     found = store.place.seen(store.transcripts)
-    return content_id([(one.path.name, one.size, one.written_ns, one.inode, one.version) for one in found]).encode()
+    return content_id([(one.path.name, one.size, one.written_ns, one.version or one.inode) for one in found]).encode()
 
 
 def _place(info: SessionInfo) -> Place:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from flows import migrations, schemas
 from flows.permits import end_permits
-from flows.places import HERE, Place
+from flows.places import HERE, SCHEMES, Place
 from flows.problems import StoreProblem, UsageProblem
 from flows.shards import Shards, bits_in
 from flows.soundness import check_parquet, damaged, named_damage
@@ -55,6 +55,9 @@ def place_of(location: str) -> tuple[Path, Place]:
     """
     if not is_elsewhere(location):
         return store_path(location), HERE
+    parts = urlsplit(location)
+    if parts.scheme not in SCHEMES or not parts.netloc:
+        raise UsageProblem(f"store {location}: expected a folder, or a URL such as s3://bucket/prefix (also gs, az)")
     try:
         from flows.objects import Objects  # noqa: PLC0415 (its package is an extra)
     except ModuleNotFoundError as error:

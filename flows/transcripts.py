@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -380,7 +380,7 @@ def _session(item: dict[str, Any], part: str) -> SessionInfo:
 
 def read_parts(store: Store) -> list[Part]:
     """All parts, by name."""
-    return [read_part(seen, store.place) for seen in store.place.seen(store.transcripts)]
+    return store.place.each(partial(read_part, place=store.place), store.place.seen(store.transcripts))
 
 
 def each_part(store: Store) -> Iterator[Part]:

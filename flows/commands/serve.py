@@ -81,7 +81,7 @@ def serve(
     inputs_of(effective)
     check_models(effective)
     target = Store.create(effective.store, effective.tokenizer)
-    called = name or store_slug(target)
+    called = name or store_slug(target.full_name)
     if not called.strip() or set(called) & set("/%&><"):
         raise UsageProblem(f"--name: expected a name without / % & > <, found {name!r}")
     plan = Plan(

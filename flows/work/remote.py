@@ -106,7 +106,7 @@ def _unreached(terms: Terms) -> str:
     except Problem as problem:
         return f"cannot open the store: {problem}"
     if run_of(store.root, store.place) != terms.token:
-        return f"sees another store at {store.name} than the run does: put it where all of them reach it"
+        return f"sees another folder or bucket at {store.name} than the run does: put it where all of them reach it"
     probe = store.root / FOLDER / f"probe-{secrets.token_hex(6)}"
     try:
         store.place.write(probe, b"written")
