@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 from flows import schemas
 from flows.files import TMP
 from flows.ids import content_id
+from flows.part_writer import FLUSH_BYTES
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.store import Store
-from flows.transcripts import FLUSH_BYTES, InputRecord, Part, SessionInfo, open_part, split, with_digests
+from flows.transcripts import InputRecord, Part, SessionInfo, open_part, split, with_digests
 
 SAME_SESSION = 0.5
 """Share of the shorter session that the longer one must hold for the two to be one session."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from compaction import Transcript, counted
 from flows.ids import content_id
+from flows.part_writer import PartWriter, WriteError
 from flows.plan import absolute, fingerprint
 from flows.problems import StoreProblem
 from flows.sources import Input, Reading, SetAside
@@ -18,7 +19,7 @@ from flows.sources.account import Account
 from flows.sources.base import EXCERPT, path_text
 from flows.store import Store
 from flows.study import Study
-from flows.transcripts import Fingerprint, InputRecord, PartWriter, WriteError
+from flows.transcripts import Fingerprint, InputRecord
 from flows.work.process import Tally, clocked, engine, open_store, redactor
 
 
