@@ -10,11 +10,9 @@ store does, until ``flows.shipping`` has shipped it.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
-import shutil
 import threading
 import time
 from collections import Counter
@@ -32,16 +30,13 @@ from obstore.store import from_url
 
 from flows.files import TMP, check_first, temporary
 from flows.lease import CLOCK, Lease, fresh_holder, holder_of
-from flows.places import URL, Place, Result, Seen, discard
+from flows.places import Place, Result, Seen, discard
 from flows.problems import StoreProblem, UsageProblem
+from flows.working import A_DAY, ENDPOINTS, WorkingFolder, age, folder_of
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
-WORK_VARIABLE = "COMPACTION_EVAL_WORK"
-"""Names the folder of the working folders; without it ``compaction-eval`` in the user's cache folder."""
-ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
-"""Variables that name another server than the provider's: two of them are two stores, whatever the URL."""
 RETRY: RetryConfig = {"max_retries": 10, "retry_timeout": timedelta(minutes=3)}
 """How long a server that does not answer, or answers with its own errors, is tried again: about a minute."""
 CLIENT: ClientConfig = {"timeout": "60s", "connect_timeout": "10s"}
@@ -53,11 +48,6 @@ BY_PIECES = 2
 """Times that a file is read in pieces before it is fetched as a whole: its description, and some rows of it."""
 CHECK_SECONDS = 5.0
 """How long a writer relies on its having seen that the store is still its own; before it removes anything it looks."""
-COPIES = "copies"
-KEPT = 3_600.0
-"""Seconds that a copy is kept at least: a reader may be about to open one that has just been replaced."""
-LEFT_BEHIND = 86_400.0
-"""Seconds after which what should be gone at once has been left by a command that was killed."""
 
 
 class _Pieces(io.RawIOBase):
@@ -92,16 +82,14 @@ class Objects(Place):
     def __init__(self, url: str, root: Path, store: ObjectStore) -> None:
         self.url = url
         self.root = root
-        """The working folder."""
+        """Of the working folder."""
+        self.work = WorkingFolder(root, url)
         self.token: str | None = None
         """Of the writer that this process belongs to."""
         self._store = store
         self._last: dict[Path, Seen] = {}
         self._opened: Counter[tuple[Path, str]] = Counter()
         self._checked = 0.0
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is in a store is not for everybody
-        if not (root / URL).exists():
-            _keep(root / URL, url.encode())
 
     @classmethod
     def at(cls, location: str) -> Objects:
@@ -112,7 +100,7 @@ class Objects(Place):
         url, _, token = location.partition("#")
         url = url.rstrip("/")
         settings = tuple(sorted((n, v) for n, v in os.environ.items() if n.startswith(("AWS_", "GOOGLE_", "AZURE_"))))
-        root = working_folder(url)
+        root = folder_of(url)
         key = _Key(url, root, settings)
         with _opening:
             if key not in _places:
@@ -160,21 +148,21 @@ class Objects(Place):
 
     def here(self, paths: Iterable[Path]) -> list[Path]:
         wanted = list(paths)
-        missing = [path for path in wanted if (one := self._last.get(path)) is None or not self._copy(one).exists()]
+        missing = [path for path in wanted if (one := self._last.get(path)) is None or not self.work.copy(one).exists()]
+        if missing and self.work.is_due:
+            self.work.prune(self._everything())
         if len(missing) > 1:
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 list(pool.map(self._fetch, missing))
         elif missing:
             self._fetch(missing[0])
-        return [self._copy(self._last[path]) if path in self._last else path for path in wanted]
+        return [self.work.copy(self._last[path]) if path in self._last else path for path in wanted]
 
     def known(self, found: str | Path) -> Path:
-        path = Path(found)
-        copies = self.root / COPIES
-        return self.root.joinpath(*path.relative_to(copies).parts[1:]) if path.is_relative_to(copies) else path
+        return self.work.known(Path(found))
 
     def pieces(self, seen: Seen) -> Any:
-        copy = self._copy(seen)
+        copy = self.work.copy(seen)
         if copy.exists():
             return copy
         self._opened[seen.path, seen.version] += 1
@@ -213,8 +201,7 @@ class Objects(Place):
         check_first()
         with self._writing():
             put = obstore.put(self._store, self._key(path), content)
-        copy = self._copy(Seen(path, len(content), 0, put["e_tag"] or ""))
-        _keep(copy, content)  # whoever lists the folder next has it already
+        self.work.keep(Seen(path, len(content), 0, put["e_tag"] or ""), content)
         self._last.pop(path, None)
 
     def publish(self, tmp: Path, path: Path) -> None:
@@ -222,10 +209,7 @@ class Objects(Place):
         with self._writing():
             # A large one goes in parts, which nobody sees before the end.
             put = obstore.put(self._store, self._key(path), tmp)
-        size = tmp.stat().st_size
-        copy = self._copy(Seen(path, size, 0, put["e_tag"] or ""))
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        tmp.replace(copy)
+        self.work.take(Seen(path, tmp.stat().st_size, 0, put["e_tag"] or ""), tmp)
         self._last.pop(path, None)
 
     def remove(self, path: Path) -> None:
@@ -241,7 +225,7 @@ class Objects(Place):
     def claimed(self, what: str) -> Iterator[None]:
         """Be the one writer; the working folder is locked."""
         with self._asking():
-            lease = Lease(self._store, self.url, what, self._id())
+            lease = Lease(self._store, self.url, what, self.work.id)
             lease.take()
         self.token, self._checked = lease.token, time.monotonic()
         try:
@@ -255,29 +239,17 @@ class Objects(Place):
             return fresh_holder(self._store)
 
     def sweep(self, root: Path) -> None:
-        """Remove what a killed command left here and there, and copies of what is not there any more.
-
-        Young copies stay: a reader may be about to open one.
-        """
-        live = {}
-        for seen in self._everything():
-            live[self._copy(seen)] = seen.size
+        """Remove what a killed command left here and there, and copies of what is not there any more."""
+        found = self._everything()
+        for seen in found:
             top = seen.path.relative_to(self.root).parts[0]
-            if TMP in top or (top.startswith(CLOCK) and _age(seen.written_ns) > LEFT_BEHIND):
+            if TMP in top or (top.startswith(CLOCK) and age(seen.written_ns) > A_DAY):
                 self.remove(seen.path)
         discard(*root.glob(f"*/*{TMP}"), *root.glob(f"cache/**/*{TMP}"), *root.glob(f".*{TMP}*"))
-        copies = root / COPIES
-        for copy in copies.glob("*/**/*"):
-            with suppress(FileNotFoundError):  # of a reader that has finished it
-                found = copy.stat()
-                if copy.is_file() and live.get(copy) != found.st_size and _age(found.st_mtime_ns) > KEPT:
-                    copy.unlink()
-        for folder in copies.glob("*"):
-            if not any(path.is_file() for path in folder.rglob("*")):
-                shutil.rmtree(folder, ignore_errors=True)
+        self.work.prune(found)
 
     def kept(self, root: Path) -> list[Path]:
-        return sorted((self.root / COPIES).glob("*/*/*.parquet"))
+        return self.work.all_copies()
 
     def _everything(self) -> list[Seen]:
         with self._asking():
@@ -287,9 +259,9 @@ class Objects(Place):
         """Have the copy of a file, as it is now when it has changed since it was seen."""
         for _ in range(3):
             seen = self._last.get(path) or self.look(path)
-            if seen is None or self._copy(seen).exists():
+            if seen is None or self.work.copy(seen).exists():
                 return
-            copy = self._copy(seen)
+            copy = self.work.copy(seen)
             copy.parent.mkdir(parents=True, exist_ok=True)
             tmp = temporary(copy)
             try:
@@ -313,19 +285,8 @@ class Objects(Place):
         self._last[path] = Seen(path, meta["size"], written, meta["e_tag"] or meta["version"] or str(written))
         return self._last[path]
 
-    def _copy(self, seen: Seen) -> Path:
-        version = hashlib.sha256(seen.version.encode()).hexdigest()[:16]
-        return self.root / COPIES / version / seen.path.relative_to(self.root)
-
     def _key(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
-
-    def _id(self) -> str:
-        """Of the working folder: who holds its lock knows that an earlier writer of it is gone."""
-        path = self.root / ".id"
-        if not path.exists():
-            path.write_text(os.urandom(8).hex())
-        return path.read_text()
 
     @contextmanager
     def _writing(self, relied_on: float | None = None) -> Iterator[None]:
@@ -371,29 +332,6 @@ class _Key(NamedTuple):
 
 _places: dict[_Key, Objects] = {}
 _opening = threading.Lock()
-
-
-def _keep(path: Path, content: bytes) -> None:
-    """Write a file of the working folder. It can be fetched again, and so need not survive a loss of power."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tmp = temporary(path)
-    tmp.write_bytes(content)
-    tmp.replace(path)
-
-
-def _age(written_ns: int) -> float:
-    """Seconds since something was written."""
-    return time.time() - written_ns / 1e9
-
-
-def working_folder(url: str) -> Path:
-    """The folder of this machine in which the work on a store is done."""
-    given = os.environ.get(WORK_VARIABLE)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    base = Path(given).expanduser() if given else Path(cache) / "compaction-eval"
-    servers = [os.environ.get(name, "") for name in ENDPOINTS]
-    name = re.sub(r"[^A-Za-z0-9]+", "-", url.partition("://")[2])[:40].strip("-")
-    return base.absolute() / f"{name}-{hashlib.sha256(' '.join([url, *servers]).encode()).hexdigest()[:12]}"
 
 
 def _opened(url: str) -> ObjectStore:

@@ -189,6 +189,7 @@ def _rewrite(store: Store, part: Part) -> None:
     seen = store.place.look(path)
     assert seen is not None
     tmp = path.with_name(part.name + TMP)
+    tmp.parent.mkdir(parents=True, exist_ok=True)  # of an object store it may be another machine that wrote the part
     sessions, row = [], 0
     for info in sorted(part.sessions, key=lambda info: info.first_row):
         sessions.append(replace(info, first_row=row))

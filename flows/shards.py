@@ -94,13 +94,13 @@ class Shards:
         """Write rows as a new shard; its name is made from the units in it, so that a repetition replaces it."""
         if table.num_rows == 0:
             return None
-        self.folder.mkdir(parents=True, exist_ok=True)
         units = sorted({*zip(*(table.column(name).to_pylist() for name in self.key), strict=True)})
         path = self.folder / f"b{self.bits}-{content_id(units)}.parquet"
         self._write_to(path, table)
         return path
 
     def _write_to(self, path: Path, table: pa.Table) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         tmp = temporary(path)
         pq.write_table(
             table, tmp, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL, row_group_size=16 * ROW_GROUP

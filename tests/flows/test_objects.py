@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,16 +16,17 @@ pytest.importorskip("obstore", reason="the package for object stores is an extra
 import obstore
 from obstore.store import MemoryStore
 
-from flows import lease, objects
+from flows import lease, objects, working
 from flows.files import TMP
-from flows.objects import Objects, working_folder
+from flows.objects import Objects
 from flows.permits import PermitProblem, end_permits, open_permits, permitted, run_of, withdraw
 from flows.places import HERE, Place, told
 from flows.problems import StoreProblem, UsageProblem
 from flows.schemas import ANSWERS
-from flows.shards import MANY_SMALL, Shards
+from flows.shards import MANY_SMALL, REARRANGING, Shards
 from flows.shipping import forget_pruned, has_cache, open_cache, ship
 from flows.store import Store
+from flows.working import folder_of
 
 from .models.test_cache import call, entry
 
@@ -116,16 +119,49 @@ def test_a_file_is_fetched_once_and_again_when_it_has_changed(
     assert (newer.read_bytes(), copy.read_bytes()) == (b"other", b"first"), "who has the old copy open goes on with it"
     other.sweep(other.root)
     assert copy.exists(), "a reader may be about to open it"
-    monkeypatch.setattr(objects, "KEPT", -1.0)
+    monkeypatch.setattr(working, "KEPT", -1.0)
     other.sweep(other.root)
     assert newer.exists()
     assert not copy.exists()
 
 
+def test_a_machine_that_only_reads_does_not_keep_old_copies_for_ever(
+    tmp_path: Path, server: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(working, "KEPT", -1.0)
+    one, reader = (machine(tmp_path, name, server) for name in ("one", "reader"))
+    copies = []
+    for content in (b"first", b"other", b"third"):
+        publish(one.root, one, "scores.duckdb", content)
+        assert reader.look(reader.root / "scores.duckdb")
+        copies += reader.here([reader.root / "scores.duckdb"])
+        if content == b"other":
+            assert all(copy.exists() for copy in copies)
+            os.utime(reader.root / working.PRUNED, (0, 0))
+    assert [copy.exists() for copy in copies] == [False, False, True]
+
+
+def test_a_merge_that_was_killed_loses_nothing_and_is_finished(where: Where, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, place = where
+    shards = Shards(root / "answers", ANSWERS, ("answer_id",), place=place).within("01")
+    for number in range(MANY_SMALL):
+        shards.write(rows((f"a{number:02d}", "done")))
+    with monkeypatch.context() as killed:
+        killed.setattr(place, "remove", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            shards.tidy(2)
+    assert len(shards.files()) == MANY_SMALL + 1
+    shards.finish_rearranging()
+    assert sorted(shards.read()["answer_id"].to_pylist()) == [f"a{number:02d}" for number in range(MANY_SMALL)]
+    shards.tidy(2)
+    assert len(shards.files()) == 1
+    assert place.look(root / "answers" / REARRANGING) is None
+
+
 def test_what_a_killed_command_left_is_swept_and_nothing_else(where: Where, monkeypatch: pytest.MonkeyPatch) -> None:
     root, place = where
-    monkeypatch.setattr(objects, "KEPT", -1.0)
-    monkeypatch.setattr(objects, "LEFT_BEHIND", -1.0)
+    monkeypatch.setattr(working, "KEPT", -1.0)
+    monkeypatch.setattr(objects, "A_DAY", -1.0)
     publish(root, place, "points/a.parquet", b"kept")
     (root / "points").mkdir(exist_ok=True)
     left = [root / "points" / f"b.parquet.x{TMP}", root / f".scores.x{TMP}", root / f".backlog.x{TMP}.d" / "b.parquet"]
@@ -235,7 +271,7 @@ def test_a_lock_that_nobody_renews_is_taken_over_and_its_writer_writes_nothing_m
 
 def test_a_writer_that_is_gone_is_known_to_be_on_its_own_machine(tmp_path: Path, server: MemoryStore) -> None:
     place = machine(tmp_path, "work", server)
-    gone = lease.Lease(server, URL, "run", place._id())
+    gone = lease.Lease(server, URL, "run", place.work.id)
     gone._put("create")
     with store_at(place).locked("run"):
         held = lease.holder_of(server)
@@ -291,7 +327,7 @@ def test_a_url_that_is_none_of_an_object_store_is_refused_and_two_servers_are_tw
         with pytest.raises(UsageProblem, match=r"expected a folder, or a URL such as s3://bucket/prefix"):
             Store.at(location)
     monkeypatch.setenv("COMPACTION_EVAL_WORK", str(tmp_path))
-    first = working_folder(URL)
+    first = folder_of(URL)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     assert first.parent == tmp_path
-    assert working_folder(URL) != first
+    assert folder_of(URL) != first
