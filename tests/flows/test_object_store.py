@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,12 +20,12 @@ import obstore
 from obstore.store import from_url
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from flows import objects
+from flows import objects, stage
 from flows.store import Store
 from tests.flows.models.server import MockProvider
 
 from .conftest import Command, write_session
-from .disturb import Forker, Rows, lost, query, tables
+from .disturb import PATIENCE, Forker, Rows, lost, query, tables
 from .test_model_runs import MODEL, handler
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -129,13 +130,31 @@ def names(store: str) -> list[str]:
     return [meta["path"] for some in found for meta in some]
 
 
+def after_the_first(store: str, seen: list[bool]) -> Callable[[dict[str, Any]], str]:
+    """Answers as ``handler`` does, the second request once the first answer is in the store, if it comes to that."""
+
+    def answer(body: dict[str, Any]) -> str:
+        shipped, deadline = False, time.monotonic() + PATIENCE
+        while len(seen) == 1 and not shipped and time.monotonic() < deadline:
+            time.sleep(0.02)
+            shipped = any(name.startswith("cache/") for name in names(store))
+        seen.append(shipped)
+        return handler(body)
+
+    return answer
+
+
 def test_a_run_comes_to_the_tables_of_a_folder_and_another_machine_finds_all_done_and_paid(
-    night: Night, working_command: Command, machine: Callable[[str], object]
+    night: Night, working_command: Command, machine: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = "s3://bucket/whole/run"
     night.s3.n_failing = 3  # asked again
+    shipped: list[bool] = []
+    monkeypatch.setattr(night.provider, "handler", after_the_first(store, shipped))
+    monkeypatch.setattr(stage, "SHIPPED_EVERY", 0.1)
     first = working_command("run", night.logs, "--store", store, *OPTIONS)
     assert first.exit_code == 0, first.output
+    assert shipped[1], "what is paid for is shipped while the stage goes on"
     assert differing(store, night) == {}
     assert len(night.provider.requests) == night.n_calls
     assert {name for name in names(store) if ".tmp" in name or name.startswith(".")} == set()

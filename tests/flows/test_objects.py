@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -23,11 +24,17 @@ from flows.permits import PermitProblem, end_permits, open_permits, permitted, r
 from flows.places import HERE, Place, told
 from flows.problems import StoreProblem, UsageProblem
 from flows.schemas import ANSWERS
+from flows.settle import settle
 from flows.shards import MANY_SMALL, REARRANGING, Shards
 from flows.shipping import forget_pruned, has_cache, open_cache, ship
+from flows.sources import discover
 from flows.store import Store
+from flows.study import Study
+from flows.transcripts import load, read_parts
+from flows.work.remote import carry_out, ingest_seen, misfit, packed, terms_of
 from flows.working import folder_of
 
+from .conftest import write_session
 from .models.test_cache import call, entry
 
 Where = tuple[Path, Place]
@@ -291,6 +298,37 @@ def test_a_renewed_lock_stays_also_when_the_answer_to_a_renewal_was_lost(
         while obstore.head(server, ".lock")["e_tag"] in {first, second} and time.monotonic() < deadline:
             time.sleep(0.05)
         assert obstore.head(server, ".lock")["e_tag"] not in {first, second}
+
+
+def test_a_worker_of_another_machine_is_fit_and_what_it_has_written_is_settled_by_the_run(
+    tmp_path: Path, server: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def be(machine: str) -> None:
+        monkeypatch.setenv("COMPACTION_EVAL_WORK", str(tmp_path / machine))
+
+    monkeypatch.setattr(objects, "_opened", lambda url: server if url == URL else MemoryStore())
+    for name, turns in {"begun": 8, "grown": 12}.items():
+        write_session(tmp_path / "logs" / f"{name}.jsonl", "s", turns)
+    inputs = discover([str(tmp_path / "logs")])
+    be("run")
+    store, study = Store.create(URL, "o200k_base"), Study(store=URL, strategies=("none",))
+    with store.locked("run"):
+        terms = terms_of(study, store.address, open_permits(store.root, store.place))
+        be("worker")
+        assert misfit(terms) == ""
+        assert "sees another folder or bucket" in misfit(replace(terms, token="other"))
+        assert "does not see the store" in misfit(replace(terms, root="s3://bucket/none", token="none"))
+        for input in inputs:
+            carry_out(packed(terms, input.label, ingest_seen, (terms.root, study, [input], 1)))
+        be("run")
+        assert len(read_parts(store)) == 2
+        settle(store)
+        (info,) = [info for part in read_parts(store) for info in part.sessions]
+        assert len(load(store, info).messages) == info.n_messages
+        end_permits(store.root, store.place)
+        be("worker")
+        with pytest.raises(PermitProblem, match="is over"):
+            carry_out(packed(terms, "late", ingest_seen, (terms.root, study, inputs[:1], 1)))
 
 
 def test_answers_that_one_machine_has_paid_for_are_in_the_cache_of_the_next(
