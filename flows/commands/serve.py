@@ -61,6 +61,8 @@ def serve(
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
     fail_if_worse: o.FailIfWorse = None,
+    log: o.Log = None,
+    log_items: o.LogItems = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Run every night, until it is stopped: the nightly deployment on Prefect, served by this process.
@@ -92,6 +94,8 @@ def serve(
             "study": {**keys, "store": target.full_name},
             "study_file": str(Path(study).absolute()) if study else None,
             "fail_if_worse": fail_if_worse,
+            "log": str(Path(log).absolute()) if log and log != "-" else log,
+            "log_items": log_items,
         },
         store=target,
         now=now,
