@@ -295,8 +295,8 @@ class Objects(Place):
         ``relied_on``: seconds since that was looked at that are too long; by default ``CHECK_SECONDS``.
         """
         with self._asking():
-            age = time.monotonic() - self._checked
-            if self.token is not None and age > (CHECK_SECONDS if relied_on is None else relied_on):
+            since = time.monotonic() - self._checked
+            if self.token is not None and since > (CHECK_SECONDS if relied_on is None else relied_on):
                 held = holder_of(self._store)
                 if held is None or held["token"] != self.token:
                     by = "it" if held is None else f"{held['holder']} has taken it over, because this one"
