@@ -17,12 +17,12 @@ from flows.buckets import Slice
 from flows.engine import calls_through, engine_for
 from flows.ids import bits_of
 from flows.models.budget import Budget
-from flows.models.cache import CallCache
 from flows.models.gateway import Gateway, calling_for
 from flows.plan import ScoreJob
 from flows.problems import UsageProblem
 from flows.runtime import now
 from flows.selection import answers_in
+from flows.shipping import open_cache
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.transcripts import SessionInfo, read_parts
@@ -80,7 +80,7 @@ def blinding(store: Store, study: Study, limit: int | None = None) -> list[Seen]
     try:
         return [Seen(protocol, what, leakage(found[:SAMPLES])) for (protocol, what), found in samples.items()]
     except ValueError as error:
-        raise UsageProblem(f"store {store.root}: {error}") from None
+        raise UsageProblem(f"store {store.name}: {error}") from None
 
 
 def _sessions(store: Store, study: Study, limit: int | None) -> Iterator[tuple[SessionInfo, list[ScoreJob]]]:
@@ -103,7 +103,7 @@ def judging(store: Store, study: Study) -> Iterator[Judge]:
     if "judge" not in engine.remote:
         yield engine.judge
         return
-    with CallCache(store.root / "cache") as cache:
+    with open_cache(store) as cache:
         budget = Budget(study.budget_usd, study.budget_tokens)
         gateway = Gateway(cache, run_id=f"audit {now()}", concurrency=study.concurrency or IN_FLIGHT, budget=budget)
         with calls_through(gateway), calling_for("audit", ""):

@@ -28,6 +28,7 @@ from flows.database import connect
 from flows.leaderboard import Split
 from flows.problems import UsageProblem
 from flows.queries import closest, ready_queries, ready_query, variables_of, wanted_judge, with_variables
+from flows.store import DATABASE, Store, is_elsewhere
 from flows.study import DEFAULT_STORE
 
 _INNER = ("stg_", "int_", "agg_", "check_")
@@ -44,13 +45,15 @@ class Results:
         """Open a store.
 
         Args:
-            store: The folder of the store, or its ``scores.duckdb``.
+            store: The folder or URL of the store, or its ``scores.duckdb``.
 
         Raises:
             StoreProblem: there are no results there.
         """
         path = Path(store).expanduser()
-        self._path = path if path.suffix == ".duckdb" else path / "scores.duckdb"
+        if is_elsewhere(str(store)):
+            path = Store.open(str(store)).database
+        self._path = path if path.suffix == ".duckdb" else path / DATABASE
         self._connection = connect(self._path)
 
     def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pl.DataFrame:
