@@ -150,7 +150,8 @@ class Store:
         else:
             if store.place is HERE and store.root.is_file():
                 raise StoreProblem(f"store {store.name}: this is a file; a store is a folder")
-            if store.place.holds_something(store.root):
+            # Looked at again: another command may have made the store in between, and begun to fill it.
+            if store.place.holds_something(store.root) and not store.is_there:
                 raise StoreProblem(f"store {store.name}: the folder holds other things; name an empty or a new folder")
             try:
                 store._describe({"format": STORE_FORMAT, "tokenizer": tokenizer})
