@@ -7,7 +7,7 @@ from typing import overload
 
 from flows.buckets import Slice
 from flows.ids import bits_of
-from flows.models.batches import BatchItem, BatchOutcome, plan, prefill
+from flows.models.batches import BatchItem, BatchOutcome, BatchPlan, plan, prefill
 from flows.models.prices import Prices
 from flows.plan import ScoreJob, shuffled
 from flows.problems import UsageProblem
@@ -74,12 +74,16 @@ def judge_in_batches(
     )  # fmt: skip
 
 
-def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> str:
-    """What ``judge_in_batches`` would do, in a sentence."""
+def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> BatchPlan:
+    """What ``judge_in_batches`` would do."""
     _ = run.threads
     assert run.cache is not None
     folder = batches_folder(run.store)
-    found = plan(VerdictRequests(run, sessions, jobs), cache=run.cache, folder=folder, prices=Prices())
+    return plan(VerdictRequests(run, sessions, jobs), cache=run.cache, folder=folder, prices=Prices())
+
+
+def planned(found: BatchPlan) -> str:
+    """A plan in a sentence."""
     cost = "a cost that is not known" if found.cost_usd is None else f"at most ${found.cost_usd:,.2f}"
     return (
         f"verdicts: {found.cached:,} cached, {found.pending:,} under way in batches, {found.live:,} left to live "

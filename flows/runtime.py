@@ -30,11 +30,12 @@ from flows.makers import Makers
 from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
+from flows.models.meter import Reading
 from flows.models.remote import Calls
 from flows.nights import take_night
 from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points, method_rows
 from flows.problems import Problem
-from flows.progress import Report, Silent
+from flows.progress import Note, Report, Silent
 from flows.runners import Runner
 from flows.settle import settle
 from flows.shipping import open_cache, ship
@@ -42,7 +43,7 @@ from flows.sources import Input
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.summary import Summary, all_records, records_of, summarize
-from flows.tables import rebuild
+from flows.tables import STEPS, rebuild
 from flows.timing import StageTime
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
@@ -184,6 +185,11 @@ class Run:
         self.stack.callback(self.cache.close)
         self.stack.push(self._ship_at_end)
         return Gateway(self.cache, run_id=self.run_id, concurrency=in_flight, budget=self.budget)
+
+    def spending(self) -> Note:
+        """Says what the model calls from now on come to, and what all of the run's have cost."""
+        before = self.cache.meter.read() if self.cache else Reading()
+        return lambda: self.cache.meter.read().since(before) if self.cache else ""
 
     def ship(self) -> None:
         """Bring what has been paid for to where the store is."""
@@ -344,6 +350,11 @@ def running(
 
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
+    with run.report.stage("load", STEPS, "steps") as shown:
+        _load_database(run, lambda: shown.advance(1))
+
+
+def _load_database(run: Run, stepped: Callable[[], None]) -> None:
     time = run.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(draft: duckdb.DuckDBPyConnection) -> None:
@@ -363,7 +374,7 @@ def load_database(run: Run) -> None:
             engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
             methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
             night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
-        rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night)
+        rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night, stepped=stepped)
 
 
 def _close_killed(store: Store) -> None:

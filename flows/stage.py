@@ -140,7 +140,8 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
     total = sum(one.n_items for one in units)
     async with on_page(stage, total, unit, is_on=run.foreseen is None) as page, _shipped(run):
-        with run.report.stage(stage, total, unit) as shown, told(shown.advance), told(page.advance):
+        note = run.spending() if any(one.waits for one in units) else None
+        with run.report.stage(stage, total, unit, note) as shown, told(shown.advance), told(page.advance):
 
             async def do(one: Unit) -> None:
                 name = _name(stage, unit, one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -28,12 +27,12 @@ def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
     """
     found = Store.open(store or DEFAULT_STORE)
     if not has_cache(found):
-        o.echo(json.dumps({"answers": 0}) if as_json else f"no call cache in {found.name}: no model was asked yet")
+        _say(as_json, {"answers": 0}, f"no call cache in {found.name}: no model was asked yet")
         return
     with open_cache(found) as cache:
         counted = cache.stats()
         path = cache.path
-    o.echo(json.dumps(_as_json(counted), indent=2) if as_json else f"{path}: {_as_text(counted)}")
+    _say(as_json, _as_json(counted), f"{path}: {_as_text(counted)}")
 
 
 @o.reporting
@@ -64,7 +63,7 @@ def prune(
         raise UsageProblem(f"--older-than: expected a number of days, found {older_than:g}")
     found = Store.open(store or DEFAULT_STORE)
     if not has_cache(found):
-        o.echo(json.dumps({"answers": 0}) if as_json else f"no call cache in {found.name}: nothing to remove")
+        _say(as_json, {"answers": 0}, f"no call cache in {found.name}: nothing to remove")
         return
     if dry_run:
         with open_cache(found) as cache:
@@ -74,7 +73,14 @@ def prune(
             ship(found, cache)
             pruned = cache.prune(older_than, model, everything)
             forget_pruned(found)
-    o.echo(json.dumps({**asdict(pruned), "dry_run": dry_run}) if as_json else _said(pruned, dry_run))
+    _say(as_json, {**asdict(pruned), "dry_run": dry_run}, _said(pruned, dry_run))
+
+
+def _say(as_json: bool, document: dict[str, Any], text: str) -> None:
+    if as_json:
+        o.echo_json(document)
+    else:
+        o.echo(text)
 
 
 def _said(pruned: Pruned, dry_run: bool) -> str:

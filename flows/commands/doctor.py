@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
@@ -36,7 +35,7 @@ def doctor(
     """
     findings = examine(store, study, start_prefect=prefect)
     if as_json:
-        o.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+        o.echo_json([asdict(finding) for finding in findings])
     else:
         o.echo("\n".join(finding.line for finding in findings))
     raise typer.Exit(BROKEN if any(finding.state == "broken" for finding in findings) else DONE)

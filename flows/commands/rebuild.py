@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from time import perf_counter
@@ -43,7 +42,7 @@ def rebuild(
     counts = _counts(target)
     if as_json:
         content = {"store": target.name, "study": chosen.as_dict(), "counts": counts}
-        o.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        o.echo_json(content)
     elif not quiet:
         found = ", ".join(f"{number:,} {name}" for name, number in counts.items())
         print(f"{target.database}: {found}, in {perf_counter() - start:.1f} s", file=sys.stderr)  # noqa: T201
