@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 import time
 import urllib.request
@@ -213,6 +214,7 @@ def test_a_killed_run_is_gone_on_with_at_once_on_its_machine_and_another_is_told
     line = ("run", night.logs, "--store", store, *OPTIONS)
     run = forker.start(*line, environment=machine("first"))
     run.until(lambda: any(name.startswith("answers/") for name in names(store)), "an answer")
+    run.signal(signal.SIGSTOP)  # so that it is still at it when the other one looks
     second = forker.run(*line, environment=machine("second"))
     assert second.code == 1
     assert f"store {store} is in use by `compaction-eval run` (process {run.pid} on " in second.err
