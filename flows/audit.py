@@ -17,7 +17,6 @@ from flows.buckets import Slice
 from flows.engine import calls_through, engine_for
 from flows.ids import bits_of
 from flows.models.budget import Budget
-from flows.models.cache import CallCache
 from flows.models.gateway import Gateway, calling_for
 from flows.models.meter import Reading
 from flows.plan import ScoreJob
@@ -25,6 +24,7 @@ from flows.problems import UsageProblem
 from flows.progress import Note, Report
 from flows.runtime import now
 from flows.selection import answers_in
+from flows.shipping import open_cache
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.transcripts import SessionInfo, read_parts
@@ -88,7 +88,7 @@ def blinding(store: Store, study: Study, limit: int | None, report: Report) -> l
             try:
                 seen.append(Seen(protocol, what, leakage(found[:SAMPLES])))
             except ValueError as error:
-                raise UsageProblem(f"store {store.root}: {error}") from None
+                raise UsageProblem(f"store {store.name}: {error}") from None
             told.advance(1)
     return seen
 
@@ -113,7 +113,7 @@ def judging(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]]:
     if "judge" not in engine.remote:
         yield engine.judge, None
         return
-    with CallCache(store.root / "cache") as cache:
+    with open_cache(store) as cache:
         budget = Budget(study.budget_usd, study.budget_tokens)
         gateway = Gateway(cache, run_id=f"audit {now()}", concurrency=study.concurrency or IN_FLIGHT, budget=budget)
         with calls_through(gateway), calling_for("audit", ""):

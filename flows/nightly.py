@@ -79,9 +79,9 @@ async def _night(keys: dict[str, Any], study_file: str | None, threshold: float 
 async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
     """Put the outcome on Prefect's page."""
     found = night_of(run, idle, threshold)
-    slug = store_slug(run.store.root)
+    slug = store_slug(run.store.full_name)
     for name, page in pages(run, found).items():
-        await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.root}")
+        await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.name}")
     if found.moved.night_now is not None:
         note_told(run.store, run.study.study_key, found.moved.night_now)
     return found

@@ -12,6 +12,7 @@ from flows.models.prices import Prices
 from flows.plan import ScoreJob, shuffled
 from flows.problems import UsageProblem
 from flows.runtime import Run
+from flows.shipping import batches_folder
 from flows.transcripts import SessionInfo
 from flows.work.process import open_store
 from flows.work.score import cases_of
@@ -68,7 +69,7 @@ def judge_in_batches(
     _ = run.threads  # opens the cache
     assert run.cache is not None
     return prefill(
-        requests, cache=run.cache, folder=run.store.root / "cache" / "batches", prices=Prices(), run_id=run.run_id,
+        requests, cache=run.cache, folder=batches_folder(run.store), prices=Prices(), run_id=run.run_id,
         stage="score", budget=run.budget, wait=wait, report=run.report.say,
     )  # fmt: skip
 
@@ -77,7 +78,7 @@ def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, S
     """What ``judge_in_batches`` would do."""
     _ = run.threads
     assert run.cache is not None
-    folder = run.store.root / "cache" / "batches"
+    folder = batches_folder(run.store)
     return plan(VerdictRequests(run, sessions, jobs), cache=run.cache, folder=folder, prices=Prices())
 
 

@@ -29,6 +29,7 @@ from flows.database import connect
 from flows.leaderboard import Split
 from flows.problems import Problem, UsageProblem, closest
 from flows.queries import ready_queries, ready_query, variables_of, wanted_judge, with_variables
+from flows.store import DATABASE, Store, is_elsewhere
 from flows.study import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -48,13 +49,15 @@ class Results:
         """Open a store.
 
         Args:
-            store: The folder of the store, or its ``scores.duckdb``.
+            store: The folder or URL of the store, or its ``scores.duckdb``.
 
         Raises:
             StoreProblem: there are no results there.
         """
         path = Path(store).expanduser()
-        self._path = path if path.suffix == ".duckdb" else path / "scores.duckdb"
+        if is_elsewhere(str(store)):
+            path = Store.open(str(store)).database
+        self._path = path if path.suffix == ".duckdb" else path / DATABASE
         self._connection = connect(self._path)
 
     def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pl.DataFrame:

@@ -149,9 +149,9 @@ def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | Non
     """The study that the store's results are of, with another judge. Raises StoreProblem where there are none."""
     loaded = loaded_study(store)
     if loaded is None:
-        raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
+        raise StoreProblem(f"store {store.name} has no results yet; make some with: compaction-eval run")
     located = replace(
-        loaded, store=str(store.root), limit=None, budget_usd=None, budget_tokens=None, concurrency=None, runner=LOCAL
+        loaded, store=store.name, limit=None, budget_usd=None, budget_tokens=None, concurrency=None, runner=LOCAL
     )
     return judged_by(with_methods_of(located, store), flags, path)
 

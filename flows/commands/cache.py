@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from flows.commands import options as o
-from flows.models.cache import FILE, CacheStats, CallCache, Pruned
+from flows.models.cache import CacheStats, Pruned
 from flows.models.spend import Uses
 from flows.problems import UsageProblem
+from flows.shipping import forget_pruned, has_cache, open_cache, ship
 from flows.store import Store
 from flows.study import DEFAULT_STORE
 
@@ -25,10 +26,10 @@ def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
     answered from there. Calls are counted since the cache was made, failed tries included.
     """
     found = Store.open(store or DEFAULT_STORE)
-    if not (found.root / "cache" / FILE).exists():
-        _say(as_json, {"answers": 0}, f"no call cache in {found.root}: no model was asked yet")
+    if not has_cache(found):
+        _say(as_json, {"answers": 0}, f"no call cache in {found.name}: no model was asked yet")
         return
-    with CallCache(found.root / "cache") as cache:
+    with open_cache(found) as cache:
         counted = cache.stats()
         path = cache.path
     _say(as_json, _as_json(counted), f"{path}: {_as_text(counted)}")
@@ -61,15 +62,17 @@ def prune(
     if older_than is not None and not older_than >= 0:
         raise UsageProblem(f"--older-than: expected a number of days, found {older_than:g}")
     found = Store.open(store or DEFAULT_STORE)
-    if not (found.root / "cache" / FILE).exists():
-        _say(as_json, {"answers": 0}, f"no call cache in {found.root}: nothing to remove")
+    if not has_cache(found):
+        _say(as_json, {"answers": 0}, f"no call cache in {found.name}: nothing to remove")
         return
     if dry_run:
-        with CallCache(found.root / "cache") as cache:
+        with open_cache(found) as cache:
             pruned = cache.prune(older_than, model, everything, dry_run=True)
     else:
-        with found.locked("cache prune"), CallCache(found.root / "cache") as cache:
+        with found.locked("cache prune"), open_cache(found) as cache:
+            ship(found, cache)
             pruned = cache.prune(older_than, model, everything)
+            forget_pruned(found)
     _say(as_json, {**asdict(pruned), "dry_run": dry_run}, _said(pruned, dry_run))
 
 

@@ -34,7 +34,10 @@ Sources = Annotated[
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="DIR", help=f"Where everything is kept (default: {DEFAULT_STORE})", show_default=False
+        "--store",
+        metavar="DIR_OR_URL",
+        help=f"Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: {DEFAULT_STORE})",
+        show_default=False,
     ),
 ]
 StudyOption = Annotated[

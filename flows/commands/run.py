@@ -122,7 +122,7 @@ def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool, fail_if
     if as_json:
         board = json.loads(render(store.database, None, "json"))
         content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board, "worse": worse}
-        o.echo_json({**content, "store": str(store.root)})
+        o.echo_json({**content, "store": store.name})
     else:
         lines = ["nothing to do: everything that this study asks for is in the store"] if nothing_to_do else []
         lines += summary.lines()
@@ -209,13 +209,13 @@ def _say_files(store: Store, study: Study, as_json: bool) -> None:
             _file_row(record, copies.get(path := record.fingerprint.path, []), reasons.get(path, []))
             for record in records
         ]
-        o.echo_json({"store": str(store.root), "files": files})
+        o.echo_json({"store": store.name, "files": files})
     else:
         for record in records:
             path = record.fingerprint.path
             o.echo(_file_lines(record, copies.get(path, []), reasons.get(path, [])))
         total = _counted(sum(r.n_sessions for r in records), sum(r.n_messages for r in records))
-        aside = f", {n_aside:,} places set aside: see {store.quarantine}" if n_aside else ""
+        aside = f", {n_aside:,} places set aside: see {store.place.told(store.quarantine)}" if n_aside else ""
         o.echo(f"{len(records):,} inputs, {total}{aside}")
         o.echo(masked_note(records) or ("no secret found" if study.redact else "secrets were not looked for"))
         if unknown := label_note(study, parts):

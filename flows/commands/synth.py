@@ -12,7 +12,7 @@ from flows.commands import completing
 from flows.commands import options as o
 from flows.problems import Problem, UsageProblem
 from flows.progress import Report, make_report
-from flows.store import Store, store_path
+from flows.store import Store, is_elsewhere, store_path
 from flows.synth.corpus import Compression, Corpus, check_empty, check_room, write
 from flows.synth.measure import measure_profile
 from flows.synth.profile import Profile, load_profile, shipped
@@ -127,7 +127,8 @@ def _measured(location: str, report: Report) -> Profile:
 def _profile(source: str | None, report: Report) -> Profile:
     if source is None:
         return shipped()
-    return _measured(source, report) if store_path(source).is_dir() else load_profile(store_path(source))
+    is_store = is_elsewhere(source) or store_path(source).is_dir()
+    return _measured(source, report) if is_store else load_profile(store_path(source))
 
 
 def _formats(text: str) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def test_three_nights(place: Path, prefect_server: str, command: Command) -> Non
     assert (told_events[0], told_events[-1]) == ("run_started", "run_ended")
     assert (first.name, first.type.value) == ("Completed", "COMPLETED")
     assert first.message.startswith("done: ingest 6")
-    slug = store_slug(place / "store")
+    slug = store_slug(str(place / "store"))
     assert "| none |" in artifact(f"leaderboard-{slug}")
     assert "nothing to compare it with yet" in artifact(f"moved-{slug}")
     assert str(place / "store") in artifact(f"night-{slug}")
