@@ -45,6 +45,7 @@ KEPT = {
     "it needs a key": 12,
     "it needs a cluster": 4,
     "it needs a model": 1,
+    "it needs an object store": 2,
     "it needs a package of a peer": 1,
     "it fetches a model": 0,
     "it installs": 0,
