@@ -44,7 +44,7 @@ class Study:
     sources: tuple[str, ...] = ()
     """Files, folders and globs of sessions; empty for the sample sessions of the package."""
     store: str = DEFAULT_STORE
-    """Folder that everything is kept in."""
+    """Where everything is kept: a folder, or the URL of an object store (``s3://bucket/prefix``)."""
     strategies: tuple[str, ...] = ()
     """``id``, ``id(name=value,…)`` or a set (``@recency-ladder``); empty for ``@defaults``."""
     named_methods: tuple[str, ...] = ()

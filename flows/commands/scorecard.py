@@ -27,7 +27,7 @@ def scorecard(
         str | None,
         typer.Option(
             "--base",
-            metavar="DIR",
+            metavar="DIR_OR_URL",
             help="Compare with this store, on the questions that both have.",
             show_default=False,
         ),
