@@ -25,6 +25,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import typer
 
+from compaction import compact, make_method
+from compaction.strategy import _registry
+from compaction.testing import history, talk
 from flows.__main__ import app
 from flows.leaderboard import render_query
 from flows.pages import NOTEBOOK, PAGES, commands, notebook
@@ -335,3 +338,17 @@ def test_the_site_builds_strictly_and_needs_nothing_from_elsewhere(tmp_path: Pat
             if not (target.is_file() or (target / "index.html").is_file()):
                 broken.append(f"{page.relative_to(site)}: {link}")
     assert broken == []
+
+
+@pytest.mark.parametrize(
+    ("page", "id", "flags"),
+    [("extending.md", "every_other", ("invalid_context",)), ("strategies.md", "our_short_results", ())],
+)
+def test_a_strategy_of_the_pages_runs_as_the_page_says(page: str, id: str, flags: tuple[str, ...]) -> None:
+    [code] = [block.text for block, _ in blocks(DOCS / page) if f'@strategy("{id}"' in block.text]
+    try:
+        exec(compile(code, page, "exec", dont_inherit=True), {})
+        left = compact(history(talk("s u " + "a1 " * 12 + "u")), make_method(id))
+    finally:
+        _registry.pop(id, None)
+    assert left.flags == flags
