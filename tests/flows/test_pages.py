@@ -148,7 +148,7 @@ MADE = "tests/flows/test_pages.py makes its store with it"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_the_commands_and_queries_of_the_pages_run(
     tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
