@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from flows.buckets import Bucket
-from flows.database import working_beside
+from flows.database import sql_text, working_beside
 from flows.engine import Engine
 from flows.files import TMP
 from flows.plan import ScoreJob
@@ -123,7 +122,7 @@ def backlog_of(
                 "judge_id": engine.judge_id, "judge_replicates": study.judge_replicates, **known,
             }.items():  # fmt: skip
                 connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
-            query = files("sql").joinpath("backfill", "backlog.sql").read_text(encoding="utf-8")
+            query = sql_text("backfill", "backlog")
             connection.execute(
                 f"COPY (SELECT * REPLACE (coalesce(CAST(day AS VARCHAR), '{NO_DAY}') AS day) FROM (\n{query}\n)) "  # noqa: S608
                 f"TO '{str(path).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, ROW_GROUP_SIZE {ROWS_AT_ONCE})"

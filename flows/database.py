@@ -79,7 +79,7 @@ class Draft:
         ``shards`` are what the query may read, by name. A query for a table is run slice by slice and may not join
         one shard with another; it may give more columns than the table has.
         """
-        text = files("sql").joinpath("load", f"{name}.sql").read_text(encoding="utf-8")
+        text = sql_text("load", name)
         read = {shard: rows for shard, rows in shards.items() if re.search(rf"\b{shard}\b", text)}
         with ExitStack() as stack:
             if name not in schemas():
@@ -185,6 +185,11 @@ def store_info(**known: Any) -> pa.Table:
         "made_at": datetime.now(UTC).replace(tzinfo=None), **known,
     }  # fmt: skip
     return pa.Table.from_pylist([row], schema=schemas()["store_info"])
+
+
+def sql_text(folder: str, name: str) -> str:
+    """The query ``sql/<folder>/<name>.sql``."""
+    return files("sql").joinpath(folder, f"{name}.sql").read_text(encoding="utf-8")
 
 
 @cache

@@ -20,6 +20,7 @@ import pyarrow.dataset as pads
 
 from flows import schemas
 from flows.database import schemas as table_schemas
+from flows.database import sql_text
 from flows.files import write_atomically
 from flows.store import Store
 
@@ -34,10 +35,6 @@ class TakeNight(Protocol):
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Table]:
         """The rows of the night, by table; none where all is as it was."""
         ...
-
-
-SAME_SUM = 1e-9
-"""Sums that differ by less are the same: the order in which threads add up decides the last digits."""
 
 
 def night_tables(store: Store, study_key: str) -> dict[str, pa.Table]:
@@ -62,12 +59,12 @@ def take_night(store: Store, study_key: str, run_id: str, engine: str, methods: 
         connection.execute("SET VARIABLE engine = $engine", {"engine": engine})
         names = _latest(store, methods)
         connection.register("latest_methods", pa.table({"method_id": list(names), "name": list(names.values())}))
-        connection.execute(_NAMED)
+        _make_temporary(connection, "night_methods")
         connection.unregister("latest_methods")
-        connection.execute(_CHANGES)
-        if connection.execute(_IS_NEW).fetchall() != [(True,)]:
+        _make_temporary(connection, "night_changes")
+        if connection.execute(sql_text("nights", "is_new")).fetchall() != [(True,)]:
             return {}
-        made = connection.sql(_NIGHT).to_arrow_table()
+        made = connection.sql(sql_text("nights", "night")).to_arrow_table()
         now = datetime.now(UTC).replace(tzinfo=None)
         constant = {"study_key": study_key, "taken_at": now, "run_id": run_id, "engine": engine}
         for name, value in constant.items():
@@ -77,6 +74,10 @@ def take_night(store: Store, study_key: str, run_id: str, engine: str, methods: 
         return _split(made)
 
     return take
+
+
+def _make_temporary(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    connection.execute(f'CREATE TEMP TABLE "{name}" AS {sql_text("nights", name)}')
 
 
 def _latest(store: Store, methods: Mapping[str, str]) -> dict[str, str]:
@@ -114,66 +115,3 @@ def _split(rows: pa.Table) -> dict[str, pa.Table]:
     of_session = pc.is_valid(rows["session_id"])
     wanted = {"night_figures": pc.invert(of_session), "night_sums": of_session}
     return {name: rows.filter(mask).select(table_schemas()[name].names) for name, mask in wanted.items()}
-
-
-_NAMED = """
-CREATE TEMP TABLE night_methods AS
-SELECT method_id, coalesce(latest_methods.name, stg_methods.method) AS method
-FROM stg_methods LEFT JOIN latest_methods USING (method_id)
-"""
-
-_CHANGES = f"""
-CREATE TEMP TABLE night_changes AS
-WITH before AS (
-    SELECT
-        judge_id, method, dimension, session_id, arg_max(content_sha256, night) AS content_sha256,
-        arg_max(score_sum, night) AS score_sum, arg_max(n_answers, night) AS n_answers
-    FROM night_sums
-    GROUP BY ALL
-    HAVING arg_max(n_answers, night) > 0
-),
-now AS (
-    SELECT judge_id, method, dimension, session_id, content_sha256, score_sum, agg_session_scores.n_answers
-    FROM agg_session_scores
-    JOIN sessions USING (session_id)
-    JOIN night_methods USING (method_id)
-)
-SELECT
-    judge_id, method, dimension, session_id,
-    coalesce(now.content_sha256, before.content_sha256) AS content_sha256,
-    coalesce(now.score_sum, 0) AS score_sum,
-    coalesce(now.n_answers, 0) AS n_answers
-FROM now FULL JOIN before USING (judge_id, method, dimension, session_id)
-WHERE now.n_answers IS DISTINCT FROM before.n_answers
-    OR now.content_sha256 IS DISTINCT FROM before.content_sha256
-    OR abs(now.score_sum - before.score_sum) > {SAME_SUM}
-"""  # noqa: S608 (a number of our own)
-
-_IS_NEW = """
-WITH before AS (
-    SELECT DISTINCT judge_id, method, method_id, engine
-    FROM night_figures
-    WHERE night = (SELECT max(night) FROM night_figures)
-),
-now AS (
-    SELECT DISTINCT judge_id, method, method_id, getvariable('engine') AS engine
-    FROM agg_session_scores JOIN night_methods USING (method_id)
-)
-SELECT
-    EXISTS (FROM night_changes) OR EXISTS (FROM now EXCEPT FROM before) OR EXISTS (FROM before EXCEPT FROM now)
-"""
-
-_NIGHT = """
-WITH night AS (SELECT coalesce(max(night), 0) + 1 AS night FROM night_figures)
-SELECT
-    night.night, long.judge_id, coalesce(long.judge, long.judge_id) AS judge, long.method_id, night_methods.method,
-    long.dimension, long.mean, long.std_error, long.n_sessions,
-    CASE WHEN long.dimension = 'overall' THEN leaderboard.rank END AS rank, long.n_answers,
-    NULL AS session_id, NULL AS content_sha256, NULL AS score_sum
-FROM leaderboard_long AS long
-CROSS JOIN night
-JOIN night_methods ON long.method_id = night_methods.method_id
-LEFT JOIN leaderboard ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
-UNION ALL BY NAME
-SELECT night.night, night_changes.* FROM night_changes CROSS JOIN night
-"""

@@ -12,6 +12,8 @@ other order has to be worked out):
 ``marts``       what analysts read: ``leaderboard``, ``leaderboard_long``, ``coverage`` …
 ``checks``      one query per invariant, whose rows are the violations; ``checks`` counts them
 ``load``        queries that select a table's rows from the store's Parquet files (``shard_…``); not in the database
+``nights``      what a night is made of, from the new database and the night before; not in the database
+``backfill``    what a backfill is to have judged; not in the database
 ==============  =======================================================================================
 
 Each file opens with its grain, which becomes the comment of the view. ``docs/sql.md`` is the page for analysts.

@@ -365,29 +365,29 @@ def test_a_full_disk_is_the_stores_problem_and_costs_no_file_its_place(folder: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lost", "code", "said"),
+    [("workers", 0, "80 inputs, 80 sessions, 9,680 messages"), ("run", 130, "stopped; what was finished is kept")],
+)
 def test_an_ingestion_that_is_stopped_or_loses_its_workers_goes_on_to_the_same_store(
-    tmp_path: Path, prefect_server: str
+    tmp_path: Path, prefect_server: str, lost: str, code: int, said: str
 ) -> None:
     logs = tmp_path / "logs"
     for number in range(80):
         write_session(logs / f"{number:03d}.jsonl", f"session-{number}", 60, f"word{number}")
     root = tmp_path / "store"
-    for stop, code, said in (
-        ("worker", 1, "a worker process died"),
-        ("run", 130, "stopped; what was finished is kept"),
-    ):
-        process = start("ingest", logs, "--store", root)
-        children = []
-        while not children and process.poll() is None:
-            running = list((root / "transcripts").glob("*.tmp"))
+    process = start("ingest", logs, "--store", root)
+    children: list[psutil.Process] = []
+    while not children and process.poll() is None:
+        if list((root / "transcripts").glob("*.tmp")):
             children = [c for c in psutil.Process(process.pid).children() if "spawn_main" in " ".join(c.cmdline())]
-            children = children if running else []
-            time.sleep(0.01)
-        for one in children if stop == "worker" else [process]:
-            one.send_signal(signal.SIGKILL if stop == "worker" else signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-        assert (process.returncode, said in err) == (code, True), err
-        assert psutil.wait_procs(children, timeout=10)[1] == []
+        time.sleep(0.01)
+    assert children
+    for one in children if lost == "workers" else [process]:
+        one.send_signal(signal.SIGKILL if lost == "workers" else signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, said in out + err) == (code, True), err
+    assert psutil.wait_procs(children, timeout=10)[1] == []
     process = start("ingest", logs, "--store", root, "--quiet")
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
