@@ -97,7 +97,7 @@ def _split(w: Words) -> Spec:
 def _forest(w: Words) -> Spec:
     tips = [_field("method", w("col.method")), _field("difference", w("col.difference"), "+.2f"),
             _field("ci_low", w("col.ci_low"), "+.2f"), _field("ci_high", w("col.ci_high"), "+.2f"),
-            _field("p_adjusted", w("col.p_adjusted"), ".2g"), _field("n_pairs", w("col.questions"), ","),
+            _field("p_in_dimension", w("col.p_in_dimension"), ".2g"), _field("n_pairs", w("col.questions"), ","),
             _field("detectable_difference", w("col.detectable"), ".2f")]  # fmt: skip
     sure = [w("chart.sure"), w("chart.unsure")]
     kind = {"field": "verdict", "type": "nominal", "title": None, "scale": {"domain": sure}}
@@ -113,7 +113,8 @@ def _forest(w: Words) -> Spec:
             {"mark": {"type": "rule", "aria": False, "strokeWidth": 2},
              "encoding": {"x": {"field": "ci_low", "type": "quantitative"}, "x2": {"field": "ci_high"}}},
             {"mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-             "encoding": {"x": {"field": "difference", "type": "quantitative", "title": w("chart.forest_axis")},
+             "encoding": {"x": {"field": "difference", "type": "quantitative", "title": w("chart.forest_axis"),
+                                "axis": {"tickCount": 8}},
                           "shape": {**kind, "scale": {"domain": sure, "range": ["circle", "diamond"]}}}},
         ],
     }  # fmt: skip
@@ -140,9 +141,13 @@ def _pareto(w: Words) -> Spec:
                  "color": {**kind, "scale": {**kind["scale"], "range": ["@accent", "@muted"]},
                            "legend": {"orient": "top"}},
                  "shape": {**kind, "scale": {**kind["scale"], "range": ["circle", "diamond"]}}}},
-            {"transform": frontier, "mark": {"type": "text", "align": "right", "dx": -7, "dy": -7, "fontSize": 11,
-                                              "color": "@ink", "limit": 190, "aria": False},
-             "encoding": {"text": {"field": "method"}, "tooltip": None}},
+            *(
+                {"transform": [{"filter": f"datum.on_frontier && {test}datum.is_odd"}],
+                 "mark": {"type": "text", "align": "right", "dx": -7, "dy": dy, "fontSize": 11, "color": "@ink",
+                          "limit": 190, "aria": False},
+                 "encoding": {"text": {"field": "method"}, "tooltip": None}}
+                for test, dy in (("", 13), ("!", -8))
+            ),
         ],
     }  # fmt: skip
 
@@ -168,7 +173,7 @@ def _lines(data: str, y: Spec, tips: list[Spec], x_title: str, low_high: bool) -
            "legend": {"orient": "bottom", "columns": 2, "labelLimit": 260}}  # fmt: skip
     layers: list[Spec] = [
         {"mark": {"type": "line", "aria": False}, "encoding": {"y": y}},
-        {"mark": {"type": "point", "filled": True, "size": 55}, "encoding": {"y": y, "shape": {**who}}},
+        {"mark": {"type": "point", "filled": True, "size": 55}, "encoding": {"y": y, "shape": {**who, "legend": None}}},
     ]
     if low_high:
         layers.insert(0, {"mark": {"type": "rule", "opacity": 0.35, "aria": False},

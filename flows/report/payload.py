@@ -26,7 +26,9 @@ _BOARD = (
     "refetch_tokens", "on_frontier", "dominated_by", "is_control", "is_partial",
 )  # fmt: skip
 _FORGETTING = ("method", "cycle", "change", "ci_low", "ci_high", "n_compared", "facts_stated", "n_facts")
-_PAIRS = ("difference", "ci_low", "ci_high", "p_adjusted", "n_pairs", "n_sessions", "detectable_difference")
+_PAIRS = (
+    "difference", "ci_low", "ci_high", "p_adjusted_in_dimension", "p_adjusted", "n_pairs", "n_sessions", "detectable_difference",
+)  # fmt: skip
 
 
 def data_of(

@@ -10,7 +10,7 @@ from flows.report.formats import score, share
 from flows.report.visible import visible
 from flows.report.words import Words
 
-NAMED = 3
+NAMED = 4
 """Methods that are named where more are meant."""
 
 
@@ -57,11 +57,15 @@ def _not_told_apart(figures: Figures, best: Row, others: list[Row]) -> list[Row]
     apart = {
         name
         for row in figures.of("pairs")
-        if row["dimension"] == "overall" and row["p_adjusted"] is not None and row["p_adjusted"] < LEVEL
+        if row["dimension"] == "overall" and _is_below(row["p_adjusted_in_dimension"])
         for one, name in ((row["method_a"], row["method_b"]), (row["method_b"], row["method_a"]))
         if one == best["method"]
     }
     return [row for row in others if row["method"] not in apart]
+
+
+def _is_below(p: float | None) -> bool:
+    return p is not None and p < LEVEL
 
 
 def _ties(names: list[str], words: Words) -> str:

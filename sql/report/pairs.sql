@@ -9,6 +9,7 @@ select
     difference,
     ci_low,
     ci_high,
+    p_adjusted_in_dimension,
     p_adjusted,
     n_pairs,
     n_sessions,

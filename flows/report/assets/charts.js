@@ -1,8 +1,13 @@
 // Charts: Vega-Lite draws what the specifications of the page say, over rows that are picked here and computed nowhere.
 
 const MOST_LINES = 6;
+const FEWEST_SESSIONS = 5;
+const FEWEST_FACTS = 20;
 let pairs = null;
 const drawn = new Map();
+
+const isBelow = (p) => p !== null && p < 0.05;
+const showP = (p) => (p === null ? missing : p < 0.001 ? "< 0.001" : fixed(p, 3));
 
 /** Rows of paired differences of all wanted methods to one of them, turned so that each is method less reference. */
 function differences() {
@@ -19,9 +24,9 @@ function differences() {
       place, method: methods[place],
       difference: turned ? -pairs.difference[i] : pairs.difference[i],
       ci_low: turned && high !== null ? -high : low, ci_high: turned && low !== null ? -low : high,
-      p_adjusted: pairs.p_adjusted[i], n_pairs: pairs.n_pairs[i], n_sessions: pairs.n_sessions[i],
+      p_in_dimension: pairs.p_adjusted_in_dimension[i], p_adjusted: pairs.p_adjusted[i], n_pairs: pairs.n_pairs[i], n_sessions: pairs.n_sessions[i],
       detectable_difference: pairs.detectable_difference[i],
-      verdict: data.verdicts[pairs.p_adjusted[i] !== null && pairs.p_adjusted[i] < 0.05 ? 0 : 1],
+      verdict: data.verdicts[isBelow(pairs.p_adjusted_in_dimension[i]) ? 0 : 1],
     });
   }
   return rows.filter((row) => wanted.has(row.method)).sort((a, b) => a.place - b.place);
@@ -40,6 +45,8 @@ function dataSets() {
   const shown = lines();
   const split = document.getElementById("split").value;
   const board = picked(data.board).map((row) => ({ ...row, place: data.frontier[row.on_frontier ? 0 : 1] }));
+  const frontier = board.filter((row) => row.on_frontier).sort((a, b) => a.tokens_read - b.tokens_read);
+  frontier.forEach((row, place) => (row.is_odd = place % 2 === 1));  // names above and below, so that they miss each other
   const task = board.flatMap((row) =>
     ["context_tokens", "refetch_tokens"].map((name, place) => ({
       method: row.method, part: data.parts[place], tokens: row[name], place,
@@ -48,8 +55,8 @@ function dataSets() {
   return {
     board, task: task.filter((row) => row.tokens !== null), dimensions: picked(data.dimensions),
     forest: differences(), split: picked(data.splits).filter((row) => row.split === split),
-    change: data.forgetting.filter((row) => shown.has(row.method) && row.change !== null),
-    facts: data.forgetting.filter((row) => shown.has(row.method) && row.facts_stated !== null),
+    change: data.forgetting.filter((row) => shown.has(row.method) && row.change !== null && row.n_compared >= FEWEST_SESSIONS),
+    facts: data.forgetting.filter((row) => shown.has(row.method) && row.facts_stated !== null && row.n_facts >= FEWEST_FACTS),
   };
 }
 
@@ -95,7 +102,7 @@ async function draw(place) {
   const colour = colours();
   drawn.get(id)?.finalize();
   const result = await vegaEmbed(place, { ...painted(spec, colour), datasets: dataSets(), config: config(colour) }, {
-    mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: tip,
+    mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: tip, logLevel: 1,
   });
   drawn.set(id, result);
   place.dataset.drawn = "yes";
@@ -119,7 +126,7 @@ function fillTables() {
   fillTable("t-pairs", sets.forest, (row) => [
     cell(row.difference, signed(row.difference)), cell(row.ci_low, signed(row.ci_low)),
     cell(row.ci_high, signed(row.ci_high)),
-    cell(row.p_adjusted, row.p_adjusted === null ? missing : row.p_adjusted < 0.001 ? "< 0.001" : fixed(row.p_adjusted, 3)),
+    cell(row.p_in_dimension, showP(row.p_in_dimension)), cell(row.p_adjusted, showP(row.p_adjusted)),
     cell(row.n_pairs, whole(row.n_pairs)), cell(row.n_sessions, whole(row.n_sessions)),
     cell(row.detectable_difference, fixed(row.detectable_difference)),
   ]);

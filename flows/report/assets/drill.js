@@ -83,6 +83,16 @@ function reasonsTable(pack, probe, places) {
   return tableOf(word("reasons"), heads, rows);
 }
 
+/** The messages that prove the truth, and what became of each: usually why an answer is right or wrong. */
+function evidencePart(pack, point, probe, places) {
+  return probe.evidence.map(([seq, quote]) => el("div", { class: "evidence" },
+    el("p", { class: "note" }, `${word("evidence")}: ${word("message_n", { n: seq })} · `, places.flatMap((place, i) => {
+      const left = point.methods[place];
+      const fate = left?.context ? fateOf(left, seq) : null;
+      return fate === null ? [] : [i ? " · " : "", bdi(methods[place]), ": ", el("span", { class: `fate ${fate}` }, word(fate))];
+    })), said(pack, quote, "code")));
+}
+
 function allAnswers(pack, point, probe, session) {
   const rows = methods.map((name, place) => {
     const answer = probe.answers[place];
@@ -114,8 +124,7 @@ function probeView(place, session, pack, point, probe) {
     heading(word(`probe_${probe.type}`), " · ", bdi(name)), tabs,
     el("article", { class: "card question" }, el("h3", {}, word("probe")), said(pack, probe.question)),
     el("article", { class: "card truth" }, el("h3", {}, word("truth")), said(pack, probe.truth),
-      probe.evidence.length ? el("details", {}, el("summary", {}, word("evidence")),
-        probe.evidence.map(([seq, quote]) => el("div", {}, el("p", { class: "note" }, word("message_n", { n: seq })), said(pack, quote, "code") ?? ""))) : null),
+      evidencePart(pack, point, probe, places)),
     el("p", { class: "controls" }, el("label", {}, word("compare_with"), " ", choose)),
     el("div", { class: "two" }, cards), el("h3", {}, word("reasons")), reasonsTable(pack, probe, places),
     contextPart(pack, point, point.methods[place], name, proofs), allAnswers(pack, point, probe, session),

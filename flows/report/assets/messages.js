@@ -18,7 +18,7 @@ function startOf(pack, message) {
 }
 
 /** One message; its content is made when it is opened. */
-function messageBox(pack, message, { seq = null, fate, label = word(fate), proof = false, before = null }) {
+function messageBox(pack, message, { seq = null, fate, label = word(fate), proof = false, other = null }) {
   const [role, tokens, tool, , text, reasoning, calls] = message;
   const head = el("summary", {},
     el("span", { class: "fate" }, label),
@@ -35,7 +35,7 @@ function messageBox(pack, message, { seq = null, fate, label = word(fate), proof
     for (const [name, content] of calls) {
       box.append(el("p", { class: "note" }, `${word("calls")} `, bdi(name)), said(pack, content, "code") ?? "");
     }
-    if (before) box.append(el("p", { class: "note" }, word("was")), said(pack, before[4], "code") ?? "");
+    if (other) box.append(el("p", { class: "note" }, word(other.label)), said(pack, other.message[4], "code") ?? "");
   };
   box.addEventListener("toggle", () => box.open && fill());
   if (proof && fate !== "kept") {
@@ -68,7 +68,7 @@ function contextList(pack, left, proofs) {
       const label = isEdited ? word("edited") : word("made", { n: sizeOf(covers) });
       boxes.push(messageBox(pack, message, {
         seq, fate: isEdited ? "edited" : "made", label, proof: proofs.has(seq),
-        before: isEdited ? pack.messages[seq] : null,
+        other: isEdited ? { label: "was", message: pack.messages[seq] } : null,
       }));
     }
   }
@@ -77,8 +77,12 @@ function contextList(pack, left, proofs) {
 
 /** The history up to the cut, each message with what became of it. */
 function historyList(pack, point, left, proofs) {
-  return pack.messages.slice(0, point.cut).map((message, seq) =>
-    messageBox(pack, message, { seq, fate: fateOf(left, seq), proof: proofs.has(seq) }));
+  const became = new Map(left.context.filter((item) => typeof item[0] !== "number").map(([message, seq]) => [seq, message]));
+  return pack.messages.slice(0, point.cut).map((message, seq) => {
+    const fate = fateOf(left, seq);
+    const other = fate === "edited" && became.has(seq) ? { label: "became", message: became.get(seq) } : null;
+    return messageBox(pack, message, { seq, fate, proof: proofs.has(seq), other });
+  });
 }
 
 function contextPart(pack, point, left, method, proofs) {
