@@ -41,6 +41,10 @@ from flows.rows import contexts_of
 from flows.store import Store
 from flows.transcripts import SessionInfo, load, read_parts
 
+DETAILS = ("points", "answers", "scores")
+"""Files ``sql/report/detail_….sql``."""
+BATCH = 40
+"""Points that the database is asked for at once."""
 MISSES = 6
 """Points in a row that have no room any more, after which no other is tried."""
 
@@ -96,7 +100,7 @@ def details(connection: duckdb.DuckDBPyConnection, store: Store, figures: Figure
     """The points that fit into ``room`` bytes, in the order of ``flows.report.choice``."""
     wanted = list(in_order(figures))
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions} if room > 0 else {}
-    reader = _Reader(connection, store, figures)
+    reader = _Reader(connection, store, figures, [point for _, point in wanted])
     packs: dict[str, bytes] = {}
     open_packs: dict[str, Pack] = {}
     shown: list[tuple[str, int]] = []
@@ -129,19 +133,20 @@ def _take_back(pack: Pack, before: tuple[int, int, int]) -> None:
 class _Reader:
     """Reads a point: what stands in the database, and what only the Parquet files have."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, store: Store, figures: Figures) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, store: Store, figures: Figures, points: Sequence[str]
+    ) -> None:
         self._connection, self._store = connection, store
+        self._waiting = list(points)
+        self._found: dict[str, dict[str, list[Row]]] = {}
         self._judge_id = figures.judge["judge_id"]
         self._places = {row["method"]: place for place, row in enumerate(figures.of("methods"))}
 
     def add(self, pack: Pack, point: str, info: SessionInfo) -> bool:
         """Put a point into a pack; False where there is nothing of it to be shown."""
-        with with_variables(self._connection, {"judge_id": self._judge_id, "points": [point]}):  # type: ignore[dict-item]
-            left, answers, scores = (
-                fetched(self._connection, sql_text("report", f"detail_{name}")).dicts()
-                for name in ("points", "answers", "scores")
-            )
-        left = [row for row in left if row["method"] in self._places]
+        found = self._rows_of(point)
+        left = [row for row in found["points"] if row["method"] in self._places]
+        answers, scores = found["answers"], found["scores"]
         if not left or not answers:
             return False
         cut = left[0]["cut_seq"]
@@ -158,6 +163,17 @@ class _Reader:
             "probes": list(self._probes(pack.texts, answers, reasons)),
         })  # fmt: skip
         return True
+
+    def _rows_of(self, point: str) -> dict[str, list[Row]]:
+        """What the database has of a point; asked for many at once, in the order in which they are wanted."""
+        while point not in self._found:
+            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            self._found = {id: {name: [] for name in DETAILS} for id in batch}
+            with with_variables(self._connection, {"judge_id": self._judge_id, "points": batch}):
+                for name in DETAILS:
+                    for row in fetched(self._connection, sql_text("report", f"detail_{name}")).dicts():
+                        self._found[row["point_id"]][name].append(row)
+        return self._found[point]
 
     def _contexts(
         self, transcript: Transcript, info: SessionInfo, ids: Sequence[str]

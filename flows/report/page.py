@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from flows import __version__
@@ -113,6 +113,13 @@ def _asset(name: str) -> str:
     return files("flows.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters |= FORMATS
+    return environment.from_string(_asset("page.html.jinja"))
+
+
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
@@ -132,9 +139,7 @@ def _page(store: Store, found: Figures, shown: Details, said: Words, code: str |
     style = _asset("style.css")
     scripts = [*([code] if code else []), "\n".join(map(_asset, SCRIPTS))]
     data, pairs = data_of(found, shown, said, charts(said))
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= FORMATS
-    html = environment.from_string(_asset("page.html.jinja")).render(
+    html = _template().render(
         **_values(store, found, shown, said, texts=texts),
         csp=policy(scripts, style),
         style=Markup(style),  # noqa: S704 (files of this package)
