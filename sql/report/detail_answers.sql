@@ -35,4 +35,8 @@ qualify
         partition by stg_answers.probe_id, stg_answers.method_id
         order by stg_answers.compaction_replicate, stg_answers.answer_replicate
     ) = 1
-order by stg_answers.point_id, stg_answers.probe_id, stg_methods.method
+order by
+    stg_answers.point_id,
+    list_position(['recall', 'artifact', 'continuation', 'decision'], stg_answers.probe_type),
+    stg_answers.probe_id,
+    stg_methods.method

@@ -85,12 +85,14 @@ function reasonsTable(pack, probe, places) {
 
 /** The messages that prove the truth, and what became of each: usually why an answer is right or wrong. */
 function evidencePart(pack, point, probe, places) {
-  return probe.evidence.map(([seq, quote]) => el("div", { class: "evidence" },
+  const quotes = new Map();
+  for (const [seq, quote] of probe.evidence) quotes.set(seq, [...(quotes.get(seq) ?? []), quote]);
+  return [...quotes].map(([seq, found]) => el("div", { class: "evidence" },
     el("p", { class: "note" }, `${word("evidence")}: ${word("message_n", { n: seq })} · `, places.flatMap((place, i) => {
       const left = point.methods[place];
       const fate = left?.context ? fateOf(left, seq) : null;
       return fate === null ? [] : [i ? " · " : "", bdi(methods[place]), ": ", el("span", { class: `fate ${fate}` }, word(fate))];
-    })), said(pack, quote, "code")));
+    })), found.map((quote) => said(pack, quote, "code"))));
 }
 
 function allAnswers(pack, point, probe, session) {
