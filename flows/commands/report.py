@@ -10,6 +10,7 @@ import typer
 
 from flows.commands import options as o
 from flows.problems import UsageProblem
+from flows.report import library, write_report
 from flows.store import Store
 from flows.study import DEFAULT_STORE
 
@@ -44,8 +45,6 @@ def report(
     found = Store.open(store or DEFAULT_STORE)
     if out.is_dir():
         raise UsageProblem(f"{out}: this is a folder; name a file to write, such as {out / 'report.html'}")
-    from flows.report import library, write_report
-
     try:
         written = write_report(
             found, out, judge=judge, language=language, most_bytes=int(max_mb * 1_000_000), texts=not no_texts

@@ -79,9 +79,9 @@ def _heat(w: Words) -> Spec:
         "field": "label", "type": "nominal", "sort": list(names.values()), "title": None,
         "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 110, "labelOverlap": False},
     }  # fmt: skip
-    tips = [_field("method", w("col.method")), _field("label", w("col.dimension")), _field("mean", w("col.mean"), ".2f"),
-            _field("ci_low", w("col.ci_low"), ".2f"), _field("ci_high", w("col.ci_high"), ".2f"),
-            _field("n_answers", w("col.answers"), ",")]  # fmt: skip
+    tips = [_field("method", w("col.method")), _field("label", w("col.dimension")),
+            _field("mean", w("col.mean"), ".2f"), _field("ci_low", w("col.ci_low"), ".2f"),
+            _field("ci_high", w("col.ci_high"), ".2f"), _field("n_answers", w("col.answers"), ",")]  # fmt: skip
     return _matrix("dimensions", column, tips)
 
 
@@ -100,7 +100,7 @@ def _forest(w: Words) -> Spec:
             _field("p_in_dimension", w("col.p_in_dimension"), ".2g"), _field("n_pairs", w("col.questions"), ","),
             _field("detectable_difference", w("col.detectable"), ".2f")]  # fmt: skip
     sure = [w("chart.sure"), w("chart.unsure")]
-    kind = {"field": "verdict", "type": "nominal", "title": None, "scale": {"domain": sure}}
+    kind: Spec = {"field": "verdict", "type": "nominal", "title": None}
     return {
         "data": {"name": "forest"}, "height": {"step": STEP},
         "encoding": {"y": _rows(), "tooltip": tips,
@@ -122,9 +122,10 @@ def _forest(w: Words) -> Spec:
 
 def _pareto(w: Words) -> Spec:
     tips = [_field("method", w("col.method")), _field("overall", w("col.overall"), ".2f"),
-            _field("tokens_read", w("col.tokens_read"), ",.0f"), _field("dominated_by", w("col.dominated_by"))]  # fmt: skip
-    kind = {"field": "place", "type": "nominal", "title": None,
-            "scale": {"domain": [w("chart.on_frontier"), w("chart.off_frontier")]}}  # fmt: skip
+            _field("tokens_read", w("col.tokens_read"), ",.0f"),
+            _field("dominated_by", w("col.dominated_by"))]  # fmt: skip
+    places = [w("chart.on_frontier"), w("chart.off_frontier")]
+    kind: Spec = {"field": "place", "type": "nominal", "title": None}
     x = {"field": "tokens_read", "type": "quantitative", "title": w("chart.pareto_axis"), "scale": {"type": "log"},
          "axis": {"format": "~s", "tickCount": 5}}  # fmt: skip
     y = {**_score_axis("overall", w("col.overall"))}
@@ -138,9 +139,9 @@ def _pareto(w: Words) -> Spec:
              "encoding": {"order": {"field": "tokens_read", "type": "quantitative"}, "tooltip": None}},
             {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.9},
              "encoding": {
-                 "color": {**kind, "scale": {**kind["scale"], "range": ["@accent", "@muted"]},
+                 "color": {**kind, "scale": {"domain": places, "range": ["@accent", "@muted"]},
                            "legend": {"orient": "top"}},
-                 "shape": {**kind, "scale": {**kind["scale"], "range": ["circle", "diamond"]}}}},
+                 "shape": {**kind, "scale": {"domain": places, "range": ["circle", "diamond"]}}}},
             *(
                 {"transform": [{"filter": f"datum.on_frontier && {test}datum.is_odd"}],
                  "mark": {"type": "text", "align": "right", "dx": -7, "dy": dy, "fontSize": 11, "color": "@ink",
@@ -185,9 +186,9 @@ def _lines(data: str, y: Spec, tips: list[Spec], x_title: str, low_high: bool) -
 
 
 def _change(w: Words) -> Spec:
-    tips = [_field("method", w("col.method")), _field("cycle", w("col.cycle")), _field("change", w("col.change"), "+.2f"),
-            _field("ci_low", w("col.ci_low"), "+.2f"), _field("ci_high", w("col.ci_high"), "+.2f"),
-            _field("n_compared", w("col.sessions"), ",")]  # fmt: skip
+    tips = [_field("method", w("col.method")), _field("cycle", w("col.cycle")),
+            _field("change", w("col.change"), "+.2f"), _field("ci_low", w("col.ci_low"), "+.2f"),
+            _field("ci_high", w("col.ci_high"), "+.2f"), _field("n_compared", w("col.sessions"), ",")]  # fmt: skip
     y = {"field": "change", "type": "quantitative", "title": w("chart.change_axis")}
     return _lines("change", y, tips, w("col.cycle"), True)
 

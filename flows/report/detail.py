@@ -45,6 +45,8 @@ DETAILS = ("points", "answers", "scores")
 """Files ``sql/report/detail_….sql``."""
 BATCH = 40
 """Points that the database is asked for at once."""
+AROUND = 1_200
+"""Bytes that a point takes in the page besides its pack, at most: its links, and the element that holds the pack."""
 MISSES = 6
 """Points in a row that have no room any more, after which no other is tried."""
 
@@ -113,12 +115,12 @@ def details(connection: duckdb.DuckDBPyConnection, store: Store, figures: Figure
         if not reader.add(pack, point, infos[session]):
             continue
         packed = pack.packed()
-        if used - len(packs.get(session, b"")) + len(packed) > room:
+        if used - len(packs.get(session, b"")) + len(packed) + AROUND > room:
             missed += 1
             _take_back(pack, before)
             continue
         missed = 0
-        used += len(packed) - len(packs.get(session, b""))
+        used += len(packed) - len(packs.get(session, b"")) + AROUND
         packs[session], open_packs[session] = packed, pack
         shown.append((session, pack.points[-1]["cycle"]))
     return Details(packs, sorted(shown), len(wanted))
@@ -152,7 +154,9 @@ class _Reader:
         cut = left[0]["cut_seq"]
         evidence = {seq for row in answers for seq, _ in _evidence(row)}
         for message in pack.transcript.messages[len(pack.messages) : cut]:
-            pack.messages.append(_message(pack.texts, message, MOST_CHARS_READ if message.seq in evidence else MOST_CHARS))
+            pack.messages.append(
+                _message(pack.texts, message, MOST_CHARS_READ if message.seq in evidence else MOST_CHARS)
+            )
         contexts = self._contexts(pack.transcript, info, [row["compaction_id"] for row in left])
         methods = {
             str(self._places[row["method"]]): _left(pack, row, contexts.get(row["compaction_id"])) for row in left

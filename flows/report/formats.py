@@ -72,4 +72,3 @@ FORMATS: dict[str, Callable[..., str]] = {
     "short": short, "quoted": quoted, "visible": lambda text: visible(str(text)),
 }  # fmt: skip
 """Filters of the template."""
-

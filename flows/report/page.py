@@ -88,15 +88,17 @@ def write_report(
     with connect(store.database) as connection:
         found = figures(connection, judge)
         code = _vega() if library.is_installed() else None
-        bare = _page(store, found, Details({}, [], 0), said, code, texts=False)
-        room = int((most_bytes - len(bare)) * 0.98)
+        whole = bare = _page(store, found, Details({}, [], 0), said, code, texts=texts)
+        shown = Details({}, [], 0)
+        room = most_bytes - len(bare)
         if room < 0:
             raise UsageProblem(
-                f"the page needs {len(bare) / 1e6:.1f} MB without any texts, more than the {most_bytes / 1e6:g} MB that "
-                "it may have; allow more with --max-mb"
+                f"the page needs {len(bare) / 1e6:.1f} MB without any texts, more than the {most_bytes / 1e6:g} MB "
+                "that it may have; allow more with --max-mb"
             )
-        shown = details(connection, store, found, room if texts else 0)
-        whole = _page(store, found, shown, said, code, texts=texts) if texts else bare
+        if texts:
+            shown = details(connection, store, found, room)
+            whole = _page(store, found, shown, said, code, texts=True)
     write_atomically(out, whole)
     return Written(
         out, len(whole), found.judge, found.other_judges, len(shown.points), shown.n_points, code is not None
@@ -138,7 +140,7 @@ def policy(scripts: list[str], style: str) -> str:
 def _page(store: Store, found: Figures, shown: Details, said: Words, code: str | None, *, texts: bool) -> bytes:
     style = _asset("style.css")
     scripts = [*([code] if code else []), "\n".join(map(_asset, SCRIPTS))]
-    data, pairs = data_of(found, shown, said, charts(said))
+    data, pairs = data_of(found, shown, said, charts(said), texts=texts)
     html = _template().render(
         **_values(store, found, shown, said, texts=texts),
         csp=policy(scripts, style),
@@ -158,7 +160,7 @@ def _values(store: Store, found: Figures, shown: Details, said: Words, *, texts:
     board = found.of("methods")
     best = found.contenders[0]["method"] if found.contenders else ""
     at = {(session, cycle) for session, cycle in shown.points}
-    losses = [_with_link(row, at) for row in found.of("losses")]
+    losses = [_with_link({**row, "question": row["question"] if texts else ""}, at) for row in found.of("losses")]
     titles = {row["session_id"]: row["title"] or row["session_id"] for row in found.of("sessions")}
     return {
         "w": said, "version": __version__, "made_at": datetime.now(UTC), "store_name": store.root.name,

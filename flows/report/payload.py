@@ -27,12 +27,13 @@ _BOARD = (
 )  # fmt: skip
 _FORGETTING = ("method", "cycle", "change", "ci_low", "ci_high", "n_compared", "facts_stated", "n_facts")
 _PAIRS = (
-    "difference", "ci_low", "ci_high", "p_adjusted_in_dimension", "p_adjusted", "n_pairs", "n_sessions", "detectable_difference",
+    "difference", "ci_low", "ci_high", "p_adjusted_in_dimension", "p_adjusted", "n_pairs", "n_sessions",
+    "detectable_difference",
 )  # fmt: skip
 
 
 def data_of(
-    figures: Figures, shown: Details, words: Words, specs: Mapping[str, Any]
+    figures: Figures, shown: Details, words: Words, specs: Mapping[str, Any], *, texts: bool
 ) -> tuple[Row, Row]:
     """What every visit needs, and the paired differences, which are many and packed."""
     methods = [row["method"] for row in figures.of("methods")]
@@ -64,7 +65,7 @@ def data_of(
         "criteria": {row["criterion"]: visible(row["question"]) for row in figures.of("criteria")},
         "sessions": [
             {
-                "id": row["session_id"], "title": short(row["title"] or row["session_id"]),
+                "id": row["session_id"], "title": short((texts and row["title"]) or row["session_id"]),
                 "format": row["source_format"], "work": visible(row["task_type"] or "–"), "n_points": row["n_points"],
                 "n_probes": row["n_probes"], "here": here.get(row["session_id"], []),
                 "means": means[row["session_id"]],

@@ -17,8 +17,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 WHY_NOT = "needs Chromium and its driver: apt-get install chromium chromium-driver"
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-component-update",
+    "--disable-background-networking", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
 )  # fmt: skip
 
 
@@ -43,6 +43,12 @@ class Browser:
     def run(self, script: str, *values: Any) -> Any:
         """What a script gives."""
         return self.driver.execute_script(script, *values)
+
+    def choose(self, id: str, value: str) -> None:
+        """Set a field as a reader does."""
+        script = "const field = document.getElementById(arguments[0]); field.value = arguments[1];"
+        events = "for (const name of ['input', 'change']) field.dispatchEvent(new Event(name, { bubbles: true }));"
+        self.run(script + events, id, value)
 
     def until(self, condition: str) -> None:
         """Wait for a condition in JavaScript."""
@@ -74,7 +80,9 @@ class Browser:
 
     def texts(self, selector: str) -> list[str]:
         """The visible texts of elements."""
-        return self.run("return [...document.querySelectorAll(arguments[0])].map((one) => one.innerText.trim())", selector)
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])].map((one) => one.innerText.trim())", selector
+        )
 
 
 @contextmanager

@@ -14,13 +14,15 @@ from tests.flows.conftest import session_lines, write_session
 
 EVIL = (
     "</script><script>window.hacked = 1</script>",
-    "\"'><img src=x onerror=\"window.hacked = 2\">",
+    '"\'><img src=x onerror="window.hacked = 2">',
     "<!--<script>",
     "{{ 7 * 7 }} ${7 * 7} &lt;b&gt; ]]>",
     "javascript:window.hacked=3",
     "abc\u202egnp.exe\u202c \u2066x\u2069 \x1b[31mred\x00\x07 \u2028",
 )
 LONG = 5_000_000
+ORDINARY, HOSTILE = "claude_code-session-0", "claude_code-session-1"
+"""Ids of the two sessions."""
 METHODS = "none,empty,head_tail,mask_sweagent,codex_local"
 
 
@@ -31,11 +33,13 @@ def hostile_lines(session_id: str, turns: int) -> list[dict[str, Any]]:
         evil = EVIL[number % len(EVIL)]
         message = line["message"]
         if isinstance(message["content"], str):
-            message["content"] = f"{EVIL[0]} {message['content']} {evil}"
+            message["content"] = f"Sort {EVIL[0]} {EVIL[5]} stably. {message['content']} {evil}"
             continue
         for block in message["content"]:
             if block["type"] == "text":
-                block["text"] = f"I decided on {evil} for lantern {number}, because {EVIL[0]} keeps equal keys in order."
+                block["text"] = (
+                    f"I decided on {evil} for lantern {number}, because {EVIL[0]} keeps equal keys in order."
+                )
             elif block["type"] == "tool_use":
                 block["input"] = {key: f"{value}{evil}" for key, value in block["input"].items()}
             else:
@@ -50,7 +54,7 @@ def make_store(folder: Path) -> Path:
 
     logs = folder / "logs"
     write_session(logs / "orchard.jsonl", "session-0", 45)
-    text = "".join(json.dumps(line) + "\n" for line in hostile_lines("session-<b>1</b>", 35))
+    text = "".join(json.dumps(line) + "\n" for line in hostile_lines("session-1", 45))
     (logs / "hostile.jsonl").write_text(text, encoding="utf-8")
     arguments = ["run", logs, "--store", folder / "store <i>", "--points", "messages:40", "--strategies", METHODS]
     with pytest.MonkeyPatch.context() as patch:

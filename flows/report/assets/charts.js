@@ -98,14 +98,23 @@ function tip(handler, event, item, value) {
 
 async function draw(place) {
   const id = place.dataset.chart;
-  const spec = data.charts[id];
   const colour = colours();
+  const datasets = dataSets();
+  const spec = { ...painted(data.charts[id], colour), datasets, config: config(colour) };
+  if (spec.height.step) {  // a height that fits the rows; Vega-Lite's own steps do not go with a width that fits the page
+    spec.height = spec.height.step * Math.max(1, new Set(datasets[spec.data.name].map((row) => row.method)).size);
+  }
   drawn.get(id)?.finalize();
-  const result = await vegaEmbed(place, { ...painted(spec, colour), datasets: dataSets(), config: config(colour) }, {
+  drawn.delete(id);
+  place.dataset.drawn = "yes";
+  if (!datasets[spec.data.name].length) {  // without rows there are no scales
+    place.replaceChildren(el("p", { class: "note" }, word("no_rows")));
+    return;
+  }
+  const result = await vegaEmbed(place, spec, {
     mode: "vega-lite", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: tip, logLevel: 1,
   });
   drawn.set(id, result);
-  place.dataset.drawn = "yes";
 }
 
 function drawAgain(...ids) {
