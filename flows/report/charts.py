@@ -16,6 +16,7 @@ Spec = dict[str, Any]
 STEP = 19
 """Pixels for each method in charts that have a row for each."""
 SCORES = {"domain": [0, 5]}
+_LEGEND = {"orient": "top", "direction": "vertical", "labelLimit": 260}
 
 
 def charts(words: Words) -> dict[str, Spec]:
@@ -105,7 +106,7 @@ def _forest(w: Words) -> Spec:
         "data": {"name": "forest"}, "height": {"step": STEP},
         "encoding": {"y": _rows(), "tooltip": tips,
                      "color": {**kind, "scale": {"domain": sure, "range": ["@accent", "@muted"]},
-                               "legend": {"orient": "top"}}},
+                               "legend": _LEGEND}},
         "layer": [
             {"mark": {"type": "rule", "strokeDash": [3, 3], "color": "@ink", "aria": False},
              "data": {"values": [{"zero": 0}]},
@@ -140,7 +141,7 @@ def _pareto(w: Words) -> Spec:
             {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.9},
              "encoding": {
                  "color": {**kind, "scale": {"domain": places, "range": ["@accent", "@muted"]},
-                           "legend": {"orient": "top"}},
+                           "legend": _LEGEND},
                  "shape": {**kind, "scale": {"domain": places, "range": ["circle", "diamond"]}}}},
             *(
                 {"transform": [{"filter": f"datum.on_frontier && {test}datum.is_odd"}],
@@ -162,7 +163,7 @@ def _task(w: Words) -> Spec:
         "encoding": {
             "y": _rows(), "tooltip": tips,
             "x": {"field": "tokens", "type": "quantitative", "title": w("chart.task_axis"), "axis": {"format": "~s"}},
-            "color": {"field": "part", "type": "nominal", "title": None, "sort": parts, "legend": {"orient": "top"},
+            "color": {"field": "part", "type": "nominal", "title": None, "sort": parts, "legend": _LEGEND,
                       "scale": {"domain": parts, "range": ["@accent", "@warm"]}},
             "order": {"field": "place", "type": "quantitative"},
         },
@@ -171,7 +172,7 @@ def _task(w: Words) -> Spec:
 
 def _lines(data: str, y: Spec, tips: list[Spec], x_title: str, low_high: bool) -> Spec:
     who = {"field": "method", "type": "nominal", "sort": None, "title": None,
-           "legend": {"orient": "bottom", "columns": 2, "labelLimit": 260}}  # fmt: skip
+           "legend": {"orient": "bottom", "columns": 2, "labelLimit": 150}}  # fmt: skip
     layers: list[Spec] = [
         {"mark": {"type": "line", "aria": False}, "encoding": {"y": y}},
         {"mark": {"type": "point", "filled": True, "size": 55}, "encoding": {"y": y, "shape": {**who, "legend": None}}},

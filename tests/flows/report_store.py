@@ -23,7 +23,7 @@ EVIL = (
 LONG = 5_000_000
 ORDINARY, HOSTILE = "claude_code-session-0", "claude_code-session-1"
 """Ids of the two sessions."""
-METHODS = "none,empty,head_tail,mask_sweagent,codex_local"
+METHODS = "none,empty,head_tail,mask_sweagent,codex_local,openhands_sdk(mode=full_content)"
 
 
 def hostile_lines(session_id: str, turns: int) -> list[dict[str, Any]]:

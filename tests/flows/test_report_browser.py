@@ -138,10 +138,10 @@ def test_the_filter_leaves_the_methods_that_it_names_in_tables_and_charts(page: 
     page.draw_all()
     page.choose("filter", "MASK")
     assert [row[2] for row in cells(page, "t-board")] == ["mask_sweagent"]
-    assert page.texts("#filter-said") == ["1 of 5 methods shown"]
+    assert page.texts("#filter-said") == ["1 of 6 methods shown"]
     page.until("drawn.get('overall').view.data('board').length === 1")
     page.choose("filter", "")
-    assert len(cells(page, "t-board")) == 5
+    assert len(cells(page, "t-board")) == 6
 
 
 def test_a_table_can_be_copied_as_csv_with_full_precision(page: Browser, store: Store) -> None:
