@@ -96,11 +96,25 @@ function tip(handler, event, item, value) {
   box.style.top = `${Math.max(4, y + 18 + box.offsetHeight > innerHeight ? y - box.offsetHeight - 10 : y + 14)}px`;
 }
 
+const NARROW = 520;
+
+/** On a phone the names of methods leave room for the figures, columns stand upright, and points have no names. */
+function narrowed(spec) {
+  const { x, y } = spec.encoding;
+  if (y?.axis) y.axis = { ...y.axis, labelLimit: 104, labelFontSize: 10 };
+  if (x?.axis?.orient === "top") x.axis = { ...x.axis, labelAngle: -50, labelAlign: "left", labelFontSize: 10 };
+  for (const layer of spec.layer ?? []) {
+    if (layer.mark.type === "text") layer.mark = { ...layer.mark, fontSize: x?.axis?.orient ? 8 : 0 };
+  }
+  return spec;
+}
+
 async function draw(place) {
   const id = place.dataset.chart;
   const colour = colours();
   const datasets = dataSets();
   const spec = { ...painted(data.charts[id], colour), datasets, config: config(colour) };
+  if (place.clientWidth < NARROW) narrowed(spec);
   if (spec.height.step) {  // a height that fits the rows; Vega-Lite's own steps do not go with a width that fits the page
     spec.height = spec.height.step * Math.max(1, new Set(datasets[spec.data.name].map((row) => row.method)).size);
   }
