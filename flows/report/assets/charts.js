@@ -114,6 +114,7 @@ async function draw(place) {
   const colour = colours();
   const datasets = dataSets();
   const spec = { ...painted(data.charts[id], colour), datasets, config: config(colour) };
+  if (spec.encoding.y?.field === "method") spec.encoding.y.sort = methods;  // also where a row has no interval
   if (place.clientWidth < NARROW) narrowed(spec);
   if (spec.height.step) {  // a height that fits the rows; Vega-Lite's own steps do not go with a width that fits the page
     spec.height = spec.height.step * Math.max(1, new Set(datasets[spec.data.name].map((row) => row.method)).size);
