@@ -18,6 +18,7 @@ from flows.commands.moved import moved
 from flows.commands.plan import plan
 from flows.commands.query import export, query
 from flows.commands.rebuild import rebuild
+from flows.commands.report import report
 from flows.commands.run import ingest, run
 from flows.commands.scorecard import scorecard
 from flows.commands.serve import serve
@@ -63,6 +64,11 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "compare mask_sweagent head_tail",
         'compare "openhands_sdk(mode=full_content)" gemini_snapshot --by probe_type',
         "compare none empty --judge embedded --format csv",
+    ),
+    report: (
+        "report report.html",
+        "report report.html --store /data/store --judge openai:gpt-5.2",
+        "report baogao.html --lang zh --no-texts",
     ),
     leaderboard: (
         "leaderboard",

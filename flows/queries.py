@@ -131,7 +131,7 @@ def wanted_judge(connection: duckdb.DuckDBPyConnection, judge: str) -> None:
 
 
 @contextmanager
-def with_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, str]) -> Iterator[None]:
+def with_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Iterator[None]:
     """Set variables of the connection for what runs inside.
 
     Raises:

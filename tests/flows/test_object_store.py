@@ -21,7 +21,7 @@ import obstore
 from obstore.store import from_url
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from flows import objects, stage
+from flows import objects
 from flows.store import Store
 from tests.flows.models.server import MockProvider
 
@@ -152,6 +152,8 @@ def test_a_run_comes_to_the_tables_of_a_folder_and_another_machine_finds_all_don
     night.s3.n_failing = 3  # asked again
     shipped: list[bool] = []
     monkeypatch.setattr(night.provider, "handler", after_the_first(store, shipped))
+    from flows import stage
+
     monkeypatch.setattr(stage, "SHIPPED_EVERY", 0.1)
     first = working_command("run", night.logs, "--store", store, *OPTIONS)
     assert first.exit_code == 0, first.output

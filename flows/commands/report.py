@@ -1,0 +1,62 @@
+"""``report``: the store as one page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from flows.commands import options as o
+from flows.problems import UsageProblem
+from flows.report import library, write_report
+from flows.store import Store
+from flows.study import DEFAULT_STORE
+
+Language = Literal["en", "zh"]
+
+
+@o.reporting
+def report(
+    out: Annotated[Path, typer.Argument(metavar="OUT.html", help="The file to write; replaced when it is there.")],
+    store: o.StoreOption = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="The judge whose figures it shows, by name or id (default: the one with the most scored answers)",
+            show_default=False,
+        ),
+    ] = None,
+    language: Annotated[Language, typer.Option("--lang", help="The language of the page.")] = "en",
+    max_mb: Annotated[
+        float,
+        typer.Option("--max-mb", metavar="N", min=0.1, help="Size of the page in MB: single answers are shown as fit."),
+    ] = 5.0,
+    no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts of sessions and answers out.")] = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Make one self-contained HTML page of a store: figures, charts, and the answers behind them.
+
+    It loads nothing from anywhere, so it can be mailed, kept and opened from disk. It holds texts of sessions: pass it
+    on as you would those. Charts need the extra `report`; without it the page has all tables and says so.
+    """
+    found = Store.open(store or DEFAULT_STORE)
+    if out.is_dir():
+        raise UsageProblem(f"{out}: this is a folder; name a file to write, such as {out / 'report.html'}")
+    try:
+        written = write_report(
+            found, out, judge=judge, language=language, most_bytes=int(max_mb * 1_000_000), texts=not no_texts
+        )
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise UsageProblem(f"{out}: cannot be written: {error.strerror}") from None
+    if not written.has_charts:
+        print(f"the page has no charts: {library.INSTALL}", file=sys.stderr)  # noqa: T201
+    if quiet:
+        return
+    judged = f"judge {written.judge['judge']} {written.judge['judge_id'][:8]}"
+    shown = "no texts" if no_texts else f"{written.n_shown:,} of {written.n_points:,} points in full"
+    o.echo(f"{written.path}: {written.n_bytes / 1e6:.1f} MB, {judged}, {shown}")
+    for other in written.other_judges:
+        o.echo(f"  not in it: judge {other['judge']}, --judge {other['judge_id'][:8]}")

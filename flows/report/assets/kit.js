@@ -1,0 +1,55 @@
+"use strict";
+// What the other scripts stand on: the page's data, its words, and elements made without HTML.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const methods = data.board.map((row) => row.method);
+
+/** A text of the catalogue with values in it. */
+function word(key, values = {}) {
+  return (data.words[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+/** An element. Attributes whose value is null are left out; children are nodes or texts, never HTML. */
+function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) node.setAttribute(key, value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** A name or text of others, so that its direction stays its own. */
+const bdi = (text) => el("bdi", { dir: "auto" }, text);
+
+const missing = "–";
+const fixed = (value, digits = 2) => (value === null || value === undefined ? missing : value.toFixed(digits));
+const signed = (value) => (value === null || value === undefined ? missing : (value < 0 ? "" : "+") + value.toFixed(2));
+const whole = (value) =>
+  value === null || value === undefined ? missing : Math.round(value).toLocaleString("en-US");
+
+/** A cell of a table that sorts and copies by its value. */
+function cell(value, shown) {
+  return el("td", { class: "n", "data-v": value ?? "" }, shown);
+}
+
+function link(...parts) {
+  return "#/" + parts.map((part) => encodeURIComponent(part)).join("/");
+}
+
+const opened = new Map();
+
+/** Packed data of the page by id: a promise; null where the page has none. */
+function unpack(id) {
+  if (!opened.has(id)) {
+    const found = [...document.querySelectorAll("script.pack")].find((node) => node.dataset.pack === id);
+    opened.set(id, found ? inflate(found.textContent) : Promise.resolve(null));
+  }
+  return opened.get(id);
+}
+
+async function inflate(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}

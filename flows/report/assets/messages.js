@@ -1,0 +1,116 @@
+// Messages, contexts and answers of a pack, as text: nothing of them is ever read as HTML.
+
+/** A stored text: with a mark where its middle was left out. */
+function said(pack, place, kind = "") {
+  if (place === null || place === undefined) return null;
+  const found = pack.texts[place];
+  const [text, leftOut] = Array.isArray(found) ? found : [found, 0];
+  return el("div", {}, el("pre", { class: `said ${kind}`, dir: "auto" }, text),
+    leftOut ? el("p", { class: "cut" }, word("left_out", { n: whole(leftOut) })) : null);
+}
+
+function startOf(pack, message) {
+  const [, , , , text, reasoning, calls] = message;
+  const place = text ?? reasoning ?? calls[0]?.[1];
+  const found = place === null || place === undefined ? "" : pack.texts[place];
+  const name = text === null && reasoning === null && calls.length ? `${calls[0][0]} ` : "";
+  return (name + (Array.isArray(found) ? found[0] : found)).slice(0, 160).replace(/\s+/g, " ");
+}
+
+/** One message; its content is made when it is opened. */
+function messageBox(pack, message, { seq = null, fate, label = word(fate), proof = false, other = null }) {
+  const [role, tokens, tool, , text, reasoning, calls] = message;
+  const head = el("summary", {},
+    el("span", { class: "fate" }, label),
+    el("span", {}, `${seq === null ? "" : `#${seq} `}${word(`role_${role}`)}`, tool ? [" ", bdi(tool)] : null),
+    tokens === null ? null : el("small", {}, word("n_tokens", { n: whole(tokens) })),
+    proof ? el("span", { class: "badge" }, word("proof")) : null,
+    el("span", { class: "start", dir: "auto" }, startOf(pack, message)),
+  );
+  const box = el("details", { class: `message ${fate}` }, head);
+  const fill = () => {
+    if (box.childElementCount > 1) return;
+    if (reasoning !== null) box.append(el("p", { class: "note" }, word("reasoning")), said(pack, reasoning));
+    if (text !== null) box.append(said(pack, text, role === "tool" ? "code" : ""));
+    for (const [name, content] of calls) {
+      box.append(el("p", { class: "note" }, `${word("calls")} `, bdi(name)), said(pack, content, "code") ?? "");
+    }
+    if (other) box.append(el("p", { class: "note" }, word(other.label)), said(pack, other.message[4], "code") ?? "");
+  };
+  box.addEventListener("toggle", () => box.open && fill());
+  if (proof && fate !== "kept") {
+    fill();
+    box.open = true;
+  }
+  return box;
+}
+
+const within = (stretches, seq) => stretches.some(([first, last]) => first <= seq && seq <= last);
+const sizeOf = (stretches) => stretches.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+
+function fateOf(left, seq) {
+  if (within(left.dropped, seq)) return "dropped";
+  if (within(left.covered, seq)) return "covered";
+  return within(left.edited, seq) ? "edited" : "kept";
+}
+
+/** What the method left, in the order of the context. */
+function contextList(pack, left, proofs) {
+  const boxes = [];
+  for (const item of left.context) {
+    if (typeof item[0] === "number") {
+      for (let seq = item[0]; seq <= item[1]; seq++) {
+        boxes.push(messageBox(pack, pack.messages[seq], { seq, fate: "kept", proof: proofs.has(seq) }));
+      }
+    } else {
+      const [message, seq, covers] = item;
+      const isEdited = seq !== null && within(left.edited, seq);
+      const label = isEdited ? word("edited") : word("made", { n: sizeOf(covers) });
+      boxes.push(messageBox(pack, message, {
+        seq, fate: isEdited ? "edited" : "made", label, proof: proofs.has(seq),
+        other: isEdited ? { label: "was", message: pack.messages[seq] } : null,
+      }));
+    }
+  }
+  return boxes;
+}
+
+/** The history up to the cut, each message with what became of it. */
+function historyList(pack, point, left, proofs) {
+  const became = new Map(left.context.filter((item) => typeof item[0] !== "number").map(([message, seq]) => [seq, message]));
+  return pack.messages.slice(0, point.cut).map((message, seq) => {
+    const fate = fateOf(left, seq);
+    const other = fate === "edited" && became.has(seq) ? { label: "became", message: became.get(seq) } : null;
+    return messageBox(pack, message, { seq, fate, proof: proofs.has(seq), other });
+  });
+}
+
+function contextPart(pack, point, left, method, proofs) {
+  const heading = el("h3", {}, ...inText("context", { method: bdi(method) }));
+  if (!left || !left.context) {
+    const why = left && left.error !== null ? said(pack, left.error) : "";
+    return el("section", { class: "context" }, heading, el("p", {}, word("no_context")), why);
+  }
+  const edited = sizeOf(left.edited), covered = sizeOf(left.covered), dropped = sizeOf(left.dropped);
+  const counts = {
+    before: whole(left.before), after: whole(left.after), kept: whole(point.cut - edited - covered - dropped),
+    edited: whole(edited), covered: whole(covered), dropped: whole(dropped),
+  };
+  const list = el("div", { class: "messages" });
+  const views = { history: () => historyList(pack, point, left, proofs), context: () => contextList(pack, left, proofs) };
+  const buttons = Object.keys(views).map((name) => el("button", { type: "button", "aria-pressed": "false", "data-view": name }, word(`view_${name}`)));
+  const show = (name) => {
+    list.replaceChildren(...views[name]());
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === name));
+  };
+  for (const button of buttons) button.addEventListener("click", () => show(button.dataset.view));
+  show("history");
+  return el("section", { class: "context" }, heading, el("p", {}, word("context_said", counts)),
+    left.flags.length ? el("p", { class: "note" }, word("flags", { flags: left.flags.join(", ") })) : null,
+    el("p", { class: "controls" }, buttons), list);
+}
+
+/** A text of the catalogue with nodes in it. */
+function inText(key, nodes) {
+  return (data.words[key] ?? key).split(/(\{\w+\})/).map((part) => nodes[part.slice(1, -1)] ?? part);
+}

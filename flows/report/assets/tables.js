@@ -1,0 +1,74 @@
+// Tables: sorting, copying, and the filter by the method's name.
+
+const compareTexts = new Intl.Collator(data.language, { numeric: true }).compare;
+
+function sortBy(head) {
+  const table = head.closest("table");
+  const isNumber = head.firstElementChild.dataset.sort === "n";
+  const was = head.getAttribute("aria-sort");
+  const order = was === (isNumber ? "descending" : "ascending") ? -1 : 1;
+  const ascending = isNumber ? order === -1 : order === 1;
+  const place = head.cellIndex;
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+  const keyed = [...table.tBodies[0].rows].map((row) => {
+    const found = row.cells[place];
+    const text = found ? found.dataset.v ?? found.textContent : "";
+    return { row, key: isNumber ? (text === "" ? null : Number(text)) : text };
+  });
+  keyed.sort((a, b) => {
+    if (a.key === null || b.key === null) return (a.key === null) - (b.key === null);  // what is missing comes last
+    const found = isNumber ? a.key - b.key : compareTexts(a.key, b.key);
+    return ascending ? found : -found;
+  });
+  table.tBodies[0].append(...keyed.map((item) => item.row));
+  for (const row of table.tBodies[0].rows) row.classList.remove("new-group");
+}
+
+function csvOf(table) {
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const valueOf = (item) => item.dataset.v ?? (item.querySelector("bdi") ?? item).textContent.trim();
+  const rows = [...table.tHead.rows, ...table.tBodies[0].rows].filter((row) => !row.hidden);
+  return rows.map((row) => [...row.cells].map((item) => quoted(valueOf(item))).join(",")).join("\n") + "\n";
+}
+
+async function copyTable(button) {
+  const text = csvOf(document.getElementById(button.dataset.copy));
+  const label = button.textContent;
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Pages of a file have no clipboard in some browsers; a selection can be copied in all.
+    const area = el("textarea", { "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    done = document.execCommand("copy");
+    area.remove();
+  }
+  button.textContent = word(done ? "csv_copied" : "csv_failed");
+  setTimeout(() => (button.textContent = label), 1500);
+}
+
+/** Methods that the filter leaves, in the order of the leaderboard; all without one. */
+function wantedMethods() {
+  const text = document.getElementById("filter").value.trim().toLowerCase();
+  return text ? methods.filter((name) => name.toLowerCase().includes(text)) : methods;
+}
+
+function filterRows() {
+  const wanted = new Set(wantedMethods());
+  for (const row of document.querySelectorAll("tr[data-method]")) row.hidden = !wanted.has(row.dataset.method);
+  const said = document.getElementById("filter-said");
+  said.textContent =
+    wanted.size === methods.length ? "" : word("filtered", { n: wanted.size, all: methods.length });
+}
+
+function startTables() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button?.dataset.sort) sortBy(button.parentElement);
+    if (button?.dataset.copy) copyTable(button);
+  });
+}

@@ -1,0 +1,28 @@
+"""The code that draws the charts: Vega-Lite with Vega, out of the package ``vl-convert-python`` (extra ``report``).
+
+Nothing is fetched. The bundle draws without ``eval``: ``ast`` has expressions interpreted (``assets/charts.js``).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+INSTALL = "pip install 'compaction-eval[report]'"
+
+
+def is_installed() -> bool:
+    """Whether the page can have charts."""
+    return find_spec("vl_convert") is not None
+
+
+def bundle() -> str:
+    """JavaScript that has ``vegaEmbed`` afterwards. Takes about two seconds."""
+    code: str = import_module("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return code
+
+
+def version() -> str:
+    """What draws, for the page's foot."""
+    vl_convert = import_module("vl_convert")
+    return f"Vega-Lite {vl_convert.get_vegalite_versions()[-1]}, Vega {vl_convert.get_vega_version()}"

@@ -1,0 +1,191 @@
+"""Puts the page together: figures, details, words, style and scripts in one file that loads nothing.
+
+The content-security policy is in the page. Scripts and the style are allowed by their hashes, everything else is
+refused; data stand in elements that no browser runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from flows import __version__
+from flows.database import connect
+from flows.files import write_atomically
+from flows.leaderboard import DIMENSIONS
+from flows.problems import UsageProblem
+from flows.report import library
+from flows.report.charts import charts
+from flows.report.detail import Details, details
+from flows.report.figures import Figures, Row, figures
+from flows.report.formats import FORMATS, quoted
+from flows.report.payload import as_json, data_of, packed
+from flows.report.said import summary
+from flows.report.words import Words, words
+from flows.store import Store
+
+MOST_BYTES = 5_000_000
+"""Size of a page, where the user does not say."""
+SECTIONS = (
+    "summary", "leaderboard", "dimensions", "differences", "tokens", "forgetting", "splits", "cost", "answers",
+    "coverage", "judge",
+)  # fmt: skip
+SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js", "start.js")
+"""In the order in which they stand on each other; one element, so that the browser asks once."""
+SPLITS = ("probe_type", "task_type", "length", "source")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a page came to."""
+
+    path: Path
+    n_bytes: int
+    judge: Row
+    """Row of ``judges`` that its figures are by."""
+    other_judges: list[Row]
+    n_shown: int
+    """Points whose texts are in it."""
+    n_points: int
+    """Points with a scored question that the store has."""
+    has_charts: bool
+
+
+def write_report(
+    store: Store,
+    out: Path,
+    *,
+    judge: str | None = None,
+    language: str = "en",
+    most_bytes: int = MOST_BYTES,
+    texts: bool = True,
+) -> Written:
+    """Make the page of a store.
+
+    Args:
+        store: An open store with a ``scores.duckdb``.
+        out: The file to write; replaced as a whole when it is there.
+        judge: A judge's name or the beginning of its id; without it the one with the most scored answers.
+        language: ``en`` or ``zh``.
+        most_bytes: Size that the page may have: points are shown in full as far as they fit.
+        texts: Whether texts of sessions and answers go into it at all.
+
+    Raises:
+        StoreProblem: the store has no database, or one of another version.
+        UsageProblem: nothing has been scored, no such judge, or the page has no room even without single points.
+    """
+    said = words(language)
+    with connect(store.database) as connection:
+        found = figures(connection, judge)
+        code = _vega() if library.is_installed() else None
+        whole = bare = _page(store, found, Details({}, [], 0), said, code, texts=texts)
+        shown = Details({}, [], 0)
+        room = most_bytes - len(bare)
+        if room < 0:
+            raise UsageProblem(
+                f"the page needs {len(bare) / 1e6:.1f} MB without any texts, more than the {most_bytes / 1e6:g} MB "
+                "that it may have; allow more with --max-mb"
+            )
+        if texts:
+            shown = details(connection, store, found, room)
+            whole = _page(store, found, shown, said, code, texts=True)
+    write_atomically(out, whole)
+    return Written(
+        out, len(whole), found.judge, found.other_judges, len(shown.points), shown.n_points, code is not None
+    )  # fmt: skip
+
+
+@cache
+def _vega() -> str:
+    return f"(()=>{{{library.bundle()}\n}})();"
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("flows.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters |= FORMATS
+    return environment.from_string(_asset("page.html.jinja"))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def policy(scripts: list[str], style: str) -> str:
+    """What the page may do: run these scripts, have this style, and nothing else.
+
+    Charts set single properties of style on what they draw, which is allowed by ``style-src-attr`` alone.
+    """
+    return (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _page(store: Store, found: Figures, shown: Details, said: Words, code: str | None, *, texts: bool) -> bytes:
+    style = _asset("style.css")
+    scripts = [*([code] if code else []), "\n".join(map(_asset, SCRIPTS))]
+    data, pairs = data_of(found, shown, said, charts(said), texts=texts)
+    html = _template().render(
+        **_values(store, found, shown, said, texts=texts),
+        csp=policy(scripts, style),
+        style=Markup(style),  # noqa: S704 (files of this package)
+        scripts=[Markup(text) for text in scripts],  # noqa: S704 (the same, and the installed library)
+        data=as_json(data),
+        packs={"pairs": packed(pairs), **{session: pack.decode() for session, pack in shown.packs.items()}},
+        has_charts=code is not None,
+        drawn_by=library.version() if code else "",
+        install=library.INSTALL,
+    )
+    return html.encode()
+
+
+def _values(store: Store, found: Figures, shown: Details, said: Words, *, texts: bool) -> Mapping[str, Any]:
+    """What the template shows, besides style, scripts and data."""
+    board = found.of("methods")
+    best = found.contenders[0]["method"] if found.contenders else ""
+    at = {(session, cycle) for session, cycle in shown.points}
+    losses = [_with_link({**row, "question": row["question"] if texts else ""}, at) for row in found.of("losses")]
+    titles = {row["session_id"]: row["title"] or row["session_id"] for row in found.of("sessions")}
+    return {
+        "w": said, "version": __version__, "made_at": datetime.now(UTC), "store_name": store.root.name,
+        "judge": found.judge, "other_judges": found.other_judges, "about": found.about, "sections": SECTIONS,
+        "dimensions": tuple(DIMENSIONS), "board": board, "best": best,
+        "summary": summary(found, said), "weakest": found.of("weakest_dimension"),
+        "forgetting": found.of("forgetting"), "split_names": SPLITS, "costs": found.of("costs"),
+        "history": "chain" if any(row["history"] == "chain" for row in board) else "prefix",
+        "losses": losses, "first_loss": next((row for row in losses if row["place"] == 2 and row["href"]), None),
+        "missing": found.of("what_is_missing"), "coverage": found.of("coverage"), "criteria": found.of("criteria"),
+        "agreement": found.of("agreement"),
+        "has_people": any(row["kind"] == "judge and people" for row in found.of("agreement")),
+        "has_details": texts, "n_shown": len(shown.points), "n_points": shown.n_points,
+        "shown_points": [
+            {"href": _href(best, session, cycle), "title": titles[session], "cycle": cycle}
+            for session, cycle in shown.points
+        ],
+        "stage": lambda name: said.of("stage").get(name, name),
+    }  # fmt: skip
+
+
+def _with_link(row: Row, at: set[tuple[str, int]]) -> Row:
+    is_here = (row["session_id"], row["cycle"]) in at
+    return {**row, "href": _href(row["method"], row["session_id"], row["cycle"], row["probe_type"]) if is_here else ""}
+
+
+def _href(*parts: str | int) -> str:
+    return "#/" + "/".join(quoted(str(part)) for part in parts)

@@ -1,0 +1,13 @@
+-- One row per stage × model: calls, tokens and spend.
+select
+    stage,
+    model,
+    n_calls,
+    n_cached,
+    n_not_done,
+    input_tokens,
+    output_tokens,
+    cost_usd,
+    n_cost_unknown
+from costs
+order by stage, model

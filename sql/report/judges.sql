@@ -1,0 +1,20 @@
+-- One row per judge with a score in the store, the one with the most scored answers first; of equal ones a model first.
+select
+    judges.judge_id,
+    judges.judge,
+    judges.model,
+    judges.rubric,
+    judges.protocol,
+    judges.params,
+    judges.prompt_sha256,
+    judges.created_at,
+    sum(leaderboard.n_answers) as n_answers
+from judges
+inner join leaderboard on judges.judge_id = leaderboard.judge_id
+group by all
+having sum(leaderboard.n_answers) > 0
+order by
+    n_answers desc,
+    any_value(judges.judge = 'embedded') asc,
+    judges.created_at desc,
+    judges.judge_id asc
