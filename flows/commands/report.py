@@ -35,6 +35,7 @@ def report(
         typer.Option("--max-mb", metavar="N", min=0.1, help="Size of the page in MB: single answers are shown as fit."),
     ] = 5.0,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts of sessions and answers out.")] = False,
+    as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Make one self-contained HTML page of a store: figures, charts, and the answers behind them.
@@ -53,6 +54,15 @@ def report(
         raise UsageProblem(f"{out}: cannot be written: {error.strerror}") from None
     if not written.has_charts:
         print(f"the page has no charts: {library.INSTALL}", file=sys.stderr)  # noqa: T201
+    if as_json:
+        others = [other["judge_id"] for other in written.other_judges]
+        document = {
+            "page": str(written.path), "bytes": written.n_bytes, "judge_id": written.judge["judge_id"],
+            "has_charts": written.has_charts, "points": written.n_points, "points_in_full": written.n_shown,
+            "judges_not_in_it": others,
+        }  # fmt: skip
+        o.echo_json(document)
+        return
     if quiet:
         return
     judged = f"judge {written.judge['judge']} {written.judge['judge_id'][:8]}"

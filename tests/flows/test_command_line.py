@@ -47,7 +47,7 @@ ROWS = [
     ["list", "rubrics"],
 ]  # fmt: skip
 OBJECTS = [
-    ["scorecard"], ["query", "gaps", "--show"], ["cache", "stats"],
+    ["scorecard"], ["report", "report.html"], ["query", "gaps", "--show"], ["cache", "stats"],
     ["cache", "prune", "--all", "--dry-run"], ["calibrate"], ["init"],
     ["synth", "made", "--messages", "40"],
 ]  # fmt: skip
