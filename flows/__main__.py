@@ -13,12 +13,14 @@ from flows.commands.calibrate import calibrate
 from flows.commands.compare import compare
 from flows.commands.doctor import doctor
 from flows.commands.drift import drift
+from flows.commands.init import init
 from flows.commands.moved import moved
 from flows.commands.plan import plan
 from flows.commands.query import export, query
 from flows.commands.rebuild import rebuild
 from flows.commands.report import report
 from flows.commands.run import ingest, run
+from flows.commands.scorecard import scorecard
 from flows.commands.serve import serve
 from flows.commands.show import accounting, leaderboard, list_, sql
 from flows.commands.synth import synth
@@ -26,7 +28,6 @@ from flows.commands.synth import synth
 app = typer.Typer(
     name="compaction-eval",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 
 EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    init: ("init", "init studies/nightly.toml"),
     run: (
         "run",
         "run ~/.claude/projects ~/.codex/sessions",
@@ -68,7 +70,16 @@ EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "report report.html --store /data/store --judge openai:gpt-5.2",
         "report baogao.html --lang zh --no-texts",
     ),
-    leaderboard: ("leaderboard", "leaderboard --format markdown > leaderboard.md"),
+    leaderboard: (
+        "leaderboard",
+        "leaderboard --format markdown > leaderboard.md",
+        "leaderboard --judge embedded --fail-below mask_sweagent=3.5",
+    ),
+    scorecard: (
+        "scorecard > scorecard.md",
+        "scorecard --store head-store --base base-store --fail-if-worse 0.2",
+        "scorecard --judge embedded --method none --method mask_sweagent --fail-below mask_sweagent=3.5",
+    ),
     sql: (
         'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',
         'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',

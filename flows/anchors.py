@@ -87,7 +87,8 @@ def record_anchors(
 
 def _stored(store: Store, study: Study) -> list[dict[str, Any]]:
     path = store.root / "anchors" / f"{study.study_key}.json"
-    return list(json.loads(path.read_text(encoding="utf-8"))["answers"]) if path.is_file() else []
+    content = store.place.read(path)
+    return list(json.loads(content)["answers"]) if content is not None else []
 
 
 def _taken(store: Store, judge_id: str) -> dict[date, set[str]]:

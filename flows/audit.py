@@ -17,12 +17,14 @@ from flows.buckets import Slice
 from flows.engine import calls_through, engine_for
 from flows.ids import bits_of
 from flows.models.budget import Budget
-from flows.models.cache import CallCache
 from flows.models.gateway import Gateway, calling_for
+from flows.models.meter import Reading
 from flows.plan import ScoreJob
 from flows.problems import UsageProblem
+from flows.progress import Note, Report
 from flows.runtime import now
 from flows.selection import answers_in
+from flows.shipping import open_cache
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.transcripts import SessionInfo, read_parts
@@ -49,7 +51,7 @@ class Seen:
     leakage: Leakage
 
 
-def blinding(store: Store, study: Study, limit: int | None = None) -> list[Seen]:
+def blinding(store: Store, study: Study, limit: int | None, report: Report) -> list[Seen]:
     """How well methods can be guessed from what a model as judge would be sent, under each protocol.
 
     Under ``study`` one answer of every context is taken, under ``closed`` all. Raises UsageProblem where the store has
@@ -64,23 +66,31 @@ def blinding(store: Store, study: Study, limit: int | None = None) -> list[Seen]
         protocol: ModelJudge(ScriptedModel(), study.load_rubric(), protocol) for protocol in ("study", "closed")
     }
     names = [method.name for method in study.methods()]
-    for info, jobs in _sessions(store, study, limit):
-        history = shown(session(store, info).messages)
-        contexts: set[str] = set()
-        for job, case in _cases(store, study, info, jobs):
-            method = names[job.method] if job.method is not None else ""
-            sent = judges["closed"].request(case).messages[-1].text
-            samples["closed", "request"].append((method, sent, info.session_id))
-            if job.compaction_id in contexts:
-                continue
-            contexts.add(job.compaction_id)
-            sent = judges["study"].request(case).messages[-1].text
-            samples["study", "request"].append((method, sent, info.session_id))
-            samples["study", "form"].append((method, form_of(shown(case.context), history), info.session_id))
-    try:
-        return [Seen(protocol, what, leakage(found[:SAMPLES])) for (protocol, what), found in samples.items()]
-    except ValueError as error:
-        raise UsageProblem(f"store {store.root}: {error}") from None
+    sessions = list(_sessions(store, study, limit))
+    with report.stage("read", len(sessions), "sessions") as told:
+        for info, jobs in sessions:
+            history = shown(session(store, info).messages)
+            contexts: set[str] = set()
+            for job, case in _cases(store, study, info, jobs):
+                method = names[job.method] if job.method is not None else ""
+                sent = judges["closed"].request(case).messages[-1].text
+                samples["closed", "request"].append((method, sent, info.session_id))
+                if job.compaction_id in contexts:
+                    continue
+                contexts.add(job.compaction_id)
+                sent = judges["study"].request(case).messages[-1].text
+                samples["study", "request"].append((method, sent, info.session_id))
+                samples["study", "form"].append((method, form_of(shown(case.context), history), info.session_id))
+            told.advance(1)
+    seen = []
+    with report.stage("guess", len(samples), "measures") as told:
+        for (protocol, what), found in samples.items():
+            try:
+                seen.append(Seen(protocol, what, leakage(found[:SAMPLES])))
+            except ValueError as error:
+                raise UsageProblem(f"store {store.name}: {error}") from None
+            told.advance(1)
+    return seen
 
 
 def _sessions(store: Store, study: Study, limit: int | None) -> Iterator[tuple[SessionInfo, list[ScoreJob]]]:
@@ -97,34 +107,43 @@ def _cases(store: Store, study: Study, info: SessionInfo, jobs: list[ScoreJob]) 
 
 
 @contextmanager
-def judging(store: Store, study: Study) -> Iterator[Judge]:
-    """The study's judge, with a gateway around the store's cache where it is a language model."""
+def judging(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]]:
+    """The study's judge, with a gateway around the store's cache where it is a language model; what its calls cost."""
     engine = engine_for(study)
     if "judge" not in engine.remote:
-        yield engine.judge
+        yield engine.judge, None
         return
-    with CallCache(store.root / "cache") as cache:
+    with open_cache(store) as cache:
         budget = Budget(study.budget_usd, study.budget_tokens)
         gateway = Gateway(cache, run_id=f"audit {now()}", concurrency=study.concurrency or IN_FLIGHT, budget=budget)
         with calls_through(gateway), calling_for("audit", ""):
-            yield engine.judge
+            yield engine.judge, lambda: cache.meter.read().since(Reading())
 
 
-def attacks(store: Store, study: Study) -> AttackReport:
+def attacks(store: Store, study: Study, report: Report) -> AttackReport:
     """How far hostile text moves the judge's scores of the clear cases. Raises CallsStoppedError at the budget."""
     cases = [clear.case for clear in clear_cases()]
-    with judging(store, study) as judge, ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
+    with judging(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
 
         def run(function: Any, items: Any) -> Any:
-            return pool.map(_audited(function), items)
+            todo = list(items)
+            with report.stage("judge", len(todo), "cases", note) as told:
+                for result in pool.map(_audited(function), todo):
+                    told.advance(1)
+                    yield result
 
         return measure(judge, cases, run=run)
 
 
-def gradings(store: Store, study: Study) -> list[Grading]:
+def gradings(store: Store, study: Study, report: Report) -> list[Grading]:
     """What the judge makes of answers that are plainly right or wrong."""
-    with judging(store, study) as judge:
-        return grade(judge)
+    found: list[Grading] = []
+    cases = clear_cases()
+    with judging(store, study) as (judge, note), report.stage("judge", len(cases), "cases", note) as told:
+        for case in cases:
+            found += grade(judge, [case])
+            told.advance(1)
+    return found
 
 
 def _audited(function: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,7 +35,10 @@ ROWS_AT_ONCE = 20_480
 class Backlog:
     """Answers that a judge is to be asked about, in a file of which each task reads its share. Plain data."""
 
-    path: str
+    store: str
+    """By what a worker opens the store that the tasks work on."""
+    name: str
+    """The file, below that store's folder."""
     days: tuple[tuple[str, int], ...]
     """Day (ISO, or ``NO_DAY``) on which answers were given, and how many verdicts are wanted; the newest first."""
 
@@ -75,7 +78,9 @@ class Backlog:
         if day != ALL_DAYS:
             is_of_day = pc.field("day") == day
             among = is_of_day if among is None else among & is_of_day
-        batches: Iterable[pa.RecordBatch] = pads.dataset(self.path, format="parquet").to_batches(
+        store = Store.at(self.store)
+        (path,) = store.place.here([store.root / self.name])
+        batches: Iterable[pa.RecordBatch] = pads.dataset(str(path), format="parquet").to_batches(
             columns=columns, filter=among, batch_readahead=1, fragment_readahead=1
         )
         return batches
@@ -95,7 +100,7 @@ def backlog_of(
     selection: Selection,
     sessions: Sequence[SessionInfo],
     *,
-    folder: Path | None = None,
+    beside: Store | None = None,
 ) -> Iterator[Backlog]:
     """The answers of the database that this judge has not scored, or failed to; the file is gone at the end.
 
@@ -105,16 +110,19 @@ def backlog_of(
         engine: Its judge is asked.
         selection: Of these answers.
         sessions: And of these sessions.
-        folder: Where the file is written; the store, without one, which only the holder of its lock may.
+        beside: The store that the tasks work on, where the file is written; ``store`` itself without one. Only the
+            holder of its lock may.
 
     Raises:
         UsageProblem: a method that the database has not, or a time that is none.
     """
     known = checked(study, selection)
+    beside = beside or store
+    root = beside.root.absolute()
     # A name that the next run removes, should this one be killed.
-    with TemporaryDirectory(prefix=".backlog.", suffix=f"{TMP}.d", dir=folder or store.root) as place:
-        path = Path(place) / "backlog.parquet"
-        with working_beside(store.database, Path(place)) as connection:
+    with TemporaryDirectory(prefix=".backlog.", suffix=f"{TMP}.d", dir=root) as folder, ExitStack() as stack:
+        path = Path(folder) / "backlog.parquet"
+        with working_beside(store.database, Path(folder)) as connection:
             connection.register("shard_scores", store.scores.dataset())
             ids = pa.array([info.session_id for info in sessions], pa.string())
             connection.register("chosen_sessions", pa.table({"session_id": ids}))
@@ -130,5 +138,9 @@ def backlog_of(
             days = (
                 connection.read_parquet(str(path)).aggregate("day, count(*) AS n", "day").order("day DESC").fetchall()
             )
+        if study.on_cluster:
+            beside.place.publish(path, path)
+            stack.callback(beside.place.remove, path)
         dated = [(day, n) for day, n in days if day != NO_DAY]
-        yield Backlog(str(path), (*dated, *((day, n) for day, n in days if day == NO_DAY)))
+        name = path.relative_to(root).as_posix()
+        yield Backlog(beside.address, name, (*dated, *((day, n) for day, n in days if day == NO_DAY)))

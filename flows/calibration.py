@@ -74,8 +74,8 @@ def study_of(store: Store) -> Study:
     """
     loaded = loaded_study(store)
     if loaded is None or not store.database.is_file():
-        raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
-    return replace(loaded, store=str(store.root))
+        raise StoreProblem(f"store {store.name} has no results yet; make some with: compaction-eval run")
+    return replace(loaded, store=store.name)
 
 
 def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed: str | None) -> Sample:
@@ -96,7 +96,7 @@ def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed
         judges = fetched(connection, _JUDGES)
         if not judges.values:
             raise StoreProblem(
-                f"store {store.root} has no scored answer to label; score some with: compaction-eval run"
+                f"store {store.name} has no scored answer to label; score some with: compaction-eval run"
             )
         chosen = of_judge(judges, judge).dicts()[0]
         rows = fetched(connection, _CANDIDATES, judge_id=chosen["judge_id"]).values

@@ -22,6 +22,7 @@ from flows.orchestrator import answers, configured_url
 from flows.permits import end_permits, open_permits, whereabouts, withdraw
 from flows.problems import Problem
 from flows.runners import Runner
+from flows.store import Store
 from flows.study import Study
 from flows.work.ingest import ingest_batch
 from flows.work.process import Tally
@@ -76,15 +77,15 @@ class Cluster:
             UsageProblem: The packages are not installed.
         """
         runner.check_installed()
-        self._root = Path(study.store).expanduser().absolute()
-        self._study = _by_absolute_paths(study, self._root)
+        self._store = Store.at(study.store)
+        self._study = _by_absolute_paths(study, self._store)
         self._stack = ExitStack()
         with ExitStack() as until_ready:
             self._backend = _connected(runner, n_workers, say)
             until_ready.callback(self._backend.close)
-            token = open_permits(self._root)
-            until_ready.callback(end_permits, self._root)
-            self._terms = terms_of(self._study, str(self._root), token)
+            token = open_permits(self._store.root, self._store.place)
+            until_ready.callback(end_permits, self._store.root, self._store.place)
+            self._terms = terms_of(self._study, self._store.address, token)
             self._check_workers(say)
             self._waiters = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="cluster")
             until_ready.callback(self._waiters.shutdown, wait=False, cancel_futures=True)
@@ -117,7 +118,7 @@ class Cluster:
         from flows.cluster_task import cluster_task  # noqa: PLC0415 (Prefect reads its settings when it is imported)
 
         assert not kwargs
-        there = (str(self._root), self._study, *args[2:])
+        there = (self._terms.root, self._study, *args[2:])
         work = packed(self._terms, key, INSTEAD.get(function, function), there)
         sent = self._task_runner.submit(cluster_task(key), {"work": work})
         return self._waiters.submit(self._outcome, sent, function, args)
@@ -149,7 +150,7 @@ class Cluster:
 
     def stage_over(self) -> None:
         """No try of any task may add to the store any more: one may be at work whose worker was believed dead."""
-        withdraw(self._root)
+        withdraw(self._store.root, self._store.place)
 
     def __enter__(self) -> Self:
         return self
@@ -170,9 +171,9 @@ def reaches(url: str) -> tuple[str, bool]:
     return whereabouts(), answers(url)
 
 
-def _by_absolute_paths(study: Study, root: Path) -> Study:
+def _by_absolute_paths(study: Study, store: Store) -> Study:
     rubric = str(Path(study.rubric).absolute()) if study.rubric.endswith(".toml") else study.rubric
-    return replace(study, store=str(root), rubric=rubric)
+    return replace(study, store=store.full_name, rubric=rubric)
 
 
 def _connected(runner: Runner, n_workers: int, say: Callable[[str], None]) -> Backend:

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from flows import __version__
+from flows.places import HERE, Place, told
 from flows.problems import StoreProblem, UsageProblem
 from flows.slices import slices
 
@@ -118,7 +119,7 @@ class Draft:
 
 
 @contextmanager
-def drafting(target: Path) -> Iterator[Draft]:
+def drafting(target: Path, place: Place = HERE) -> Iterator[Draft]:
     """A new database with all tables and views and without rows, which takes the place of ``target`` at the end.
 
     Fails as a whole: when anything is raised the old file stays. What does not fit into memory lies beside it until
@@ -141,9 +142,7 @@ def drafting(target: Path) -> Iterator[Draft]:
             _limit_memory(connection)
             yield Draft(connection)
             connection.execute("CHECKPOINT")
-        _sync(draft)
-        os.replace(draft, target)
-        _sync(target.parent)
+        place.publish(draft, target)
     finally:
         for leftover in (draft, draft.with_name(draft.name + ".wal")):
             leftover.unlink(missing_ok=True)
@@ -211,7 +210,7 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         StoreProblem: there is no database yet, the file is not one, or a version of other tables and views made it.
     """
     if not path.is_file():
-        raise StoreProblem(f"no results at {path} yet; make some with: compaction-eval run --store {path.parent}")
+        raise StoreProblem(f"no results at {told(path)} yet; make some with: compaction-eval run --store {_of(path)}")
     # Attached, and not opened: within a process DuckDB hands out the instance that it already has for a path, even
     # when another file has taken its place.
     connection = duckdb.connect(":memory:", config=_OFFLINE)
@@ -227,8 +226,8 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as error:
         connection.close()
         raise StoreProblem(
-            f"{path} cannot be opened as a DuckDB file: {first_sentence(error)}; `compaction-eval rebuild` makes it "
-            "anew from the other files of the store"
+            f"{told(path)} cannot be opened as a DuckDB file: {first_sentence(error)}; `compaction-eval rebuild` makes "
+            "it anew from the other files of the store"
         ) from None
     except StoreProblem:
         connection.close()
@@ -254,6 +253,12 @@ def working_beside(path: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
         yield connection
 
 
+def _of(path: Path) -> str:
+    """The store of a database, as it is given with ``--store``."""
+    name = told(path)
+    return str(path.parent) if name == str(path) else name.rpartition("/")[0]
+
+
 def is_sound(path: Path) -> bool:
     """Whether there is a database that opens; of its blocks only the catalogue is looked at."""
     try:
@@ -265,25 +270,25 @@ def is_sound(path: Path) -> bool:
 
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Refuse a database that lacks what this version's commands ask for, or that they cannot know."""
-    again = f"make it anew with: compaction-eval rebuild --store {path.parent}"
+    again = f"make it anew with: compaction-eval rebuild --store {_of(path)}"
     rows = connection.execute(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
         "SELECT view_name FROM duckdb_views() WHERE database_name = 'store'"
     ).fetchall()
     found = {name for (name,) in rows}
     if "store_info" not in found:
-        raise StoreProblem(f"{path} was made by an earlier version of compaction-eval; {again}")
+        raise StoreProblem(f"{told(path)} was made by an earlier version of compaction-eval; {again}")
     rows = connection.execute("SELECT made_by, schema_version FROM store_info").fetchall()
     [(by, version)] = rows or [("of another version", 0)]
     if version > SCHEMA_VERSION:
         raise StoreProblem(
-            f"{path} was made by compaction-eval {by}, which is newer than this one ({__version__}); update it, or "
-            f"{again}"
+            f"{told(path)} was made by compaction-eval {by}, which is newer than this one ({__version__}); update it, "
+            f"or {again}"
         )
     missing = sorted(_relations() - found)
     if version < SCHEMA_VERSION or missing:
         lacks = f" and lacks the table or view {missing[0]}" if missing else ""
-        raise StoreProblem(f"{path} was made by compaction-eval {by}{lacks}, and this is {__version__}; {again}")
+        raise StoreProblem(f"{told(path)} was made by compaction-eval {by}{lacks}, and this is {__version__}; {again}")
 
 
 @cache
@@ -375,12 +380,3 @@ def _comment(connection: duckdb.DuckDBPyConnection, kind: str, name: str, text: 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _sync(path: Path) -> None:
-    """Make sure that a file, or a folder's entry for it, survives a loss of power."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -23,6 +23,12 @@ def checked_first(check: Callable[[], None]) -> Iterator[None]:
         _checks.remove(check)
 
 
+def check_first() -> None:
+    """Raise what keeps a file of this process from becoming visible, if anything does."""
+    for check in _checks:
+        check()
+
+
 def temporary(path: Path) -> Path:
     """A name beside a file under which nobody else writes, on whichever machine."""
     return path.with_name(f"{path.name}.{secrets.token_hex(6)}{TMP}")
@@ -39,8 +45,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def publish(tmp: Path, path: Path) -> None:
     """Sync a finished temporary file and give it its name."""
-    for check in _checks:
-        check()
+    check_first()
     with tmp.open("rb") as file:
         os.fsync(file.fileno())
     tmp.replace(path)

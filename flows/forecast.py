@@ -8,7 +8,6 @@ beforehand is how long the answers will be, and which probes a model makes; both
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -31,7 +30,6 @@ from flows.backlog import backlog_of
 from flows.engine import engine_for
 from flows.journal import mean_seconds
 from flows.models.budget import most_tokens
-from flows.models.cache import FILE as CACHE_FILE
 from flows.models.cache import CallCache
 from flows.models.gateway import called_for
 from flows.models.keys import call_key
@@ -41,7 +39,8 @@ from flows.models.wire import TokenUse
 from flows.progress import Report
 from flows.runtime import running
 from flows.selection import Selection
-from flows.store import Store, store_path
+from flows.shipping import has_cache, open_cache
+from flows.store import MARKER, Store
 from flows.study import IN_FLIGHT, Study
 from flows.work.process import working_with
 from judge import NotAsked, Probe, ProbeFailed, Prober
@@ -200,15 +199,15 @@ class StandIn:
 @contextmanager
 def shadow(study: Study) -> Iterator[Study]:
     """The study over a temporary store that has all that the real one has; what is written there is gone at the end."""
-    real = store_path(study.store)
+    real = Store.at(study.store)
     with tempfile.TemporaryDirectory(prefix="compaction-eval-plan-") as folder:
         root = Path(folder) / "store"
         root.mkdir()
-        if (real / "store.json").is_file():
-            shutil.copy(real / "store.json", root / "store.json")
-        for name in LINKED if real.is_dir() else ():
+        if (marker := real.place.read(real.root / MARKER)) is not None:
+            (root / MARKER).write_bytes(marker)
+        for name in LINKED if marker is not None else ():
             (root / name).mkdir()
-            for path in (real / name).glob("*"):
+            for path in real.place.here(real.place.paths(real.root / name, "")):
                 if path.is_file():
                     (root / name / path.name).symlink_to(path.absolute())
         yield replace(study, store=str(root), budget_usd=None, budget_tokens=None)
@@ -259,7 +258,7 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
     async def judge(planned: Study) -> None:
         with (
             running(planned) as run,
-            backlog_of(real, study, engine_for(study), selection, run.sessions(), folder=run.store.root) as found,
+            backlog_of(real, study, engine_for(study), selection, run.sessions(), beside=run.store) as found,
         ):
             await judge_backlog(run, found)
 
@@ -274,9 +273,9 @@ async def _forecast(
     is_whole_store: bool = False,
 ) -> Plan:
     engine = engine_for(study)
-    folder = store_path(study.store) / "cache"
+    real = Store.at(study.store)
     with ExitStack() as stack:
-        cache = stack.enter_context(CallCache(folder)) if (folder / CACHE_FILE).is_file() else None
+        cache = stack.enter_context(open_cache(real)) if has_cache(real) else None
         foreseen = Foreseen(cache, engine.counter)
         planned = stack.enter_context(shadow(study))
         prober = study.settings(study.prober)
@@ -294,9 +293,7 @@ async def _forecast(
 
 def _seconds_a_call(study: Study) -> dict[tuple[str, str], float]:
     """Stage and model → mean seconds of the calls that the store knows of."""
-    if not (store_path(study.store) / "store.json").is_file():
-        return {}
-    return mean_seconds(Store.open(study.store))
+    return mean_seconds(Store.open(study.store)) if Store.at(study.store).is_there else {}
 
 
 def _notes(study: Study, lines: Sequence[Line]) -> list[str]:

@@ -22,6 +22,7 @@ async def ingest(study: Study) -> None:
             generation = 1 + max((part.generation for part in parts), default=0)
             todo = unread(parts, run.inputs(), study)
             if not todo:
+                settle(run.store)  # a moment's work, but where it broke off before
                 break
             units = [
                 Unit(

@@ -55,11 +55,13 @@ def fill_quarantine(draft: Draft, store: Store) -> None:
 
 def each_quarantined(store: Store) -> Iterator[Row]:
     """Everything that could not be read, with the ``input`` that it was part of."""
-    for path in sorted(store.quarantine.glob("*.jsonl")):
+    for path, content in store.place.contents(store.quarantine, ".jsonl"):
         try:
-            yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            yield from map(json.loads, content.decode().splitlines())
         except ValueError:
-            raise damaged(path, "the file that it is about is read again when it has changed") from None
+            raise damaged(
+                store.place.told(path), "the file that it is about is read again when it has changed"
+            ) from None
 
 
 def as_table(name: str, rows: Iterable[Row]) -> pa.Table:

@@ -13,17 +13,17 @@ import duckdb
 import pyarrow as pa
 
 from flows import schemas
-from flows.models.cache import CallCache
-from flows.store import Store
+from flows.models.cache import FILE, CallCache
+from flows.store import CACHE, Store
 
 
 def export_calls(store: Store, cache: CallCache | None = None) -> int:
     """Move the journal's rows into a shard; how many. Without an open cache the store's own is opened."""
     opened = cache
     if opened is None:
-        if not (store.root / "cache" / "calls.sqlite").is_file():
+        if not (store.root / CACHE / FILE).is_file():
             return 0
-        opened = CallCache(store.root / "cache")
+        opened = CallCache(store.root / CACHE)
     try:
         opened.flush()
         found = opened.journal_after(0)

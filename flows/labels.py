@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flows import schemas
-from flows.files import publish, temporary
+from flows.files import temporary
 from flows.ids import content_id
 from flows.shards import COMPRESSION
 from flows.store import Store
@@ -83,7 +83,7 @@ def _said(rows: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
 
 def _current(store: Store) -> dict[Key, list[dict[str, Any]]]:
     found: dict[Key, list[dict[str, Any]]] = {}
-    for path in sorted(store.labels.glob("*.parquet")):
+    for path in store.place.here(store.place.paths(store.labels)):
         of_file: dict[Key, list[dict[str, Any]]] = {}
         for row in pq.read_table(path, schema=schemas.LABELS).to_pylist():
             of_file.setdefault((row["answer_id"], row["rater"]), []).append(row)
@@ -97,9 +97,9 @@ def _table(labels: Mapping[Key, Sequence[Mapping[str, Any]]]) -> pa.Table:
 
 def _write(store: Store, table: pa.Table) -> None:
     store.labels.mkdir(parents=True, exist_ok=True)
-    number = 1 + max((int(path.name[:6]) for path in store.labels.glob("*.parquet")), default=0)
+    number = 1 + max((int(path.name[:6]) for path in store.place.paths(store.labels)), default=0)
     name = content_id([*map(str, table.to_pylist())])
     path = store.labels / f"{number:06d}-{name}.parquet"  # by number: the last import wins
     tmp = temporary(path)
     pq.write_table(table, tmp, compression=COMPRESSION)
-    publish(tmp, path)
+    store.place.publish(tmp, path)

@@ -14,6 +14,7 @@ from flows.printing import (
     MISSING,
     WIDTH,
     Format,
+    Rows,
     counted,
     drawn,
     fetched,
@@ -58,18 +59,7 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
         UsageProblem: no judge of that name has scored anything in it.
     """
     with connect(path) as connection:
-        rows = fetched(
-            connection,
-            """
-            SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high
-            FROM leaderboard
-            LEFT JOIN leaderboard_long AS long
-                ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
-                AND long.dimension = 'overall'
-            ORDER BY leaderboard.judge, leaderboard.judge_id, leaderboard.rank NULLS LAST, leaderboard.method
-            """,
-        )
-        picked = of_judge(rows, judge)
+        picked = standing(connection, judge)
         if format in ("csv", "json"):
             return written(picked, format)
         by_judge: dict[str, list[dict[str, Any]]] = {}
@@ -78,6 +68,26 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
         if not by_judge:
             return "No answer has been scored yet; `coverage` says how far the run got.\n"
         return "\n".join(_section(connection, judge_id, found, format) for judge_id, found in by_judge.items())
+
+
+def standing(connection: duckdb.DuckDBPyConnection, judge: str | None = None) -> Rows:
+    """The rows of the view ``leaderboard`` with the interval of ``overall``, best first; ``judge`` as in ``render``.
+
+    Raises:
+        UsageProblem: no judge of that name has scored anything.
+    """
+    rows = fetched(
+        connection,
+        """
+        SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high
+        FROM leaderboard
+        LEFT JOIN leaderboard_long AS long
+            ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
+            AND long.dimension = 'overall'
+        ORDER BY leaderboard.judge, leaderboard.judge_id, leaderboard.rank NULLS LAST, leaderboard.method
+        """,
+    )
+    return of_judge(rows, judge)
 
 
 def render_by(path: Path, by: Split, judge: str | None = None, format: Format = "table") -> str:
@@ -216,6 +226,11 @@ def _why_marked(row: dict[str, Any]) -> str:
     )
 
 
+def facts_of(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, Any]:
+    """What a judge's figures rest on, and what is not in them."""
+    return fetched(connection, _FACTS, judge_id=judge_id).dicts()[0]
+
+
 def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
     """What judged, what the figures rest on, and what is not in them."""
     (judge, model, rubric, protocol), *_ = fetched(
@@ -229,7 +244,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     else:
         named = judge if model in judge else f"{judge} ({model})"
         said = f"Judge {named}, id {judge_id}, rubric {rubric}, protocol {protocol}."
-    facts = fetched(connection, _FACTS, judge_id=judge_id).dicts()[0]
+    facts = facts_of(connection, judge_id)
     if any(name.startswith(f"{judge}@") for name in facts["responders"] or ()):
         said += " It judges its own answers, which models tend to favour."
     counts = [

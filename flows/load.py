@@ -13,9 +13,8 @@ from flows.study import Study
 @flow(name="load", flow_run_name=name_of_run, persist_result=False)
 async def load(study: Study) -> None:
     """Make the database anew."""
-    with running(study, what="load") as run, run.report.stage("load", 1, "database") as shown:
+    with running(study, what="load"):
         write_database()
-        shown.advance(1)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)

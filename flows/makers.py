@@ -11,7 +11,6 @@ import duckdb
 
 from flows import measured
 from flows.engine import engine_for
-from flows.files import write_atomically
 from flows.problems import StoreProblem
 from flows.store import Store
 from flows.study import Study
@@ -100,7 +99,7 @@ def _as_makers(values: Any) -> Makers | None:
 def read_note(store: Store) -> Mapping[str, Any]:
     """What the database was made of, as noted beside it; empty when that is not known."""
     try:
-        found = json.loads((store.root / LOADED).read_text(encoding="utf-8"))
+        found = json.loads(store.place.read(store.root / LOADED) or b"{}")
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -109,7 +108,7 @@ def read_note(store: Store) -> Mapping[str, Any]:
 def write_note(store: Store, study: Study, makers: Makers, content: Mapping[str, Any]) -> None:
     """Note what the database was made of."""
     noted = {**content, "study": study.as_dict(), "makers": asdict(makers)}
-    write_atomically(store.root / LOADED, json.dumps(noted).encode())
+    store.place.write(store.root / LOADED, json.dumps(noted).encode())
 
 
 def loaded_study(store: Store) -> Study | None:
@@ -127,7 +126,7 @@ def study_of_results(store: Store) -> Study:
     for row in _runs(store):
         found = found or _as_study(row.get("study"))
     if found is None:
-        raise StoreProblem(f"store {store.root} has nothing to make results of: no run is recorded; start one first")
+        raise StoreProblem(f"store {store.name} has nothing to make results of: no run is recorded; start one first")
     return found
 
 

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePath
 from typing import Any
 
 from flows.leaderboard import render
@@ -14,6 +14,7 @@ from flows.moved import Moved, in_words, moved_since_told, text
 from flows.printing import counted, markdown
 from flows.problems import DONE, INCOMPLETE, STOPPED, WORSE
 from flows.runtime import Run
+from flows.store import DATABASE
 from flows.summary import Summary
 
 STATES = {DONE: "Completed", INCOMPLETE: "Incomplete", STOPPED: "StoppedAtBudget", WORSE: "MethodWorse"}
@@ -68,11 +69,10 @@ def night_of(run: Run, nothing_new: bool, threshold: float | None) -> Night:
     return Night(run.summary(), moved, worse, threshold, made, nothing_new)
 
 
-def store_slug(root: Path) -> str:
+def store_slug(full_name: str) -> str:
     """A store's name for Prefect: of its folder, and six digits that tell folders of one name apart."""
-    path = str(root.absolute())
-    name = re.sub(r"[^a-z0-9]+", "-", root.absolute().name.lower()).strip("-") or "store"
-    return f"{name}-{hashlib.sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
+    name = re.sub(r"[^a-z0-9]+", "-", PurePath(full_name).name.lower()).strip("-") or "store"
+    return f"{name}-{hashlib.sha256(full_name.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
 
 
 def pages(run: Run, night: Night) -> dict[str, str]:
@@ -97,9 +97,9 @@ def _outcome(run: Run, night: Night) -> str:
         markdown(
             ["where", ""],
             [
-                ["store", f"`{store.root.absolute()}`"],
-                ["tables and views", f"`{store.database.absolute()}`"],
-                ["what could not be read", f"`{store.quarantine.absolute()}`"],
+                ["store", f"`{store.full_name}`"],
+                ["tables and views", f"`{store.full_name}/{DATABASE}`"],
+                ["what could not be read", f"`{store.full_name}/{store.quarantine.name}`"],
                 ["run", f"`{run.run_id}`"],
             ],
             [False, False],

@@ -67,7 +67,7 @@ class NightRuns:
             parameters=self._plan.parameters,
             concurrency_limit=ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW),
             entrypoint_type=EntrypointType.MODULE_PATH,
-            description=f"Every night: what is new in the sources of {self._plan.store.root}, then what moved.",
+            description=f"Every night: what is new in the sources of {self._plan.store.name}, then what moved.",
             tags=["compaction-eval"],
         )
         self._id = await self._deployment.aapply()

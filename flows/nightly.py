@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefect import flow, get_run_logger
 from prefect.artifacts import acreate_markdown_artifact
@@ -31,7 +31,11 @@ from flows.work.stages import is_complete
 
 @flow(name="nightly", persist_result=False)
 async def nightly(
-    study: dict[str, Any] | None = None, study_file: str | None = None, fail_if_worse: float | None = None
+    study: dict[str, Any] | None = None,
+    study_file: str | None = None,
+    fail_if_worse: float | None = None,
+    log: str | None = None,
+    log_items: bool = False,
 ) -> State[Any]:
     """Take in what is new, score it, and say what moved.
 
@@ -39,10 +43,12 @@ async def nightly(
         study: Keys of a study (``sources``, ``store``, ``points``, ``judge`` …), as in a study file.
         study_file: A study file, read anew each night; keys in ``study`` override it.
         fail_if_worse: The state is ``MethodWorse`` when a method's overall fell by more than this, beyond noise.
+        log: A file to which the night's events are appended, as lines of JSON.
+        log_items: Also a line for each compaction, probe, answer and verdict.
     """
     _end_quietly()
     try:
-        found = await _night(study or {}, study_file, fail_if_worse)
+        found = await _night(study or {}, study_file, fail_if_worse, LogTo(log, log_items))
     except CallsStoppedError as stop:
         return Completed(name="StoppedAtBudget", message=f"stopped: {stop}")
     except Problem as problem:
@@ -50,11 +56,18 @@ async def nightly(
     return Completed(name=found.state, message=found.sentence)
 
 
-async def _night(keys: dict[str, Any], study_file: str | None, threshold: float | None) -> Night:
+class LogTo(NamedTuple):
+    """Where a night's events go."""
+
+    path: str | None
+    items: bool
+
+
+async def _night(keys: dict[str, Any], study_file: str | None, threshold: float | None, log: LogTo) -> Night:
     effective = make_study(keys, study_file)
     inputs_of(effective)
     check_models(effective)
-    with running(effective, Logged(), what="nightly") as run:
+    with running(effective, Logged(), what="nightly") as run, run.logged(log.path, items=log.items):
         idle = is_complete(run.store, effective) and not is_due(run.store, effective)
         if not idle:
             await evaluate(effective)
@@ -66,9 +79,9 @@ async def _night(keys: dict[str, Any], study_file: str | None, threshold: float 
 async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
     """Put the outcome on Prefect's page."""
     found = night_of(run, idle, threshold)
-    slug = store_slug(run.store.root)
+    slug = store_slug(run.store.full_name)
     for name, page in pages(run, found).items():
-        await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.root}")
+        await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.name}")
     if found.moved.night_now is not None:
         note_told(run.store, run.study.study_key, found.moved.night_now)
     return found

@@ -21,7 +21,6 @@ import pyarrow.dataset as pads
 from flows import schemas
 from flows.database import schemas as table_schemas
 from flows.database import sql_text
-from flows.files import write_atomically
 from flows.store import Store
 
 
@@ -35,6 +34,10 @@ class TakeNight(Protocol):
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Table]:
         """The rows of the night, by table; none where all is as it was."""
         ...
+
+
+TOLD = "told.json"
+"""Up to which night each study's outcome has been told."""
 
 
 def night_tables(store: Store, study_key: str) -> dict[str, pa.Table]:
@@ -100,12 +103,12 @@ def told_night(store: Store, study_key: str) -> int | None:
 def note_told(store: Store, study_key: str, night: int) -> None:
     """Note that the outcome up to a night has been told, so that the next comparison begins there."""
     content = {**_told(store), study_key: night}
-    write_atomically(store.nights.folder / "told.json", json.dumps(content, indent=2).encode())
+    store.place.write(store.nights.folder / TOLD, json.dumps(content, indent=2).encode())
 
 
 def _told(store: Store) -> dict[str, object]:
     try:
-        found = json.loads((store.nights.folder / "told.json").read_text(encoding="utf-8"))
+        found = json.loads(store.place.read(store.nights.folder / TOLD) or b"{}")
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -94,8 +94,13 @@ class Server:
     """
 
     def __init__(self, port: int | None = None, *, lasting: bool = False) -> None:
-        """Start it, at a free port where none is given."""
-        self.port = port or _free_port(USUAL_PORT if lasting else 0)
+        """Start it, at a free port where none is given.
+
+        The address is taken here and handed over, not looked up and hoped for: of two that start at the same time
+        each has its own, and one that is started anew still has it.
+        """
+        self._socket = _bound(port, USUAL_PORT if lasting else 0)
+        self.port = int(self._socket.getsockname()[1])
         self._patience = LASTING_START_TIMEOUT if lasting else START_TIMEOUT
         self.url = f"http://127.0.0.1:{self.port}/api"
         pages = {"PREFECT_UI_API_URL": self.url, "PREFECT_UI_URL": self.url.removesuffix("/api")}
@@ -109,8 +114,9 @@ class Server:
         environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
         environment |= self._settings
         return subprocess.Popen(  # noqa: S603 (our own module)
-            [sys.executable, "-m", "flows.server", str(self.port)],
+            [sys.executable, "-m", "flows.server", str(self._socket.fileno())],
             env=environment,
+            pass_fds=[self._socket.fileno()],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -158,6 +164,8 @@ class Server:
                     say("the Prefect server of this run has died; starting another one")
                     self._close_pipes()
                     self._process = self._launch()
+            self._process.wait()
+            self._socket.close()  # clients are refused from now on: as long as it is open they wait
 
         threading.Thread(target=watch, daemon=True, name="prefect-server").start()
 
@@ -175,6 +183,7 @@ class Server:
             self._process.kill()
             self._process.wait()
         self._close_pipes()
+        self._socket.close()
 
     def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stderr):
@@ -182,15 +191,21 @@ class Server:
                 pipe.close()
 
 
-def _free_port(wanted: int = 0) -> int:
-    """A port that nobody listens on: the wanted one, if it is such."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
+def _bound(port: int | None, wanted: int) -> socket.socket:
+    """A listening socket at the port, or else at the wanted one, or at any if somebody has that."""
+    for number in (port or wanted, 0):
+        taken = socket.socket()
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of the one before may still linger
         try:
-            probe.bind(("127.0.0.1", wanted))
-        except OSError:
-            probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+            taken.bind(("127.0.0.1", number))
+            taken.listen(2048)  # two may be bound to the same address, until one listens
+        except OSError as error:
+            taken.close()
+            if port or not number:
+                raise Problem(f"no Prefect server can listen at 127.0.0.1:{number}: {error.strerror}") from None
+        else:
+            return taken
+    raise AssertionError  # a port of its own is always to be had, or the error above was
 
 
 @contextmanager

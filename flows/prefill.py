@@ -7,11 +7,12 @@ from typing import overload
 
 from flows.buckets import Slice
 from flows.ids import bits_of
-from flows.models.batches import BatchItem, BatchOutcome, plan, prefill
+from flows.models.batches import BatchItem, BatchOutcome, BatchPlan, plan, prefill
 from flows.models.prices import Prices
 from flows.plan import ScoreJob, shuffled
 from flows.problems import UsageProblem
 from flows.runtime import Run
+from flows.shipping import batches_folder
 from flows.transcripts import SessionInfo
 from flows.work.process import open_store
 from flows.work.score import cases_of
@@ -68,17 +69,21 @@ def judge_in_batches(
     _ = run.threads  # opens the cache
     assert run.cache is not None
     return prefill(
-        requests, cache=run.cache, folder=run.store.root / "cache" / "batches", prices=Prices(), run_id=run.run_id,
+        requests, cache=run.cache, folder=batches_folder(run.store), prices=Prices(), run_id=run.run_id,
         stage="score", budget=run.budget, wait=wait, report=run.report.say,
     )  # fmt: skip
 
 
-def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> str:
-    """What ``judge_in_batches`` would do, in a sentence."""
+def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> BatchPlan:
+    """What ``judge_in_batches`` would do."""
     _ = run.threads
     assert run.cache is not None
-    folder = run.store.root / "cache" / "batches"
-    found = plan(VerdictRequests(run, sessions, jobs), cache=run.cache, folder=folder, prices=Prices())
+    folder = batches_folder(run.store)
+    return plan(VerdictRequests(run, sessions, jobs), cache=run.cache, folder=folder, prices=Prices())
+
+
+def planned(found: BatchPlan) -> str:
+    """A plan in a sentence."""
     cost = "a cost that is not known" if found.cost_usd is None else f"at most ${found.cost_usd:,.2f}"
     return (
         f"verdicts: {found.cached:,} cached, {found.pending:,} under way in batches, {found.live:,} left to live "

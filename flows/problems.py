@@ -9,6 +9,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 DONE = 0
 BROKEN = 1
 BAD_USAGE = 2
@@ -33,3 +36,9 @@ class UsageProblem(Problem):
 
 class StoreProblem(Problem):
     """A store that cannot be used now, or not by this version."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, as the end of a sentence; empty when nothing is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+Note = Callable[[], str]
+"""Says more of a stage at any moment, such as what its calls have cost; blank when there is nothing to say."""
+
 LINE_EVERY = 5.0
 """Seconds between two lines of a stage where the output is no terminal."""
+
+FORESEEN_FROM = 0.1
+"""Share of a stage from which on the time left is said: the first items say little of the others."""
 
 
 class Stage(Protocol):
@@ -30,7 +36,7 @@ class Report(Protocol):
         """One line."""
         ...
 
-    def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Stage]:
+    def stage(self, name: str, total: int, unit: str, note: Note | None = None) -> AbstractContextManager[Stage]:
         """Show a stage while it lasts."""
         ...
 
@@ -42,7 +48,7 @@ class Silent:
         """One line, not shown."""
 
     @contextmanager
-    def stage(self, name: str, total: int, unit: str) -> Iterator[Stage]:
+    def stage(self, name: str, total: int, unit: str, note: Note | None = None) -> Iterator[Stage]:
         """Show nothing."""
         yield self
 
@@ -55,6 +61,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._name, self._total, self._unit, self._done = "", 0, "", 0
+        self._note: Note | None = None
         self._start = self._last = 0.0
 
     def say(self, text: str) -> None:
@@ -62,13 +69,13 @@ class Lines:
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 
     @contextmanager
-    def stage(self, name: str, total: int, unit: str) -> Iterator[Stage]:
+    def stage(self, name: str, total: int, unit: str, note: Note | None = None) -> Iterator[Stage]:
         """Write lines while a stage lasts."""
-        self._name, self._total, self._unit, self._done = name, total, unit, 0
+        self._name, self._total, self._unit, self._done, self._note = name, total, unit, 0, note
         self._start = self._last = time.monotonic()
         self.say(f"{name}: {total:,} {unit}")
         yield self
-        self.say(f"{name}: done, {self._done:,} {unit} in {time.monotonic() - self._start:.1f} s")
+        self.say(f"{name}: done, {self._done:,} {unit} in {time.monotonic() - self._start:.1f} s{self._more()}")
 
     def advance(self, number: int) -> None:
         """So many more items are done."""
@@ -77,7 +84,12 @@ class Lines:
         if now - self._last >= LINE_EVERY and 0 < self._done < self._total:
             self._last = now
             left = (now - self._start) * (self._total - self._done) / self._done
-            self.say(f"{self._name}: {self._done:,} of {self._total:,} {self._unit}, about {left:.0f} s left")
+            said = f", about {left:.0f} s left" if self._done >= FORESEEN_FROM * self._total else ""
+            self.say(f"{self._name}: {self._done:,} of {self._total:,} {self._unit}{self._more()}{said}")
+
+    def _more(self) -> str:
+        said = self._note() if self._note else ""
+        return f", {said}" if said else ""
 
 
 class Bars:
@@ -91,7 +103,7 @@ class Bars:
         self._console.print(text, highlight=False, markup=False)
 
     @contextmanager
-    def stage(self, name: str, total: int, unit: str) -> Iterator[Stage]:
+    def stage(self, name: str, total: int, unit: str, note: Note | None = None) -> Iterator[Stage]:
         """Show a bar while a stage lasts; it stays as a line."""
         columns = (
             TextColumn("{task.description:>8}"),
@@ -101,18 +113,20 @@ class Bars:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
         )
         with Progress(*columns, console=self._console) as progress:
-            yield _Bar(progress, name, total)
+            yield _Bar(progress, name, total, note)
 
 
 class _Bar:
-    def __init__(self, progress: Progress, name: str, total: int) -> None:
+    def __init__(self, progress: Progress, name: str, total: int, note: Note | None) -> None:
         self._progress = progress
-        self._task = progress.add_task(name, total=total)
+        self._note = note or (lambda: "")
+        self._task = progress.add_task(name, total=total, note="")
 
     def advance(self, number: int) -> None:
-        self._progress.advance(self._task, number)
+        self._progress.update(self._task, advance=number, note=self._note())
 
 
 def make_report(quiet: bool) -> Report:

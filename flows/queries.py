@@ -6,9 +6,8 @@ and its columns; parameters are DuckDB variables (``SET VARIABLE name = 'value'`
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,7 @@ from typing import Any
 import duckdb
 
 from flows.database import first_sentence
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, closest
 
 _HEAD = re.compile(r"(?:^--.*\n)+", re.MULTILINE)
 _ENTRY = re.compile(r"^  (\w+) {2,}(\S.*)$")
@@ -67,12 +66,6 @@ def ready_query(name: str) -> ReadyQuery:
     if len(begun) == 1:
         return begun[0]
     raise UsageProblem(f"no query {name!r}{closest(wanted, known)}; there are: {', '.join(known)}")
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, as the end of a sentence; empty when nothing is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def parse(stem: str, text: str) -> ReadyQuery:

@@ -17,18 +17,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from flows.arrow import batches
 from flows.database import connect
 from flows.leaderboard import Split
-from flows.problems import UsageProblem
-from flows.queries import closest, ready_queries, ready_query, variables_of, wanted_judge, with_variables
+from flows.problems import Problem, UsageProblem, closest
+from flows.queries import ready_queries, ready_query, variables_of, wanted_judge, with_variables
+from flows.store import DATABASE, Store, is_elsewhere
 from flows.study import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _INNER = ("stg_", "int_", "agg_", "check_")
 
@@ -37,20 +42,22 @@ class Results:
     """The tables, views and ready queries of a store, as they were when it was opened.
 
     Every frame is a ``polars.DataFrame``: times carry UTC, lists and structs are lists and structs, what is missing is
-    null. ``.to_pandas()`` of a frame needs pandas and pyarrow. Use it as a context manager, or call ``close``.
+    null. ``.pandas`` has the same calls for pandas. Use it as a context manager, or call ``close``.
     """
 
     def __init__(self, store: str | Path = DEFAULT_STORE) -> None:
         """Open a store.
 
         Args:
-            store: The folder of the store, or its ``scores.duckdb``.
+            store: The folder or URL of the store, or its ``scores.duckdb``.
 
         Raises:
             StoreProblem: there are no results there.
         """
         path = Path(store).expanduser()
-        self._path = path if path.suffix == ".duckdb" else path / "scores.duckdb"
+        if is_elsewhere(str(store)):
+            path = Store.open(str(store)).database
+        self._path = path if path.suffix == ".duckdb" else path / DATABASE
         self._connection = connect(self._path)
 
     def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pl.DataFrame:
@@ -141,6 +148,20 @@ class Results:
         """
         return pl.DataFrame(self._columns(relation), schema=["column", "type", "comment"], orient="row")
 
+    @property
+    def pandas(self) -> PandasResults:
+        """The same calls with ``pandas.DataFrame``: ``results.pandas.leaderboard()``.
+
+        Raises:
+            Problem: pandas is not installed.
+        """
+        if find_spec("pandas") is None:
+            raise Problem(
+                "pandas is not installed: pip install 'compaction-eval[pandas]'; without `.pandas` the same calls give "
+                "Polars frames"
+            )
+        return PandasResults(self)
+
     def close(self) -> None:
         """Close the connection to the store; frames stay."""
         self._connection.close()
@@ -178,6 +199,30 @@ class Results:
         frame = pl.from_arrow(batches(self._connection, query, parameters).table())
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+
+class PandasResults:
+    """The calls of ``Results`` that give frames, as ``pandas.DataFrame``."""
+
+    def __init__(self, results: Results) -> None:
+        """Frames of these results."""
+        self._results = results
+
+    def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pd.DataFrame:
+        """As ``Results.leaderboard``."""
+        return self._results.leaderboard(judge, by).to_pandas()
+
+    def frame(self, relation: str, judge: str | None = None) -> pd.DataFrame:
+        """As ``Results.frame``."""
+        return self._results.frame(relation, judge).to_pandas()
+
+    def query(self, name: str, judge: str | None = None, **parameters: Any) -> pd.DataFrame:
+        """As ``Results.query``."""
+        return self._results.query(name, judge, **parameters).to_pandas()
+
+    def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """As ``Results.sql``."""
+        return self._results.sql(query, parameters).to_pandas()
 
 
 def open_results(store: str | Path = DEFAULT_STORE) -> Results:

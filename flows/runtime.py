@@ -11,7 +11,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,17 +30,20 @@ from flows.makers import Makers
 from flows.models.budget import Budget
 from flows.models.cache import CallCache
 from flows.models.gateway import Gateway
+from flows.models.meter import Reading
 from flows.models.remote import Calls
 from flows.nights import take_night
 from flows.plan import PointInfo, all_stored, in_scope, inputs_of, known_points, method_rows
-from flows.progress import Report, Silent
+from flows.problems import Problem
+from flows.progress import Note, Report, Silent
 from flows.runners import Runner
 from flows.settle import settle
+from flows.shipping import open_cache, ship
 from flows.sources import Input
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.summary import Summary, all_records, records_of, summarize
-from flows.tables import rebuild
+from flows.tables import STEPS, rebuild
 from flows.timing import StageTime
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
@@ -178,9 +181,24 @@ class Run:
         return pool
 
     def _gateway(self, in_flight: int) -> Gateway:
-        self.cache = CallCache(self.store.root / "cache")
+        self.cache = open_cache(self.store)
         self.stack.callback(self.cache.close)
+        self.stack.push(self._ship_at_end)
         return Gateway(self.cache, run_id=self.run_id, concurrency=in_flight, budget=self.budget)
+
+    def spending(self) -> Note:
+        """Says what the model calls from now on come to, and what all of the run's have cost."""
+        before = self.cache.meter.read() if self.cache else Reading()
+        return lambda: self.cache.meter.read().since(before) if self.cache else ""
+
+    def ship(self) -> None:
+        """Bring what has been paid for to where the store is."""
+        if self.cache is not None and self.foreseen is None:
+            ship(self.store, self.cache)
+
+    def _ship_at_end(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        with suppress(Problem) if kind else nullcontext():  # what ended the run is what is to be said
+            self.ship()
 
     def waits(self, part: Part | None) -> bool:
         """Whether a part of the engine is a language model."""
@@ -199,7 +217,7 @@ class Run:
     @property
     def root(self) -> str:
         """The store, for the workers."""
-        return str(self.store.root)
+        return self.store.address
 
     def inputs(self) -> list[Input]:
         """The study's sources."""
@@ -271,7 +289,7 @@ class Run:
     def logged(self, target: str | None, *, items: bool = False) -> Iterator[None]:
         """Append the run's events to a file (``flows.log``). Raises UsageProblem for one that cannot be written."""
         with log.logging_to(target, self.run_id, items=items):
-            log.event("run_started", store=self.root, study_key=self.study.study_key, version=__version__)
+            log.event("run_started", store=self.store.name, study_key=self.study.study_key, version=__version__)
             yield
 
     @contextmanager
@@ -332,6 +350,11 @@ def running(
 
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
+    with run.report.stage("load", STEPS, "steps") as shown:
+        _load_database(run, lambda: shown.advance(1))
+
+
+def _load_database(run: Run, stepped: Callable[[], None]) -> None:
     time = run.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(draft: duckdb.DuckDBPyConnection) -> None:
@@ -345,12 +368,13 @@ def load_database(run: Run) -> None:
     with ExitStack() as clock:
         clock.enter_context(time.clock())
         export_calls(run.store, run.cache)
+        ship(run.store, run.cache)
         night = None
         if not run.is_whole_store:
             engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
             methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
             night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
-        rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night)
+        rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night, stepped=stepped)
 
 
 def _close_killed(store: Store) -> None:

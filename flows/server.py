@@ -1,12 +1,14 @@
 """Prefect's API in a process of its own, that ends with the process which started it.
 
-``python -m flows.server PORT``. Prefect can start such a server by itself, but only when the first flow runs, and one
-that outlives a kill -9. Started here it comes up while the rest of the program is still being imported.
+``python -m flows.server FD``: the number of a listening socket that the parent hands over. Prefect can start such a
+server by itself, but only when the first flow runs, and one that outlives a kill -9. Started here it comes up while the
+rest of the program is still being imported.
 """
 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 
@@ -22,14 +24,8 @@ def main() -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     import uvicorn  # noqa: PLC0415 (slow; the parent is to be watched before)
 
-    uvicorn.run(
-        "prefect.server.api.server:create_app",
-        factory=True,
-        host="127.0.0.1",
-        port=int(sys.argv[1]),
-        log_level="error",
-        lifespan="on",
-    )
+    config = uvicorn.Config("prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ class _Serving:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._end, number)
         await self._nights.deploy()
-        say(f"nightly/{self._plan.name}: {self._plan.cron!r} ({self._plan.timezone}), store {self._plan.store.root}")
+        say(f"nightly/{self._plan.name}: {self._plan.cron!r} ({self._plan.timezone}), store {self._plan.store.name}")
         say(f"Prefect's page: {self._nights.page()}")
         await self._nights.bury()
         if self._plan.now:

@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flows import schemas
-from flows.files import TMP, publish, write_atomically
+from flows.files import TMP
 from flows.ids import content_id
+from flows.part_writer import FLUSH_BYTES
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.store import Store
-from flows.transcripts import FLUSH_BYTES, InputRecord, Part, SessionInfo, open_part, split, with_digests
+from flows.transcripts import InputRecord, Part, SessionInfo, open_part, split, with_digests
 
 SAME_SESSION = 0.5
 """Share of the shorter session that the longer one must hold for the two to be one session."""
@@ -47,9 +48,9 @@ def settle(store: Store) -> None:
     - Where a folded session has to come back (the other one is gone or has changed), its input counts as not read.
     """
     as_settled = store.root / "settled" / "parts.json"
-    if as_settled.is_file() and as_settled.read_bytes() == _stamp(store):
+    if store.place.read(as_settled) == _stamp(store):
         return
-    parts = [with_digests(path) for path in sorted(store.transcripts.glob("*.parquet"))]
+    parts = [with_digests(seen, store.place) for seen in store.place.seen(store.transcripts)]
     latest: dict[str, tuple[int, str]] = {}
     for part in parts:
         for record in part.inputs:
@@ -84,13 +85,13 @@ def settle(store: Store) -> None:
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
             _rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
     if parts:
-        write_atomically(as_settled, _stamp(store))
+        store.place.write(as_settled, _stamp(store))
 
 
 def _stamp(store: Store) -> bytes:
     """The parts as they are: to look at all digests again where no part has changed would be in vain."""
-    found = [(path.name, path.stat()) for path in sorted(store.transcripts.glob("*.parquet"))]
-    return content_id([(name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in found]).encode()
+    found = store.place.seen(store.transcripts)
+    return content_id([(one.path.name, one.size, one.written_ns, one.version or one.inode) for one in found]).encode()
 
 
 def _place(info: SessionInfo) -> Place:
@@ -183,15 +184,18 @@ def _rewrite(store: Store, part: Part) -> None:
     """Put a part in the place of the one with its name: fewer inputs or sessions, or other ids, in one rename."""
     path = store.transcripts / part.name
     if not part.inputs:
-        path.unlink()
+        store.place.remove(path)
         return
+    seen = store.place.look(path)
+    assert seen is not None
     tmp = path.with_name(part.name + TMP)
+    tmp.parent.mkdir(parents=True, exist_ok=True)  # of an object store it may be another machine that wrote the part
     sessions, row = [], 0
     for info in sorted(part.sessions, key=lambda info: info.first_row):
         sessions.append(replace(info, first_row=row))
         row += info.n_messages
     with (
-        open_part(path) as old,
+        open_part(seen, store.place) as old,
         pq.ParquetWriter(tmp, schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL) as new,
     ):
         waiting: list[pa.Table] = []
@@ -203,7 +207,7 @@ def _rewrite(store: Store, part: Part) -> None:
         if waiting:
             new.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
         new.add_key_value_metadata(replace(part, sessions=tuple(sessions)).metadata())
-    publish(tmp, path)
+    store.place.publish(tmp, path)
 
 
 def _rows_of(file: pq.ParquetFile, sessions: Iterable[SessionInfo]) -> Iterator[pa.Table]:

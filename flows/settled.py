@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from flows.engine import Engine
-from flows.files import write_atomically
 from flows.ids import content_id
 from flows.measured import measuring
 from flows.plan import method_rows
@@ -39,14 +38,18 @@ def asks_of(study: Study, engine: Engine) -> str:
 class Marks:
     """The marks of one stage in one bucket.
 
-    ``asks`` is the study's (``asks_of``), ``files`` are the names of the bucket's files that the stage writes.
+    ``asks`` is the study's (``asks_of``), ``files`` are the names of the bucket's files that the stage writes,
+    ``written`` is what ``all_marks`` had of the bucket; without it that is read now.
     """
 
-    def __init__(self, store: Store, stage: str, bits: str, asks: str, files: Iterable[str]) -> None:
-        self._path = store.root / "settled" / stage / f"b{bits}.json"
+    def __init__(
+        self, store: Store, stage: str, bits: str, asks: str, files: Iterable[str], written: bytes | None = None
+    ) -> None:
+        self._place = store.place
+        self._path = _folder(store, stage) / f"b{bits}.json"
         self._asks = asks
         self._files = set(files)
-        self._studies: dict[str, dict[str, Any]] = _read(self._path)
+        self._studies: dict[str, dict[str, Any]] = _read(written or self._place.read(self._path) or b"{}")
 
     def settled(self) -> dict[str, str]:
         """Session → its content when it was marked."""
@@ -65,17 +68,27 @@ class Marks:
         kept = dict([*others.items()][-MOST_STUDIES + 1 :])
         kept[self._asks] = {"files": sorted(self._files), "sessions": marked}
         if kept != self._studies:
-            write_atomically(self._path, json.dumps(kept, separators=(",", ":")).encode())
+            self._place.write(self._path, json.dumps(kept, separators=(",", ":")).encode())
+
+
+def all_marks(store: Store, stage: str) -> dict[str, bytes]:
+    """Bucket → what its marks are read from, for the buckets that have some: all in one go."""
+    found = store.place.contents(_folder(store, stage), ".json")
+    return {path.stem.removeprefix("b"): content for path, content in found}
+
+
+def _folder(store: Store, stage: str) -> Path:
+    return store.root / "settled" / stage
 
 
 def _seen(info: SessionInfo) -> str:
     return info.content_sha256[:16]
 
 
-def _read(path: Path) -> dict[str, dict[str, Any]]:
+def _read(content: bytes) -> dict[str, dict[str, Any]]:
     """Marks that cannot be read are none: what they would have saved is looked at again."""
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(content)
         return {asks: {"files": list(one["files"]), "sessions": dict(one["sessions"])} for asks, one in found.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from flows.files import publish, temporary
+from flows.files import temporary
 from flows.ids import bits_of, content_id, overlap
+from flows.places import HERE, Place, Seen
 
 COMPRESSION = "zstd"
 COMPRESSION_LEVEL = 3
@@ -54,6 +55,7 @@ class Shards:
     """The bucket that is looked at; ``""`` for all."""
     is_bucketed: bool = True
     """Whether its rows belong to sessions, and so to buckets."""
+    place: Place = HERE
 
     def within(self, bits: str) -> Shards:
         """The files of one bucket, and of those that hold it; what is written is the bucket's."""
@@ -61,11 +63,17 @@ class Shards:
 
     def files(self) -> list[Path]:
         """The files that are visible, by name."""
-        return sorted(path for path in self.folder.glob("*.parquet") if overlap(bits_in(path.name), self.bits))
+        return [path for path in self.place.paths(self.folder) if overlap(bits_in(path.name), self.bits)]
 
-    def read(self, columns: Sequence[str] | None = None, files: Sequence[str | Path] | None = None) -> pa.Table:
-        """Rows of some files, or of all; an empty table when there are none."""
-        paths = [str(path) for path in (self.files() if files is None else files)]
+    def _seen(self) -> list[Seen]:
+        return [one for one in self.place.seen(self.folder) if overlap(bits_in(one.path.name), self.bits)]
+
+    def read(self, columns: Sequence[str] | None = None, files: Sequence[Path] | None = None) -> pa.Table:
+        """Rows of some files, or of all; an empty table when there are none.
+
+        The column ``file`` says where a row was read (``Place.known``).
+        """
+        paths = self.files() if files is None else files
         fields = [name for name in columns or self.schema.names if name != "file"]
         if not paths:
             empty = pa.schema([self.schema.field(name) for name in fields]).empty_table()
@@ -75,9 +83,9 @@ class Shards:
             return dataset.to_table(columns=fields)
         return dataset.to_table(columns=[*fields, "__filename"]).rename_columns([*fields, "file"])
 
-    def dataset(self, files: Sequence[str | Path] | None = None) -> pads.Dataset:
+    def dataset(self, files: Sequence[Path] | None = None) -> pads.Dataset:
         """Rows of some files, or of all, to be read batch by batch; without rows when there are none."""
-        paths = [str(path) for path in (self.files() if files is None else files)]
+        paths = [str(path) for path in self.place.here(self.files() if files is None else files)]
         if not paths:
             return pads.dataset(self.schema.empty_table())
         return pads.dataset(paths, schema=self.schema, format="parquet")
@@ -86,18 +94,18 @@ class Shards:
         """Write rows as a new shard; its name is made from the units in it, so that a repetition replaces it."""
         if table.num_rows == 0:
             return None
-        self.folder.mkdir(parents=True, exist_ok=True)
         units = sorted({*zip(*(table.column(name).to_pylist() for name in self.key), strict=True)})
         path = self.folder / f"b{self.bits}-{content_id(units)}.parquet"
         self._write_to(path, table)
         return path
 
     def _write_to(self, path: Path, table: pa.Table) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
         tmp = temporary(path)
         pq.write_table(
             table, tmp, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL, row_group_size=16 * ROW_GROUP
         )
-        publish(tmp, path)
+        self.place.publish(tmp, path)
 
     def drop_superseded(self) -> int:
         """Remove failed rows whose unit has been done since, and repetitions of a unit; how many units.
@@ -114,11 +122,12 @@ class Shards:
             return 0  # each unit stands in one file, as nearly always
         units = list(zip(*(index.column(name).to_pylist() for name in self.key), strict=True))
         failed = [one == "failed" for one in index["status"].to_pylist()] if status else [False] * len(units)
-        written = {str(path): path.stat().st_mtime_ns for path in self.files()}
-        places: dict[tuple[Any, ...], dict[str, bool]] = {}
+        written = {one.path: one.written_ns for one in self._seen()}
+        known = {file: self.place.known(file) for file in index["file"].unique().to_pylist()}
+        places: dict[tuple[Any, ...], dict[Path, bool]] = {}
         for unit, has_failed, file in zip(units, failed, index["file"].to_pylist(), strict=True):
-            places.setdefault(unit, {})[file] = has_failed
-        losers: dict[str, set[tuple[Any, ...]]] = {}
+            places.setdefault(unit, {})[known[file]] = has_failed
+        losers: dict[Path, set[tuple[Any, ...]]] = {}
         for unit, files in places.items():
             if len(files) > 1:
                 winner = min(files, key=lambda file, files=files: (files[file], -written[file], file))  # type: ignore[misc]
@@ -129,9 +138,9 @@ class Shards:
             rows = zip(*(table.column(name).to_pylist() for name in self.key), strict=True)
             left = table.filter(pa.array([unit not in gone for unit in rows]))
             if left.num_rows:
-                self._write_to(Path(file), left)
+                self._write_to(file, left)
             else:
-                Path(file).unlink()
+                self.place.remove(file)
         return sum(map(len, losers.values()))
 
     def tidy(self, depth: int) -> None:
@@ -140,11 +149,12 @@ class Shards:
         Killed at any instant it loses nothing: rows are written in their new place before they leave the old one, and
         ``finish_rearranging`` takes out what then stands twice.
         """
-        shallow = [path for path in self.files() if len(bits_in(path.name)) < depth] if self.is_bucketed else []
+        found = self._seen()
+        shallow = [one.path for one in found if len(bits_in(one.path.name)) < depth] if self.is_bucketed else []
         small: dict[str, list[Path]] = {}
-        for path in self.files():
-            if path not in shallow and path.stat().st_size < SMALL_BYTES:
-                small.setdefault(bits_in(path.name), []).append(path)
+        for one in found:
+            if one.path not in shallow and one.size < SMALL_BYTES:
+                small.setdefault(bits_in(one.path.name), []).append(one.path)
         crowded = {bits: paths for bits, paths in small.items() if len(paths) >= MANY_SMALL}
         if not shallow and not crowded:
             return
@@ -153,12 +163,13 @@ class Shards:
                 self._split(path, depth)
             for bits, paths in crowded.items():
                 self.within(bits).drop_superseded()
-                for some in _up_to(MERGED_BYTES, [path for path in paths if path.exists()]):
+                left = [one for one in self._seen() if one.path in paths]
+                for some in _up_to(MERGED_BYTES, left):
                     self.within(bits)._merge(some)
 
     def finish_rearranging(self) -> None:
         """Take out what stands twice because a ``tidy`` was killed."""
-        if (self.folder / REARRANGING).exists():
+        if self.place.look(self.folder / REARRANGING):
             with self._rearranging():
                 for bits in sorted({bits_in(path.name) for path in self.files()}):
                     self.within(bits).drop_superseded()
@@ -166,33 +177,33 @@ class Shards:
     @contextmanager
     def _rearranging(self) -> Iterator[None]:
         mark = self.folder / REARRANGING
-        mark.touch()
+        self.place.write(mark, b"")
         yield
-        mark.unlink()
+        self.place.remove(mark)
 
     def _split(self, path: Path, depth: int) -> None:
         table = self.read(files=[path])
         of = [bits_of(session)[:depth] for session in table["session_id"].to_pylist()]
         for bits in sorted(set(of)):
             self.within(bits).write(table.filter(pa.array([one == bits for one in of])))
-        path.unlink()
+        self.place.remove(path)
 
     def _merge(self, paths: Sequence[Path]) -> None:
         merged = self.write(self.read(files=paths))
         for path in paths:
             if path != merged:
-                path.unlink()
+                self.place.remove(path)
 
 
-def _up_to(size: int, paths: Sequence[Path]) -> Iterator[list[Path]]:
+def _up_to(size: int, files: Sequence[Seen]) -> Iterator[list[Path]]:
     """Files together up to a size."""
     some: list[Path] = []
     total = 0
-    for path in paths:
-        if some and total + path.stat().st_size > size:
+    for one in files:
+        if some and total + one.size > size:
             yield some
             some, total = [], 0
-        some.append(path)
-        total += path.stat().st_size
+        some.append(one.path)
+        total += one.size
     if some:
         yield some

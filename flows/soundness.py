@@ -16,6 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from flows.places import HERE, Place
 from flows.problems import StoreProblem
 
 _MAGIC = b"PAR1"
@@ -37,7 +38,7 @@ _DISK = {
 """Number of an operating system's error → what it means for a store."""
 
 
-def damaged(path: Path, consequence: str) -> StoreProblem:
+def damaged(path: Path | str, consequence: str) -> StoreProblem:
     """That a file of the store cannot be read, which nothing but another program or the disk can have done."""
     return StoreProblem(f"{path} is damaged; put a whole copy of it back, or move it away and run again: {consequence}")
 
@@ -54,7 +55,7 @@ def check_parquet(root: Path) -> None:
 
 
 @contextmanager
-def named_damage(root: Path) -> Iterator[None]:
+def named_damage(root: Path, place: Place = HERE) -> Iterator[None]:
     """Find the file when something in the middle of one could not be read, which Arrow's errors do not always name.
 
     Raises StoreProblem in the place of the error where there is such a file.
@@ -65,11 +66,12 @@ def named_damage(root: Path) -> Iterator[None]:
         if isinstance(error, StoreProblem) and _OF_ARROW not in str(error):
             raise
         if disk_trouble(error) is None:
-            for path in sorted(root.glob("*/*.parquet")):
+            for path in place.kept(root):
                 if not _is_readable(path):
+                    copied = "" if place is HERE else f"; first of all remove its copy {path} and run again"
                     raise StoreProblem(
-                        f"{path} is damaged: the disk has lost something, or another program has written to it; "
-                        f"{_advice(path)}"
+                        f"{place.told(path)} is damaged: the disk has lost something, or another program has written "
+                        f"to it; {_advice(path)}{copied}"
                     ) from error
         raise
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from prefect.client.schemas.objects import State, TaskRun
 
 from flows import log
 from flows.page import on_page
+from flows.places import HERE
 from flows.problems import Problem
 from flows.runtime import OPEN_BATCHES, Run, current
 from flows.timing import StageTime
@@ -26,6 +28,8 @@ RETRIES = 2
 """Further tries of a task whose worker died."""
 RETRY_DELAY = 1.0
 """Seconds before each."""
+SHIPPED_EVERY = 60.0
+"""Seconds after which what has been paid for is shipped (``flows.shipping``), while a stage waits for a model."""
 AHEAD = 2
 """Buckets that a process has in hand: one at work and one waiting, so that it never waits for Prefect."""
 
@@ -135,8 +139,9 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
     slots = [asyncio.Semaphore(AHEAD * n) for n in lanes]
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
     total = sum(one.n_items for one in units)
-    async with on_page(stage, total, unit, is_on=run.foreseen is None) as page:
-        with run.report.stage(stage, total, unit) as shown, told(shown.advance), told(page.advance):
+    async with on_page(stage, total, unit, is_on=run.foreseen is None) as page, _shipped(run):
+        note = run.spending() if any(one.waits for one in units) else None
+        with run.report.stage(stage, total, unit, note) as shown, told(shown.advance), told(page.advance):
 
             async def do(one: Unit) -> None:
                 name = _name(stage, unit, one)
@@ -151,6 +156,27 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
             await _together(stage, [do(one) for one in sorted(units, key=lambda one: -one.weight)])
             if lanes:
                 run.workers.stage_over()
+
+
+@asynccontextmanager
+async def _shipped(run: Run) -> AsyncIterator[None]:
+    """Bring what is paid for to where the store is, now and then and at the end, where that is not this machine."""
+    if run.store.place is HERE:
+        yield
+        return
+
+    async def now_and_then() -> None:
+        while True:
+            await asyncio.sleep(SHIPPED_EVERY)
+            with suppress(Problem):  # the end of the stage tries again, and says it
+                await asyncio.to_thread(run.ship)
+
+    shipping = asyncio.create_task(now_and_then())
+    try:
+        yield
+    finally:
+        shipping.cancel()
+    await asyncio.to_thread(run.ship)
 
 
 def _logged(stage: str, one: Unit, tally: Tally) -> Tally:

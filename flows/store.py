@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,8 +20,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from flows import migrations, schemas
-from flows.files import TMP, write_atomically
 from flows.permits import end_permits
+from flows.places import HERE, SCHEMES, Place
 from flows.problems import StoreProblem, UsageProblem
 from flows.shards import Shards, bits_in
 from flows.soundness import check_parquet, damaged, named_damage
@@ -31,27 +30,89 @@ STORE_FORMAT = 3
 """Raised when a store of the older layout cannot be read any more without being rewritten."""
 
 
+CACHE = "cache"
+DATABASE = "scores.duckdb"
+LOCK = ".lock"
+MARKER = "store.json"
+"""Says that a folder is a store, of which format, and which tokenizer counts its tokens."""
+
+
+def is_elsewhere(location: str) -> bool:
+    """Whether a store is in an object store, and not in a folder."""
+    return "://" in location and urlsplit(location).scheme != "file"
+
+
 def store_path(location: str) -> Path:
     """The folder of a store given as a path or a ``file://`` URL."""
     parts = urlsplit(location)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path))
-    if "://" in location:
-        raise UsageProblem(f"store {location}: only a folder can be a store in this version, not {parts.scheme}://")
-    return Path(location).expanduser()
+    return Path(unquote(parts.path)) if parts.scheme == "file" else Path(location).expanduser()
+
+
+def place_of(location: str) -> tuple[Path, Place]:
+    """The folder below which a store's files are known, and where they are.
+
+    Raises UsageProblem when the URL is of no object store, or the package for them is missing.
+    """
+    if not is_elsewhere(location):
+        return store_path(location), HERE
+    parts = urlsplit(location)
+    if parts.scheme not in SCHEMES or not parts.netloc:
+        raise UsageProblem(f"store {location}: expected a folder, or a URL such as s3://bucket/prefix (also gs, az)")
+    try:
+        from flows.objects import Objects  # noqa: PLC0415 (its package is an extra)
+    except ModuleNotFoundError as error:
+        if error.name != "obstore":
+            raise
+        raise UsageProblem(
+            f"store {location}: the package for object stores is missing: pip install 'compaction-eval[cloud]'"
+        ) from None
+    place = Objects.at(location)
+    return place.root, place
 
 
 class Store:
     """A store that exists; made by ``Store.open`` or ``Store.create``."""
 
-    def __init__(self, root: Path, bits: str = "") -> None:
+    def __init__(self, root: Path, bits: str = "", place: Place = HERE) -> None:
         self.root = root
+        """Where its files are, or by what they are known (``flows.places``)."""
         self.bits = bits
         """The bucket that is looked at; ``""`` for all."""
+        self.place = place
         self.transcripts = root / "transcripts"
         self.quarantine = root / "quarantine"
         self.labels = root / "labels"
-        self.database = root / "scores.duckdb"
+
+    @classmethod
+    def at(cls, location: str) -> Store:
+        """A store that may not be there yet."""
+        root, place = place_of(location)
+        return cls(root, place=place)
+
+    @property
+    def name(self) -> str:
+        """How it is given with ``--store``."""
+        return self.place.told(self.root)
+
+    @property
+    def full_name(self) -> str:
+        """The same, from any folder."""
+        return self.place.told(self.root.absolute())
+
+    @property
+    def address(self) -> str:
+        """By what a worker opens it."""
+        return self.place.address(self.root)
+
+    @property
+    def database(self) -> Path:
+        """Where ``scores.duckdb`` can be read, as it is now; or where it would be."""
+        return self.place.here([self.root / DATABASE])[0]
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it has been made."""
+        return self.place.look(self.root / MARKER) is not None
 
     @classmethod
     def open(cls, location: str) -> Store:
@@ -75,46 +136,46 @@ class Store:
 
     @classmethod
     def _there(cls, location: str) -> Store:
-        store = cls(store_path(location))
-        if not (store.root / "store.json").is_file():
-            raise StoreProblem(f"no store at {store.root}; `compaction-eval run` makes one, --store names another")
+        store = cls.at(location)
+        if not store.is_there:
+            raise StoreProblem(f"no store at {store.name}; `compaction-eval run` makes one, --store names another")
         return store
 
     @classmethod
     def create(cls, location: str, tokenizer: str) -> Store:
         """A store for writing: the one that is there, or a new one. It keeps the tokenizer that it was made with."""
-        store = cls(store_path(location))
-        marker = store.root / "store.json"
-        if marker.is_file():
+        store = cls.at(location)
+        if store.is_there:
             store._bring_up()
         else:
-            if store.root.is_file():
-                raise StoreProblem(f"store {store.root}: this is a file; a store is a folder")
-            if store.root.is_dir() and any(not entry.name.startswith(".") for entry in store.root.iterdir()):
-                raise StoreProblem(f"store {store.root}: the folder holds other things; name an empty or a new folder")
+            if store.place is HERE and store.root.is_file():
+                raise StoreProblem(f"store {store.name}: this is a file; a store is a folder")
+            # Looked at again: another command may have made the store in between, and begun to fill it.
+            if store.place.holds_something(store.root) and not store.is_there:
+                raise StoreProblem(f"store {store.name}: the folder holds other things; name an empty or a new folder")
             try:
-                content = {"format": STORE_FORMAT, "tokenizer": tokenizer}
-                write_atomically(marker, json.dumps(content, indent=2).encode() + b"\n")
+                store._describe({"format": STORE_FORMAT, "tokenizer": tokenizer})
             except OSError as error:
-                raise StoreProblem(f"store {store.root}: cannot be written: {error.strerror}") from None
+                raise StoreProblem(f"store {store.name}: cannot be written: {error.strerror}") from None
         if store.settings["tokenizer"] != tokenizer:
             made_with = store.settings["tokenizer"]
             raise UsageProblem(
-                f"store {store.root} counts tokens with {made_with}, the study with {tokenizer}; use another store"
+                f"store {store.name} counts tokens with {made_with}, the study with {tokenizer}; use another store"
             )
         return store
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
         """Content of ``store.json``."""
-        path = self.root / "store.json"
+        path = self.root / MARKER
         try:
-            settings: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            settings: Mapping[str, Any] = json.loads(self.place.read(path) or b"")
             _ = int(settings["format"]), settings["tokenizer"]
         except (OSError, ValueError, KeyError, TypeError):
             raise StoreProblem(
-                f"{path}: not the description of a store (JSON with format and tokenizer); if the folder is "
-                f'one, put it back, in this version {{"format": {STORE_FORMAT}, "tokenizer": "o200k_base"}} with yours'
+                f"{self.place.told(path)}: not the description of a store (JSON with format and tokenizer); if the "
+                f'folder is one, put it back, in this version {{"format": {STORE_FORMAT}, '
+                '"tokenizer": "o200k_base"} with yours'
             ) from None
         return settings
 
@@ -126,40 +187,45 @@ class Store:
         with self._held("migrate"):
             del self.__dict__["settings"]  # whoever held it before may have been faster
             for step in migrations.way(int(self.settings["format"]), STORE_FORMAT) or ():
-                said = f"store {self.root}: from format {step.source} to {step.target}: {step.does}"
+                said = f"store {self.name}: from format {step.source} to {step.target}: {step.does}"
                 print(said, file=sys.stderr, flush=True)  # noqa: T201 (once in a store's life, and it may take long)
                 step.run(self.root)
                 content = {**self.settings, "format": step.target}
-                write_atomically(self.root / "store.json", json.dumps(content, indent=2).encode() + b"\n")
+                self._describe(content)
                 del self.__dict__["settings"]
+
+    def _describe(self, content: Mapping[str, Any]) -> None:
+        self.place.write(self.root / MARKER, json.dumps(content, indent=2).encode() + b"\n")
 
     def _check_format(self) -> None:
         found = int(self.settings["format"])
         if found < STORE_FORMAT and migrations.way(found, STORE_FORMAT):
             raise StoreProblem(
-                f"store {self.root} has format {found}, made by an earlier version of compaction-eval; bring it to "
-                f"format {STORE_FORMAT} with: compaction-eval rebuild --store {self.root} (or with any run)"
+                f"store {self.name} has format {found}, made by an earlier version of compaction-eval; bring it to "
+                f"format {STORE_FORMAT} with: compaction-eval rebuild --store {self.name} (or with any run)"
             )
         if found < STORE_FORMAT:
             raise StoreProblem(
-                f"store {self.root} has format {found}, made by an earlier version of compaction-eval; this version "
+                f"store {self.name} has format {found}, made by an earlier version of compaction-eval; this version "
                 f"writes {STORE_FORMAT} and cannot go on with it: run on the same sources with another --store"
             )
         if found > STORE_FORMAT:
             raise StoreProblem(
-                f"store {self.root} has format {found}, made by a newer version of compaction-eval; "
+                f"store {self.name} has format {found}, made by a newer version of compaction-eval; "
                 f"this version reads up to {STORE_FORMAT}: update it, or name another store with --store"
             )
 
     def within(self, bits: str) -> Store:
         """The same store, of which a bucket is looked at: its folders show and write the files of that bucket."""
-        return Store(self.root, bits)
+        return Store(self.root, bits, self.place)
 
     def _shards(self, name: str, schema: pa.Schema, key: tuple[str, ...]) -> Shards:
-        return Shards(self.root / name, schema, key).within(self.bits)
+        return Shards(self.root / name, schema, key, place=self.place).within(self.bits)
 
     def _of_no_session(self, name: str, schema: pa.Schema, key: tuple[str, ...]) -> Shards:
-        return Shards(self.root / name, schema, key, has_failures=False, is_bucketed=False)
+        return Shards(
+            self.root / name, schema, key, has_failures=False, is_bucketed=False, place=self.place
+        )  # fmt: skip
 
     @property
     def folders(self) -> tuple[Shards, ...]:
@@ -237,29 +303,29 @@ class Store:
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All small JSON records of a kind (``methods``, ``judges``, ``runs``), by name."""
         found = []
-        for path in sorted((self.root / kind).glob("*.json")):
+        for path, content in self.place.contents(self.root / kind, ".json"):
             try:
-                row = json.loads(path.read_text(encoding="utf-8"))
+                row = json.loads(content)
             except ValueError:
                 row = None
             if not isinstance(row, dict):
                 lost = "that run is missing from the table of runs" if kind == "runs" else "a run writes it anew"
-                raise damaged(path, lost)
+                raise damaged(self.place.told(path), lost)
             found.append(row)
         return found
 
     def record(self, kind: str, name: str, content: Mapping[str, Any], *, replace: bool = False) -> None:
         """Write a small JSON record; one that is there already stays as it is unless ``replace``."""
         path = self.root / kind / f"{name}.json"
-        if replace or not path.exists():
-            write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
+        if replace or self.place.look(path) is None:
+            self.place.write(path, json.dumps(content, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
 
     @contextmanager
     def locked(self, what: str) -> Iterator[None]:
         """Hold the store for writing, and remove what a killed run left. Raises as ``_held``."""
         with self._held(what):
             self._sweep()
-            with named_damage(self.root):
+            with named_damage(self.root, self.place):
                 yield
 
     @contextmanager
@@ -270,9 +336,9 @@ class Store:
         another process holds it.
         """
         try:
-            lock = (self.root / ".lock").open("a+")
+            lock = (self.root / LOCK).open("a+")
         except OSError as error:
-            raise StoreProblem(f"store {self.root}: cannot be written: {error.strerror}") from None
+            raise StoreProblem(f"store {self.name}: cannot be written: {error.strerror}") from None
         with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -280,33 +346,33 @@ class Store:
                 file.seek(0)
                 holder = file.read().strip() or "another process"
                 raise StoreProblem(
-                    f"store {self.root} is in use by {holder}; wait until it has ended, or name another with --store"
+                    f"store {self.name} is in use by {holder}; wait until it has ended, or name another with --store"
                 ) from None
             file.truncate(0)
             file.write(f"`compaction-eval {what}` (process {os.getpid()})")
             file.flush()
-            yield
+            with self.place.claimed(what):
+                yield
 
     def is_locked(self) -> bool:
         """Whether some process writes to the store now."""
-        path = self.root / ".lock"
-        if not path.exists():
-            return False
-        with path.open("r") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError:
-                return True
-        return False
+        return self.holder() is not None
+
+    def holder(self) -> str | None:
+        """The command that writes to the store now, and its process; None where none does."""
+        path = self.root / LOCK
+        if path.exists():
+            with path.open("r", encoding="utf-8", errors="replace") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except OSError:
+                    return file.read().strip() or "another process"
+        return self.place.claimant()
 
     def _sweep(self) -> None:
         """Remove what a killed run left unfinished; only the holder of the lock may."""
-        for tmp in (*self.root.glob(f"**/*{TMP}"), *self.root.glob(f".*{TMP}.*")):
-            if tmp.is_dir():
-                shutil.rmtree(tmp)  # what a load had to put on disk
-            else:
-                tmp.unlink(missing_ok=True)
-        end_permits(self.root)
+        self.place.sweep(self.root)
+        end_permits(self.root, self.place)
         check_parquet(self.root)
         for kind in ("runs", "methods", "judges"):
             self.records(kind)  # a damaged one is to be said before anything is done

@@ -6,10 +6,9 @@ Defaults ← TOML file (``--study``) ← flags. The effective study is stored wi
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,9 +18,10 @@ from compaction.pipeline import read_table
 from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
 from flows.models.settings import PROVIDERS, ModelSettings, is_model, make_settings
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, closest
 from flows.runners import ACCEPTED, LOCAL, Runner
 from flows.task_labels import read_labels
+from flows.toml_places import Places, Step, read_toml
 from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
 
 DEFAULT_STORE = "./compaction-eval-store"
@@ -44,37 +44,46 @@ class Study:
     sources: tuple[str, ...] = ()
     """Files, folders and globs of sessions; empty for the sample sessions of the package."""
     store: str = DEFAULT_STORE
+    """Where everything is kept: a folder, or the URL of an object store (``s3://bucket/prefix``)."""
     strategies: tuple[str, ...] = ()
     """``id``, ``id(name=value,…)`` or a set (``@recency-ladder``); empty for ``@defaults``."""
     named_methods: tuple[str, ...] = ()
     """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``."""
     points: str = "tokens:32000"
+    """Where sessions are compacted: ``tokens:N``, ``messages:N`` (every so many), or ``recorded`` (where they were)."""
     history: str = "prefix"
     """``prefix``: each point compacts the session up to it. ``chain``: what the method left last time, and the rest."""
     summarizer: str = "embedded"
+    """What writes the summaries: ``embedded`` (no language model), ``openai:MODEL`` or ``anthropic:MODEL``."""
     responder: str = "embedded"
+    """What answers the probes, from the compacted context."""
     prober: str = "embedded"
+    """What makes the probes, from the history before the point."""
     judge: str = "embedded"
+    """What scores the answers."""
     rubric: str = DEFAULT_RUBRIC
     """Id of a rubric, or the path of its TOML file."""
     replicates: int = 1
     """How often each compaction is made and answered."""
     judge_replicates: int = 1
+    """How often each answer is judged."""
     anchors: int = 0
     """Answers that are drawn once and scored anew by every run on a new day, to see the judge drift; 0 for none."""
     anchor_days: int = 1
-    """Days from one scoring of the anchors to the next, at least."""
+    """Days from one scoring of the anchors to the next."""
     limit: int | None = None
-    """Sessions at most; None for all."""
+    """The first so many sessions only; None for all."""
     concurrency: int | None = None
-    """Most things at a time: worker processes (None: one a core) and model calls in flight (None: ``IN_FLIGHT``)."""
+    """Most things at a time: worker processes (None: one a core) and model calls in flight (None: 64)."""
     runner: str = LOCAL
-    """What does the work that only computes (``flows.runners``); it changes no result."""
+    """What does the work that only computes: ``local``, ``dask``, ``dask:ADDRESS``, ``ray``, ``ray:ADDRESS``
+    (``flows.runners``); it changes no result."""
     tokenizer: str = DEFAULT_ENCODING
+    """What tokens are counted with; a store keeps to the first."""
     redact: bool = True
     """Whether credentials are masked before anything is stored."""
     task_types: str | None = None
-    """A file of task types by session (CSV, Parquet, JSON lines), which go before the rule's."""
+    """A file of task types by session (CSV, Parquet, JSON lines), which go before the rule's; None for the rule's."""
     protocol: str = "auto"
     """What a model as judge is shown. ``study``: the compacted context too. ``closed``: question, answer and truth
     only. ``auto``: ``study``, unless a method leaves contexts that only its provider can read."""
@@ -153,9 +162,11 @@ class Study:
         return asdict(self)
 
 
-_INTEGERS = {"replicates": 1, "judge_replicates": 1, "anchors": 0, "anchor_days": 1, "limit": 1,
+LEAST = {"replicates": 1, "judge_replicates": 1, "anchors": 0, "anchor_days": 1, "limit": 1,
              "concurrency": 1, "budget_tokens": 1}  # fmt: skip
-"""Key → smallest value."""
+"""Key of a whole number → its smallest value."""
+CHOICES = {"history": HISTORIES, "tokenizer": TOKENIZERS, "protocol": PROTOCOLS}
+"""Key → what it may be."""
 _LISTS = ("sources", "strategies")
 _SWITCHES = ("redact",)
 _KEYS = tuple(known.name for known in fields(Study) if known.name not in ("named_methods", "models"))
@@ -165,18 +176,17 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     """The effective study of a run.
 
     ``flags`` holds what was given on the command line (None for not given); ``model`` sets summariser, responder and
-    prober at once. Raises UsageProblem, naming the flag, or the file and line.
+    prober at once. Raises UsageProblem, naming the flag, or the file, line and key.
     """
     study = Study()
     tables: dict[str, Any] = {}
-    places: dict[str, str] = {}
+    places = None
     if path is not None:
-        values, places = _read(Path(path))
+        values, places = read_toml(Path(path), "study")
         tables = values.pop("models", {})
-        study = _apply(study, values, places)
-    given = {key: value for key, value in flags.items() if value is not None and value != ()}
-    study = _apply(study, given, {key: "--" + key.replace("_", "-") for key in given})
-    study = with_models(study, tables, places.get("models", "models"))
+        study = _apply(study, values, places.of)
+    study = _apply(study, {key: value for key, value in flags.items() if value is not None and value != ()}, _flag)
+    study = with_models(study, tables, places)
     _check_providers(study, f"study {path}: " if path else "")
     return study
 
@@ -184,82 +194,70 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
 def judged_by(study: Study, flags: Mapping[str, Any], path: str | None = None) -> Study:
     """A study with another judge: of a study file only what concerns the judge is taken.
 
-    Raises UsageProblem, naming the flag, or the file and line.
+    Raises UsageProblem, naming the flag, or the file, line and key.
     """
     tables: dict[str, Any] = {}
-    places: dict[str, str] = {}
+    places = None
     if path is not None:
-        values, places = _read(Path(path))
+        values, places = read_toml(Path(path), "study")
         tables = values.get("models", {})
-        study = _apply(study, {key: value for key, value in values.items() if key in JUDGE_KEYS}, places)
-    given = {key: value for key, value in flags.items() if value is not None}
-    study = _apply(study, given, {key: "--" + key.replace("_", "-") for key in given})
+        study = _apply(study, {key: value for key, value in values.items() if key in JUDGE_KEYS}, places.of)
+    study = _apply(study, {key: value for key, value in flags.items() if value is not None}, _flag)
     asked = {study.summarizer, study.prober, study.responder}  # as they were: what they made has their settings
     kept = {spec: values for spec, values in study.models.items() if spec in asked}
-    study = with_models(replace(study, models=kept), tables, places.get("models", "models"), ("judge",))
+    study = with_models(replace(study, models=kept), tables, places, ("judge",))
     _check_providers(study, f"study {path}: " if path else "")
     return study
 
 
-def with_models(study: Study, tables: Any, place: str, roles: Sequence[str] = MODEL_ROLES) -> Study:
+def with_models(study: Study, tables: Any, places: Places | None, roles: Sequence[str] = MODEL_ROLES) -> Study:
     """The study with the settings of each model in these roles; ``tables`` is ``[models]`` of a study file.
 
-    Settings that the study has already stay.
+    Settings that the study has already stay. Raises UsageProblem, naming file, line and key.
     """
+
+    def place(*path: Step) -> str:
+        return places.of("models", *path) if places else "models"
+
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise UsageProblem(f'{place}: expected tables such as [models."openai:NAME"]')
+        raise UsageProblem(f'{place()}: expected tables such as [models."openai:NAME"]')
     for spec in tables:
         if not is_model(spec):
-            raise UsageProblem(f"{place}: {spec!r} is no model; expected openai:NAME or anthropic:NAME")
+            raise UsageProblem(f"{place(spec)}: this is no model; expected openai:NAME or anthropic:NAME")
     wanted = {spec for role in roles if (spec := getattr(study, role)) != "embedded"}
     found = {}
-    for spec in sorted(wanted - set(study.models)):
-        values = asdict(make_settings(spec, tables.get(spec, {}), f"{place}: {spec}"))
-        del values["spec"]
-        found[spec] = values
-    return replace(study, models={**study.models, **found})
+    for spec in sorted({*wanted, *tables} - set(study.models)):  # what nobody uses is looked over, too
+        settings = make_settings(spec, tables.get(spec, {}), place(spec), partial(place, spec))
+        found[spec] = {key: value for key, value in asdict(settings).items() if key != "spec"}
+    return replace(study, models={**study.models, **{spec: found[spec] for spec in sorted(wanted & set(found))}})
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values of a study file, and for each key the place to name when it is wrong."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UsageProblem(f"study {path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"study {path}: cannot be read as UTF-8 text: {error}") from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageProblem(f"study {path}: not TOML: {error}") from None
-    places = {}
-    for key in data:
-        pattern = re.compile(rf"""^\s*\[*\s*["']?{re.escape(key)}["']?\s*[=\].]""")
-        line = next((n for n, content in enumerate(text.splitlines(), 1) if pattern.match(content)), None)
-        places[key] = f"study {path}, line {line}: {key}" if line else f"study {path}: {key}"
-    return data, places
+def _flag(key: Step) -> str:
+    return "--" + str(key).replace("_", "-")
 
 
-def _apply(study: Study, values: Mapping[str, Any], places: Mapping[str, str]) -> Study:
+def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -> Study:
+    """The study with values; ``place`` says what an error on a key begins with."""
     changes: dict[str, Any] = {}
     if "model" in values:
-        model = _spec(values["model"], places["model"])
+        model = _spec(values["model"], place("model"))
         changes.update(summarizer=model, responder=model, prober=model)
     for key, value in values.items():
         if key == "model":
             continue
         if key == "methods":
-            changes["named_methods"] = _named(value, places[key])
+            changes["named_methods"] = _named(value, place)
             continue
         if key not in _KEYS:
-            raise UsageProblem(f"{places[key]}: unknown key; known: {', '.join(sorted((*_KEYS, 'methods', 'model')))}")
-        changes[key] = _checked(key, value, places[key])
+            known = sorted((*_KEYS, "methods", "model"))
+            raise UsageProblem(f"{place(key)}: unknown key{closest(key, known)}; known: {', '.join(known)}")
+        changes[key] = _checked(key, value, place(key))
     changed = replace(study, **changes)
     if changed.task_types and "task_types" in changes:
         read_labels(changed.task_types)  # says what is wrong with the file before anything is done
     for key in ("methods", "strategies", "points", "rubric"):
         if key in values:
-            _check_meaning(changed, key, places[key])
+            _check_meaning(changed, key, place(key))
     return changed
 
 
@@ -269,9 +267,9 @@ def _checked(key: str, value: Any, place: str) -> Any:
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
             raise UsageProblem(f"{place}: expected a text or a list of texts, found {value!r}")
         return tuple(spec for item in items for spec in split_specs(item)) if key == "strategies" else tuple(items)
-    if key in _INTEGERS:
-        if not isinstance(value, int) or isinstance(value, bool) or value < _INTEGERS[key]:
-            raise UsageProblem(f"{place}: expected a whole number of at least {_INTEGERS[key]}, found {value!r}")
+    if key in LEAST:
+        if not isinstance(value, int) or isinstance(value, bool) or value < LEAST[key]:
+            raise UsageProblem(f"{place}: expected a whole number of at least {LEAST[key]}, found {value!r}")
         return value
     if key == "budget_usd":
         if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
@@ -287,24 +285,25 @@ def _checked(key: str, value: Any, place: str) -> Any:
         return _spec(value, place)
     if key == "runner":
         return _runner(value, place)
-    for name, choices in (("history", HISTORIES), ("tokenizer", TOKENIZERS), ("protocol", PROTOCOLS)):
-        if key == name and value not in choices:
-            raise UsageProblem(f"{place}: expected {' or '.join(choices)}, found {value!r}")
+    if key in CHOICES and value not in CHOICES[key]:
+        raise UsageProblem(f"{place}: expected {' or '.join(CHOICES[key])}, found {value!r}")
     return value
 
 
-def _named(tables: Any, place: str) -> tuple[str, ...]:
+def _named(tables: Any, place: Callable[..., str]) -> tuple[str, ...]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UsageProblem(f"{place}: expected tables [[methods]], found {tables!r}")
-    try:
-        specs = tuple(map(read_table, tables))
-    except StrategyError as error:
-        raise UsageProblem(f"{place}: {error}") from None
-    names = [table["name"].strip() for table in tables]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageProblem(f"{place}: two methods are called {name!r}")
-    return specs
+        raise UsageProblem(f"{place('methods')}: expected tables [[methods]], found {tables!r}")
+    specs: list[str] = []
+    names: list[str] = []
+    for number, table in enumerate(tables):
+        try:
+            specs.append(read_table(table))
+        except StrategyError as error:
+            raise UsageProblem(f"{place('methods', number)}: {error}") from None
+        names.append(table["name"].strip())
+        if names[-1] in names[:-1]:
+            raise UsageProblem(f"{place('methods', number)}: two methods are called {names[-1]!r}")
+    return tuple(specs)
 
 
 def _spec(value: Any, place: str) -> str:

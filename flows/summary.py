@@ -142,7 +142,7 @@ def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
     if not tally:
         return []
     what = "places in the sources could not be read and were set aside"
-    return [Shortfall(what, tally.total(), _top(tally), str(store.quarantine))]
+    return [Shortfall(what, tally.total(), _top(tally), store.place.told(store.quarantine))]
 
 
 def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
@@ -151,7 +151,9 @@ def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
 
 def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> str:
     if not sessions:
-        return f"no session could be read, so there is nothing to compare; {store.quarantine} says why"
+        return (
+            f"no session could be read, so there is nothing to compare; {store.place.told(store.quarantine)} says why"
+        )
     longest = max(sessions, key=lambda info: info.n_messages).n_messages
     if longest < 4:
         return f"no session is long enough to be compacted: the longest has {longest} messages"

@@ -25,7 +25,7 @@ from flows.labels import stored_labels
 from flows.makers import Makers, read_note, write_note
 from flows.nights import TakeNight, night_tables
 from flows.plan import method_rows
-from flows.store import Store
+from flows.store import DATABASE, Store
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
 from judge import PROBE_TYPES
@@ -87,7 +87,7 @@ def rebuild(
     before = stamp(store)
     makers = makers or Makers.now(study)
     advance = stepped or (lambda: None)
-    with drafting(store.database) as draft:
+    with drafting(store.root / DATABASE, store.place) as draft:
         fill(draft, store, study, makers, advance)
         if see is not None:
             see(draft.connection)
@@ -163,12 +163,13 @@ def stamp(store: Store) -> str:
         "transcripts", "points", "compactions", "probes", "answers", "scores", "calls", "methods", "judges",
         "quarantine", "labels", "label_samples", "anchor_scores", "needs", "measures",
     )  # fmt: skip
-    found = []
-    for folder in folders:
-        for path in sorted((store.root / folder).glob("*")):
-            stat = path.stat()
-            found.append((folder, path.name, stat.st_size, stat.st_mtime_ns))
-    return content_id(found)
+    return content_id(
+        [
+            (folder, one.path.name, one.size, one.version or one.written_ns)
+            for folder in folders
+            for one in store.place.seen(store.root / folder, "")
+        ]
+    )
 
 
 def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
@@ -182,12 +183,10 @@ def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
     return same and is_sound(store.database)
 
 
-def _stat(store: Store) -> list[int] | None:
+def _stat(store: Store) -> list[int | str] | None:
     """Size and time of change of the database: another program may have written to it, or cut it short."""
-    if not store.database.is_file():
-        return None
-    found = store.database.stat()
-    return [found.st_size, found.st_mtime_ns]
+    found = store.place.look(store.root / DATABASE)
+    return None if found is None else [found.size, found.version or found.written_ns]
 
 
 def has_night(store: Store, study: Study) -> bool:

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-STEPS = ("ruff check .", "ruff format --check .", "mypy", "pytest -n auto --dist worksteal")
+WORKERS = 1 + (os.cpu_count() or 1)
+"""Processes of pytest: one more than cores, because many tests wait for processes of their own."""
+STEPS = ("ruff check .", "ruff format --check .", "mypy", f"pytest -n {WORKERS} --dist worksteal")
 
 
 def main() -> int:

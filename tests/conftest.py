@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
+
+import pytest
 
 
 def pytest_collection_finish() -> None:
@@ -11,6 +14,11 @@ def pytest_collection_finish() -> None:
     Thousands of collected tests and the modules of large libraries are looked through in every full collection, and
     some libraries ask for one at each call (statsmodels does in ``multipletests``).
     """
+    if "prefect" in sys.modules:
+        raise pytest.UsageError(
+            "a test module imports Prefect while tests are collected; Prefect then has read its settings before the "
+            "tests' server is known: import it, and flows that do (flows.stage, flows.evaluate …), within the test"
+        )
     gc.collect()
     gc.freeze()
 

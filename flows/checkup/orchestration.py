@@ -13,6 +13,7 @@ from typing import Any
 from flows.checkup.finding import Finding
 from flows.orchestrator import Server, answers, configured_url, prepare
 from flows.problems import Problem
+from flows.store import Store, is_elsewhere, store_path
 
 ASK_TIMEOUT = 10.0
 """Seconds that the server has for one answer."""
@@ -51,16 +52,16 @@ def _own(start: bool) -> Finding:
     return Finding("prefect", "ok", f"a server of its own starts in {seconds:.0f} s")
 
 
-def check_nights(root: Path) -> list[Finding]:
+def check_nights(store: Store) -> list[Finding]:
     """Whether a deployment of the configured server works on the store each night, and whether its runs begin."""
     url = configured_url()
     if url is None or not answers(url):
         return []
     try:
-        found = [one for one in _asked(url, "/deployments/filter", {"limit": 200}) if _is_about(one, root)]
+        found = [one for one in _asked(url, "/deployments/filter", {"limit": 200}) if _is_about(one, store)]
         if not found:
             do = "`compaction-eval serve` makes one; a run from cron needs none"
-            return [Finding("nights", "ok", f"no deployment of that server is about {root}", do)]
+            return [Finding("nights", "ok", f"no deployment of that server is about {store.name}", do)]
         return [finding for one in found for finding in _deployment(url, one)]
     except (OSError, ValueError, KeyError, TypeError) as error:
         return [Finding("nights", "warning", f"the server at {url} does not tell its deployments: {error}")]
@@ -86,7 +87,7 @@ def _deployment(url: str, one: dict[str, Any]) -> list[Finding]:
     return [Finding("nights", "ok", said)]
 
 
-def _is_about(deployment: dict[str, Any], root: Path) -> bool:
+def _is_about(deployment: dict[str, Any], store: Store) -> bool:
     """Whether a deployment's parameters name the store, or a study file that does."""
     parameters = deployment.get("parameters") or {}
     study = parameters.get("study")
@@ -96,7 +97,10 @@ def _is_about(deployment: dict[str, Any], root: Path) -> bool:
             named = tomllib.loads(Path(file).read_text(encoding="utf-8")).get("store")
         except ValueError:
             named = None
-    return isinstance(named, str) and Path(named).expanduser().absolute() == root.absolute()
+    if not isinstance(named, str):
+        return False
+    full_name = named.rstrip("/") if is_elsewhere(named) else str(store_path(named).absolute())
+    return full_name == store.full_name
 
 
 def _asked(url: str, path: str, body: Any = None) -> Any:

@@ -19,7 +19,8 @@ from flows.makers import Makers, loaded_study
 from flows.models.cache import FILE as CACHE_FILE
 from flows.problems import Problem
 from flows.shards import REARRANGING, SMALL_BYTES
-from flows.store import Store
+from flows.shipping import cache_folder
+from flows.store import DATABASE, Store, is_elsewhere, store_path
 from flows.tables import is_loaded
 
 LITTLE_SPACE = 1_000_000_000
@@ -40,8 +41,11 @@ LEAST_FREE_INODES = 0.05
 Run = dict[str, Any]
 
 
-def check_place(path: Path) -> tuple[Finding, Store | None]:
+def check_place(location: str) -> tuple[Finding, Store | None]:
     """Whether there is a store that can be used, and the store where one can be read."""
+    if is_elsewhere(location):
+        return _check_elsewhere(location)
+    path = store_path(location)
     if not path.exists():
         parent = next(folder for folder in path.absolute().parents if folder.exists())
         if os.access(parent, os.W_OK):
@@ -54,10 +58,28 @@ def check_place(path: Path) -> tuple[Finding, Store | None]:
         return Finding("store", "broken", str(problem)), None
     if not os.access(path, os.W_OK):
         return Finding("store", "broken", f"{path} can be read but not written"), store
-    files = sum(1 for _ in path.glob("**/*.parquet"))
-    loaded = "" if store.database.is_file() else "; no scores.duckdb yet"
-    said = f"{path}: format {store.settings['format']}, {files} Parquet files, tokens by {store.settings['tokenizer']}"
-    return Finding("store", "ok", said + loaded), store
+    return Finding("store", "ok", _described(store)), store
+
+
+def _check_elsewhere(location: str) -> tuple[Finding, Store | None]:
+    """Of a store in an object store also whether that answers; whether it can be written shows when a run locks it."""
+    try:
+        store = Store.at(location)
+        if not store.is_there:
+            return Finding("store", "ok", f"none yet at {store.name}; `compaction-eval run` makes it"), None
+        store = Store.open(location)
+        return Finding("store", "ok", f"{_described(store)}; working folder {store.root}"), store
+    except Problem as problem:
+        return Finding("store", "broken", str(problem)), None
+
+
+def _described(store: Store) -> str:
+    n_files = len(store.place.below(store.root))
+    loaded = "" if store.place.look(store.root / DATABASE) else "; no scores.duckdb yet"
+    settings = store.settings
+    return (
+        f"{store.name}: format {settings['format']}, {n_files} Parquet files, tokens by {settings['tokenizer']}{loaded}"
+    )
 
 
 def check_store(store: Store) -> list[Finding]:
@@ -81,7 +103,7 @@ def check_store(store: Store) -> list[Finding]:
 
 
 def check_space(path: Path, store: Store | None) -> Finding:
-    """Free disk, against what the largest of the last runs wrote."""
+    """Free disk, against what the largest of the last runs wrote; ``path`` is the store's folder on this machine."""
     place = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     said = f"{free / 1e9:,.1f} GB free at {place}"
@@ -89,7 +111,8 @@ def check_space(path: Path, store: Store | None) -> Finding:
     wanted = LITTLE_SPACE
     if store and grew:
         # The database is made anew beside the old one, and may put as much again on disk while it is made.
-        wanted = ENOUGH_RUNS * grew + 2 * (store.database.stat().st_size if store.database.is_file() else 0)
+        database = store.place.look(store.root / DATABASE)
+        wanted = ENOUGH_RUNS * grew + 2 * (database.size if database else 0)
         said += f"; the largest of the last runs left {_size(grew)}"
     if free < wanted:
         return Finding("disk", "warning", said, f"make room: {_size(wanted)} are wanted for {ENOUGH_RUNS} such runs")
@@ -103,11 +126,10 @@ def _growth(store: Store) -> int:
     """Bytes of the files that were written during the run that wrote most, of the last ones and as far as they last."""
     spans = [(_stamp(row["started_at"]), _stamp(row["ended_at"])) for row in _last(store) if row["ended_at"]]
     sums = [0] * len(spans)
-    for path in store.root.glob("*/*.parquet"):
-        stat = path.stat()
+    for one in store.place.below(store.root):
         for index, (start, end) in enumerate(spans):
-            if start <= stat.st_mtime <= end:
-                sums[index] += stat.st_size
+            if start <= one.written_ns / 1e9 <= end:
+                sums[index] += one.size
     return max(sums, default=0)
 
 
@@ -117,9 +139,9 @@ def _last(store: Store) -> list[Run]:
 
 
 def _lock(store: Store) -> list[Finding]:
-    if not store.is_locked():
+    holder = store.holder()
+    if holder is None:
         return []
-    holder = (store.root / ".lock").read_text(encoding="utf-8", errors="replace").strip() or "another process"
     number = holder.rpartition("process ")[2].rstrip(")")
     if number.isdigit() and not Path("/proc", number).exists() and Path("/proc/self").exists():
         return [
@@ -134,7 +156,7 @@ def _lock(store: Store) -> list[Finding]:
 def _leftovers(store: Store) -> list[Finding]:
     if store.is_locked():
         return []
-    marks = sorted(path.parent.name for path in store.root.glob(f"*/{REARRANGING}"))
+    marks = sorted(one.path.parent.name for one in store.place.below(store.root, REARRANGING))
     tmp = [*store.root.glob(f"*/*{TMP}"), *store.root.glob(f".*{TMP}*")]
     size = sum(path.stat().st_size for path in tmp if path.is_file())
     findings = []
@@ -148,7 +170,7 @@ def _leftovers(store: Store) -> list[Finding]:
 
 
 def _files(store: Store) -> list[Finding]:
-    numbers = Counter(path.parent.name for path in store.root.glob("*/*.parquet") if path.stat().st_size < SMALL_BYTES)
+    numbers = Counter(one.path.parent.name for one in store.place.below(store.root) if one.size < SMALL_BYTES)
     if numbers.total() < MANY_FILES:
         return [Finding("files", "ok", f"{numbers.total():,} small Parquet files")]
     where = ", ".join(f"{name} {number:,}" for name, number in numbers.most_common(3))
@@ -158,7 +180,7 @@ def _files(store: Store) -> list[Finding]:
 
 def _clock(store: Store, runs: Sequence[Run]) -> list[Finding]:
     now = time.time()
-    ahead = [path for path in store.root.glob("*/*.parquet") if path.stat().st_mtime > now + AHEAD_OF_CLOCK]
+    ahead = [one for one in store.place.below(store.root) if one.written_ns / 1e9 > now + AHEAD_OF_CLOCK]
     later = [row["run_id"] for row in runs if _stamp(row["started_at"]) > now + AHEAD_OF_CLOCK]
     if not ahead and not later:
         return []
@@ -213,11 +235,11 @@ def _failing(store: Store, runs: Sequence[Run]) -> list[Finding]:
 
 
 def _quarantine(store: Store, runs: Sequence[Run]) -> list[Finding]:
-    files = list(store.quarantine.glob("*.jsonl"))
+    files = store.place.seen(store.quarantine, ".jsonl")
     if not files:
         return []
     since = _stamp(runs[-1]["started_at"]) if runs else 0.0
-    new = sum(path.stat().st_mtime >= since for path in files)
+    new = sum(one.written_ns / 1e9 >= since for one in files)
     said = f"{len(files):,} inputs have places that could not be read, {new:,} of them new with the last run"
     if len(runs) > 1 and new >= len(files) / 2:
         return [Finding("quarantine", "warning", said, "see the table quarantine: a format may have changed")]
@@ -235,7 +257,7 @@ def _loaded(store: Store) -> list[Finding]:
 
 
 def _cache(store: Store) -> list[Finding]:
-    path = store.root / "cache" / CACHE_FILE
+    path = cache_folder(store) / CACHE_FILE
     if not path.is_file():
         return []
     try:

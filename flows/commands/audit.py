@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -11,12 +10,15 @@ from flows.commands import options as o
 from flows.commands.backfill import study_of_backfill
 from flows.models.check import check_models
 from flows.printing import drawn
+from flows.progress import make_report
 from flows.store import Store
 from flows.study import DEFAULT_STORE, make_study
 
 
 @o.reporting
-def blinding(store: o.StoreOption = None, limit: o.Limit = None, as_json: o.AsJson = False) -> None:
+def blinding(
+    store: o.StoreOption = None, limit: o.Limit = None, as_json: o.AsJson = False, quiet: o.Quiet = False
+) -> None:
     """Guess the methods from what a model as judge is sent, under each protocol; nothing is called.
 
     A simple classifier is trained on some sessions and guesses for others. chance: what the same guesses get right with
@@ -24,7 +26,7 @@ def blinding(store: o.StoreOption = None, limit: o.Limit = None, as_json: o.AsJs
     chance is expected, since what a method keeps is what is judged; `form` shows what its wording adds to that.
     """
     target = Store.open(store or DEFAULT_STORE)
-    seen = found_out.blinding(target, study_of_backfill(target, {}, None), limit)
+    seen = found_out.blinding(target, study_of_backfill(target, {}, None), limit, make_report(quiet or as_json))
     rows = found_out.as_rows(seen)
     if as_json:
         more = [
@@ -32,7 +34,7 @@ def blinding(store: o.StoreOption = None, limit: o.Limit = None, as_json: o.AsJs
              "telling": one.leakage.telling}
             for one in seen
         ]  # fmt: skip
-        o.echo(json.dumps([{**row, **details} for row, details in zip(rows, more, strict=True)], indent=2))
+        o.echo_json([{**row, **details} for row, details in zip(rows, more, strict=True)])
         return
     _table(rows)
     for one in seen:
@@ -51,6 +53,7 @@ def attacks(
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
     as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Put hostile texts into answers, contexts and truths of ten clear cases, and see how far the scores move.
 
@@ -58,11 +61,11 @@ def attacks(
     that direction. obedience: the difference of the two, with its 95 % interval over the cases.
     """
     effective, target = _judging(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
-    report = found_out.attacks(target, effective)
+    report = found_out.attacks(target, effective, make_report(quiet or as_json))
     if as_json:
         by_place = [asdict(row) for row in report.rows(by_place=True)]
         head = {"version": report.version, "cases": report.n_cases, "unscored": report.unscored_cases}
-        o.echo(json.dumps({**head, "rows": [asdict(row) for row in report.rows()], "by_place": by_place}, indent=2))
+        o.echo_json({**head, "rows": [asdict(row) for row in report.rows()], "by_place": by_place})
         return
     o.echo(report.markdown())
     o.echo(
@@ -80,13 +83,14 @@ def gradings(
     budget_usd: o.BudgetUsd = None,
     budget_tokens: o.BudgetTokens = None,
     as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Let the judge score ten answers that are plainly right or wrong; one that fails here judges nothing."""
     effective, target = _judging(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
-    found = found_out.gradings(target, effective)
+    found = found_out.gradings(target, effective, make_report(quiet or as_json))
     rows = [{**asdict(one), "agrees": one.agrees} for one in found]
     if as_json:
-        o.echo(json.dumps(rows, indent=2))
+        o.echo_json(rows)
         return
     _table([{name: row[name] for name in ("id", "is_right", "score", "agrees", "reason")} for row in rows])
     o.echo(f"{sum(one.agrees for one in found)} of {len(found)} as they have to be")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from flows.backlog import Backlog, backlog_of
+from flows.commands import completing
 from flows.commands import options as o
 from flows.commands.plan import show
 from flows.commands.run import carry_out, finish
@@ -21,7 +22,7 @@ from flows.makers import loaded_study
 from flows.models.check import check_models
 from flows.orchestrator import prepare
 from flows.plan import ScoreJob
-from flows.prefill import judge_in_batches, plan_batches, said
+from flows.prefill import judge_in_batches, plan_batches, planned, said
 from flows.problems import DONE, INCOMPLETE, StoreProblem
 from flows.progress import Silent, make_report
 from flows.runners import LOCAL
@@ -35,7 +36,13 @@ from flows.tables import is_loaded
 @o.reporting
 def backfill(
     judge: Annotated[
-        str, typer.Option("--judge", metavar="SPEC", help="The judge: embedded, openai:MODEL or anthropic:MODEL.")
+        str,
+        typer.Option(
+            "--judge",
+            metavar="SPEC",
+            help="The judge: embedded, openai:MODEL or anthropic:MODEL.",
+            autocompletion=completing.specs,
+        ),
     ],
     since: Annotated[
         str | None,
@@ -44,7 +51,10 @@ def backfill(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="This method only, as the leaderboard names it; may be repeated.", show_default=False
+            metavar="NAME",
+            help="This method only, as the leaderboard names it; may be repeated.",
+            show_default=False,
+            autocompletion=completing.methods,
         ),
     ] = None,
     until: Annotated[
@@ -126,7 +136,7 @@ def backfill(
         backlog_of(target, effective, active.engine, selection, active.sessions()) as found,
     ):
         if batch and (plan or found.n_jobs):
-            _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait)
+            _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait, as_json=as_json)
         if found.n_jobs:
             flow = partial(_backfill, selection=selection, by_day=by_day, backlog=found)
             carry_out(active, flow, ephemeral=ephemeral, verbose=verbose)
@@ -139,23 +149,27 @@ def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | Non
     """The study that the store's results are of, with another judge. Raises StoreProblem where there are none."""
     loaded = loaded_study(store)
     if loaded is None:
-        raise StoreProblem(f"store {store.root} has no results yet; make some with: compaction-eval run")
+        raise StoreProblem(f"store {store.name} has no results yet; make some with: compaction-eval run")
     located = replace(
-        loaded, store=str(store.root), limit=None, budget_usd=None, budget_tokens=None, concurrency=None, runner=LOCAL
+        loaded, store=store.name, limit=None, budget_usd=None, budget_tokens=None, concurrency=None, runner=LOCAL
     )
     return judged_by(with_methods_of(located, store), flags, path)
 
 
-def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool) -> None:
+def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool, as_json: bool) -> None:
     """Fill the call cache by batches; ends the command while some are under way, lest live calls pay for them again."""
     if plan:
-        o.echo(plan_batches(active, active.sessions(), jobs))
+        found = plan_batches(active, active.sessions(), jobs)
+        o.echo_json(asdict(found)) if as_json else o.echo(planned(found))
         raise typer.Exit(DONE)
     outcome = judge_in_batches(active, active.sessions(), jobs, wait=wait)
     active.report.say(said(outcome))
     if outcome.pending:
         export_calls(active.store, active.cache)
-        o.echo(f"{outcome.pending:,} verdicts are under way in batches; run the same command again to take them")
+        if as_json:
+            o.echo_json({"batches": asdict(outcome), "store": active.root})
+        else:
+            o.echo(f"{outcome.pending:,} verdicts are under way in batches; run the same command again to take them")
         raise typer.Exit(INCOMPLETE)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -11,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from flows.commands import options as o
-from flows.models.cache import FILE, CacheStats, CallCache, Pruned
+from flows.models.cache import CacheStats, Pruned
 from flows.models.spend import Uses
 from flows.problems import UsageProblem
+from flows.shipping import forget_pruned, has_cache, open_cache, ship
 from flows.store import Store
 from flows.study import DEFAULT_STORE
 
@@ -26,13 +26,13 @@ def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
     answered from there. Calls are counted since the cache was made, failed tries included.
     """
     found = Store.open(store or DEFAULT_STORE)
-    if not (found.root / "cache" / FILE).exists():
-        o.echo(json.dumps({"answers": 0}) if as_json else f"no call cache in {found.root}: no model was asked yet")
+    if not has_cache(found):
+        _say(as_json, {"answers": 0}, f"no call cache in {found.name}: no model was asked yet")
         return
-    with CallCache(found.root / "cache") as cache:
+    with open_cache(found) as cache:
         counted = cache.stats()
         path = cache.path
-    o.echo(json.dumps(_as_json(counted), indent=2) if as_json else f"{path}: {_as_text(counted)}")
+    _say(as_json, _as_json(counted), f"{path}: {_as_text(counted)}")
 
 
 @o.reporting
@@ -62,16 +62,25 @@ def prune(
     if older_than is not None and not older_than >= 0:
         raise UsageProblem(f"--older-than: expected a number of days, found {older_than:g}")
     found = Store.open(store or DEFAULT_STORE)
-    if not (found.root / "cache" / FILE).exists():
-        o.echo(json.dumps({"answers": 0}) if as_json else f"no call cache in {found.root}: nothing to remove")
+    if not has_cache(found):
+        _say(as_json, {"answers": 0}, f"no call cache in {found.name}: nothing to remove")
         return
     if dry_run:
-        with CallCache(found.root / "cache") as cache:
+        with open_cache(found) as cache:
             pruned = cache.prune(older_than, model, everything, dry_run=True)
     else:
-        with found.locked("cache prune"), CallCache(found.root / "cache") as cache:
+        with found.locked("cache prune"), open_cache(found) as cache:
+            ship(found, cache)
             pruned = cache.prune(older_than, model, everything)
-    o.echo(json.dumps({**asdict(pruned), "dry_run": dry_run}) if as_json else _said(pruned, dry_run))
+            forget_pruned(found)
+    _say(as_json, {**asdict(pruned), "dry_run": dry_run}, _said(pruned, dry_run))
+
+
+def _say(as_json: bool, document: dict[str, Any], text: str) -> None:
+    if as_json:
+        o.echo_json(document)
+    else:
+        o.echo(text)
 
 
 def _said(pruned: Pruned, dry_run: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,15 +11,17 @@ import typer
 
 from flows.calibration import draw_sample, known_to, study_of, write_contexts
 from flows.calibration_report import report
+from flows.commands import completing
 from flows.commands import options as o
 from flows.files import write_atomically
 from flows.label_sheet import guide, read_sheet, written
 from flows.labels import add_labels
 from flows.makers import Makers
 from flows.problems import UsageProblem
+from flows.progress import Report, make_report
 from flows.store import Store
 from flows.study import DEFAULT_STORE, Study
-from flows.tables import rebuild
+from flows.tables import STEPS, rebuild
 
 
 @o.reporting
@@ -53,6 +54,7 @@ def calibrate(
             metavar="ID",
             help="One judge only, by name or id; with --sample the one whose scores make the bands.",
             show_default=False,
+            autocompletion=completing.judges,
         ),
     ] = None,
     rater: Annotated[
@@ -62,6 +64,7 @@ def calibrate(
     store: o.StoreOption = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Set the judge against people: draw a sheet, take up labels, report agreement, bias and the corrected leaderboard.
 
@@ -71,13 +74,14 @@ def calibrate(
     reports on the labels that the store has.
     """
     found = Store.open(store or DEFAULT_STORE)
+    told = make_report(quiet or as_json)
     if sample is not None:
         if labels is not None:
             raise UsageProblem(f"either {labels} is read, or --sample draws a sheet, not both; leave one away")
         with found.locked("calibrate"):
             study = study_of(found)
             _draw(found, study, sample, output, seed, judge, rater, with_context=with_context, as_json=as_json)
-            rebuild(found, study, makers=Makers.noted(found))
+            _rebuild(found, study, told)
         return
     if labels is not None:
         with found.locked("calibrate"):
@@ -87,12 +91,17 @@ def calibrate(
                 raise UsageProblem(f"{labels}: no row has a score; expected numbers from 0 to 5 under the criteria")
             added = add_labels(found, taken, datetime.now(UTC).replace(tzinfo=None))
             if added.new or added.replaced:
-                rebuild(found, study, makers=Makers.noted(found))
+                _rebuild(found, study, told)
         print(  # noqa: T201
             f"{labels}: {added.new:,} answers newly labelled, {added.replaced:,} replaced, {added.unchanged:,} known",
             file=sys.stderr,
         )
     o.echo(report(found.database, judge, "json" if as_json else format))
+
+
+def _rebuild(store: Store, study: Study, told: Report) -> None:
+    with told.stage("load", STEPS, "steps") as shown:
+        rebuild(store, study, makers=Makers.noted(store), stepped=lambda: shown.advance(1))
 
 
 def _draw(
@@ -113,7 +122,7 @@ def _draw(
         "judge_id": drawn.judge_id, "sheet": str(output), "rubric": str(rubric),
     }  # fmt: skip
     if as_json:
-        o.echo(json.dumps(content, indent=2))
+        o.echo_json(content)
         return
     o.echo(
         f"{output}: {len(items):,} of {drawn.n_candidates:,} answers to label (sample {drawn.sample_id}, bands by "

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from flows import comparison
+from flows.commands import completing
 from flows.commands import options as o
 from flows.leaderboard import Split
 from flows.store import Store
@@ -17,13 +18,17 @@ from flows.study import DEFAULT_STORE
 def compare(
     a: Annotated[
         str,
-        typer.Argument(metavar="A", help="A method, as the leaderboard calls it; a beginning that is unique will do."),
+        typer.Argument(
+            metavar="A",
+            help="A method, as the leaderboard calls it; a beginning that is unique will do.",
+            autocompletion=completing.methods,
+        ),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="The method to compare it with.")],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The method to compare it with.", autocompletion=completing.methods)
+    ],
     store: o.StoreOption = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
-    ] = None,
+    judge: o.JudgeOfStore = None,
     by: Annotated[
         Split | None, typer.Option("--by", help="The same within each part of a split.", show_default=False)
     ] = None,

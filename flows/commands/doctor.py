@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from flows.checkup.tonight import check_study, check_tonight
 from flows.commands import options as o
 from flows.models.settings import PROVIDERS
 from flows.problems import BROKEN, DONE
-from flows.store import store_path
+from flows.store import is_elsewhere, store_path
 from flows.study import DEFAULT_STORE
 
 
@@ -36,7 +35,7 @@ def doctor(
     """
     findings = examine(store, study, start_prefect=prefect)
     if as_json:
-        o.echo(json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False))
+        o.echo_json([asdict(finding) for finding in findings])
     else:
         o.echo("\n".join(finding.line for finding in findings))
     raise typer.Exit(BROKEN if any(finding.state == "broken" for finding in findings) else DONE)
@@ -49,14 +48,17 @@ def examine(location: str | None, study_file: str | None, *, start_prefect: bool
     if study_file is not None:
         found, study = check_study(study_file, location)
         findings += found
-    path = store_path(study.store if study is not None else location or DEFAULT_STORE)
-    place, store = check_place(path)
+    location = study.store if study is not None else location or DEFAULT_STORE
+    place, store = check_place(location)
     findings.append(place)
-    findings.append(check_space(path, store))
+    if store is not None:
+        findings.append(check_space(store.root, store))
+    elif not is_elsewhere(location):
+        findings.append(check_space(store_path(location), None))
     if store is not None:
         findings += check_store(store)
         if study is not None:
             findings += check_tonight(study, store)
-        findings += check_nights(store.root)
+        findings += check_nights(store)
     findings.append(check_prefect(start=start_prefect))
     return [*findings, *map(check_provider, PROVIDERS)]

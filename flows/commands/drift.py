@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.anchors import anchors_to_do, today
+from flows.commands import completing
 from flows.commands import options as o
 from flows.commands.backfill import study_of_backfill
 from flows.commands.run import carry_out, finish
@@ -33,6 +34,7 @@ def drift(
             help="One judge only, by name or id; with --now the judge to ask: embedded, openai:MODEL or "
             "anthropic:MODEL (default: that of the last run)",
             show_default=False,
+            autocompletion=completing.judges,
         ),
     ] = None,
     store: o.StoreOption = None,

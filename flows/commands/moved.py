@@ -25,9 +25,7 @@ def moved(
             show_default=False,
         ),
     ] = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
-    ] = None,
+    judge: o.JudgeOfStore = None,
     worse_than: Annotated[
         float | None,
         typer.Option(

@@ -9,15 +9,17 @@ import sys
 import traceback
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
-from typing import Annotated, ParamSpec
+from typing import Annotated, Any, ParamSpec
 
+import orjson
 import typer
 
 from compaction import CallsStoppedError
+from flows.commands import completing
 from flows.printing import Format
 from flows.problems import BROKEN, STOPPED, Problem
 from flows.soundness import disk_trouble
-from flows.study import DEFAULT_STORE
+from flows.study import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS
 
 P = ParamSpec("P")
 
@@ -32,7 +34,10 @@ Sources = Annotated[
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="DIR", help=f"Where everything is kept (default: {DEFAULT_STORE})", show_default=False
+        "--store",
+        metavar="DIR_OR_URL",
+        help=f"Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: {DEFAULT_STORE})",
+        show_default=False,
     ),
 ]
 StudyOption = Annotated[
@@ -46,11 +51,16 @@ Strategies = Annotated[
         help="Strategies to compare; sets: @defaults (all that can run), @recency-ladder (plain recency at several "
         "sizes, for the view matched_budget) (default: @defaults)",
         show_default=False,
+        autocompletion=completing.strategies,
     ),
 ]
 Points = Annotated[
     str | None,
-    typer.Option(help="Where to compact: tokens:N, messages:N or recorded (default: tokens:32000)", show_default=False),
+    typer.Option(
+        help="Where to compact: tokens:N, messages:N or recorded (default: tokens:32000)",
+        show_default=False,
+        autocompletion=completing.points,
+    ),
 ]
 HistoryOption = Annotated[
     str | None,
@@ -58,6 +68,7 @@ HistoryOption = Annotated[
         help="prefix: each point compacts the whole session so far. chain: a method lives with what it left "
         "(default: prefix)",
         show_default=False,
+        autocompletion=lambda: list(HISTORIES),
     ),
 ]
 Model = Annotated[
@@ -67,11 +78,18 @@ Model = Annotated[
         help="Summariser, responder and prober at once: embedded, openai:MODEL (OPENAI_API_KEY; OPENAI_BASE_URL for "
         "any compatible server) or anthropic:MODEL (default: embedded)",
         show_default=False,
+        autocompletion=completing.specs,
     ),
 ]
-Summarizer = Annotated[str | None, typer.Option(metavar="SPEC", help="What summarises.", show_default=False)]
-Responder = Annotated[str | None, typer.Option(metavar="SPEC", help="What answers the probes.", show_default=False)]
-Prober = Annotated[str | None, typer.Option(metavar="SPEC", help="What makes the probes.", show_default=False)]
+
+
+def _spec(help: str) -> Any:
+    return typer.Option(metavar="SPEC", help=help, show_default=False, autocompletion=completing.specs)
+
+
+Summarizer = Annotated[str | None, _spec("What summarises.")]
+Responder = Annotated[str | None, _spec("What answers the probes.")]
+Prober = Annotated[str | None, _spec("What makes the probes.")]
 JudgeOption = Annotated[
     str | None,
     typer.Option(
@@ -79,6 +97,7 @@ JudgeOption = Annotated[
         metavar="SPEC",
         help="What scores the answers: embedded, openai:MODEL or anthropic:MODEL (default: embedded)",
         show_default=False,
+        autocompletion=completing.specs,
     ),
 ]
 Protocol = Annotated[
@@ -87,6 +106,7 @@ Protocol = Annotated[
         help="What a model as judge is shown. study: the compacted context too. closed: question, answer and truth "
         "only. auto: study, unless a method leaves what only its provider can read (default: auto)",
         show_default=False,
+        autocompletion=lambda: list(PROTOCOLS),
     ),
 ]
 BudgetUsd = Annotated[
@@ -98,7 +118,13 @@ BudgetTokens = Annotated[
     typer.Option("--budget-tokens", metavar="N", help="Spend at most N tokens on model calls.", show_default=False),
 ]
 RubricOption = Annotated[
-    str | None, typer.Option(metavar="ID|FILE.toml", help="What it scores them by.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="ID|FILE.toml",
+        help="What it scores them by.",
+        show_default=False,
+        autocompletion=completing.rubrics,
+    ),
 ]
 Replicates = Annotated[
     int | None,
@@ -137,7 +163,12 @@ RunnerOption = Annotated[
     ),
 ]
 Tokenizer = Annotated[
-    str | None, typer.Option(help="o200k_base or cl100k_base (default: o200k_base)", show_default=False)
+    str | None,
+    typer.Option(
+        help="o200k_base or cl100k_base (default: o200k_base)",
+        show_default=False,
+        autocompletion=lambda: list(TOKENIZERS),
+    ),
 ]
 NoRedact = Annotated[
     bool,
@@ -163,6 +194,15 @@ FailIfWorse = Annotated[
         show_default=False,
     ),
 ]
+FailBelow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-below",
+        metavar="METHOD=X",
+        help="End with exit code 5 when this method's overall is below X (0 to 5); may be repeated.",
+        show_default=False,
+    ),
+]
 Ephemeral = Annotated[
     bool,
     typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),
@@ -176,7 +216,17 @@ Log = Annotated[
 LogItems = Annotated[
     bool, typer.Option("--log-items", help="With --log: also one line for each compaction, probe, answer, verdict.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+JudgeOfStore = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="ID",
+        help="One judge only, by name or the beginning of its id (default: all).",
+        show_default=False,
+        autocompletion=completing.judges,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Prefect's own log, and a traceback when something breaks.")
@@ -246,3 +296,11 @@ def reporting(command: Callable[P, None]) -> Callable[P, None]:
 def echo(text: str) -> None:
     """Print a result on stdout."""
     typer.echo(text.rstrip("\n"))
+
+
+def echo_json(document: Any) -> None:
+    """Print the one document that ``--json`` stands for: rows are a list of objects, all else is an object.
+
+    What JSON has no kind of value for is text, and what is not finite is null.
+    """
+    echo(orjson.dumps(document, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())

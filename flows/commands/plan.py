@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import typer
 
@@ -66,7 +65,7 @@ def plan(
 def show(found: Plan, as_json: bool) -> None:
     """Print a plan."""
     if as_json:
-        o.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+        o.echo_json(found.as_dict())
         return
     o.echo("to do: " + (", ".join(f"{stage} {n:,}" for stage, n in found.items.items() if n) or "nothing"))
     if not found.lines:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,22 +12,18 @@ import duckdb
 import typer
 
 from flows.arrow import batches
+from flows.commands import completing
 from flows.commands import options as o
 from flows.database import connect
 from flows.export import Exported, FileFormat, format_of, refuse_to_overwrite, target_of, write
 from flows.leaderboard import render_query
 from flows.printing import WIDTH, Format, Rows, drawn, markdown, written
-from flows.problems import UsageProblem
-from flows.queries import ReadyQuery, closest, ready_queries, ready_query, variables_of, with_variables
+from flows.problems import UsageProblem, closest
+from flows.progress import make_report
+from flows.queries import ReadyQuery, ready_queries, ready_query, variables_of, with_variables
 from flows.store import Store
 from flows.study import DEFAULT_STORE
 
-Judge = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ID", help="One judge only, by name or the beginning of its id (default: all).", show_default=False
-    ),
-]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the query; repeat it.", show_default=False),
@@ -56,10 +52,14 @@ SpreadsheetSafe = Annotated[
 def query(
     name: Annotated[
         str | None,
-        typer.Argument(help="Name or number of a query; without one they are listed.", show_default=False),
+        typer.Argument(
+            help="Name or number of a query; without one they are listed.",
+            show_default=False,
+            autocompletion=completing.queries,
+        ),
     ] = None,
     store: o.StoreOption = None,
-    judge: Judge = None,
+    judge: o.JudgeOfStore = None,
     set_: Set = None,
     format: o.FormatOption = "table",
     output: Output = None,
@@ -79,7 +79,7 @@ def query(
         return
     chosen = ready_query(name)
     if show:
-        o.echo(chosen.sql)
+        o.echo_json(asdict(chosen)) if as_json else o.echo(chosen.sql)
         return
     found = Store.open(store or DEFAULT_STORE)
     given = _parsed(set_ or ())
@@ -87,7 +87,7 @@ def query(
         values = variables_of(connection, chosen, judge, given)
         if output is not None:
             with with_variables(connection, values):
-                _report([_written(connection, chosen.name, chosen.sql, output, force)], shown)
+                report_written([_written(connection, chosen.name, chosen.sql, output, force)], as_json=as_json)
             return
     text = render_query(found.database, chosen.sql, shown, values)
     o.echo(_with_head(chosen, text) if shown == "table" else text)
@@ -97,7 +97,12 @@ def query(
 def export(
     relation: Annotated[
         list[str] | None,
-        typer.Argument(metavar="RELATION", help="Tables and views to write.", show_default=False),
+        typer.Argument(
+            metavar="RELATION",
+            help="Tables and views to write.",
+            show_default=False,
+            autocompletion=completing.relations,
+        ),
     ] = None,
     output: Annotated[
         Path,
@@ -114,16 +119,23 @@ def export(
     ] = False,
     query: Annotated[
         list[str] | None,
-        typer.Option("--query", metavar="NAME", help="The answer of a ready query; repeat it.", show_default=False),
+        typer.Option(
+            "--query",
+            metavar="NAME",
+            help="The answer of a ready query; repeat it.",
+            show_default=False,
+            autocompletion=completing.queries,
+        ),
     ] = None,
     format: Annotated[
         FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)", show_default=False)
     ] = None,
     store: o.StoreOption = None,
-    judge: Judge = None,
+    judge: o.JudgeOfStore = None,
     spreadsheet_safe: SpreadsheetSafe = False,
     force: Force = False,
     as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
 ) -> None:
     """Write tables, views or answers of the ready queries to files.
 
@@ -142,12 +154,13 @@ def export(
         texts = [*((name, f'FROM "{name}"') for name in relations), *((ready.name, ready.sql) for ready in queries)]
         targets = _targets([name for name, _ in texts], output, chosen, force)
         values = variables_of(connection, queries[0], judge, {}) if queries else {}
-        with with_variables(connection, values):
-            files = [
-                write(name, batches(connection, text), target, chosen, spreadsheet_safe)
-                for (name, text), target in zip(texts, targets, strict=True)
-            ]
-    _report(files, "json" if as_json else "table")
+        files: list[Exported] = []
+        told = make_report(quiet or as_json)
+        with with_variables(connection, values), told.stage("export", len(texts), "files") as shown:
+            for (name, text), target in zip(texts, targets, strict=True):
+                files.append(write(name, batches(connection, text), target, chosen, spreadsheet_safe))
+                shown.advance(1)
+    report_written(files, as_json=as_json)
 
 
 def _targets(names: Sequence[str], output: Path, format: FileFormat, force: bool) -> list[Path]:
@@ -175,21 +188,17 @@ def _written(connection: duckdb.DuckDBPyConnection, name: str, text: str, output
     return write(name, batches(connection, text), target, format_of(target, None))
 
 
-def report_written(one: Exported) -> str:
-    """A line that says what was written."""
-    return f"{one.path}: {one.rows:,} rows, {one.n_bytes:,} bytes"
-
-
-def _report(files: Sequence[Exported], format: Format) -> None:
-    if format == "json":
+def report_written(files: Sequence[Exported], *, as_json: bool) -> None:
+    """Say what was written."""
+    if as_json:
         rows = [
             {"relation": one.relation, "path": str(one.path), "rows": one.rows, "bytes": one.n_bytes}
             for one in files
         ]  # fmt: skip
-        o.echo(json.dumps(rows, indent=2))
+        o.echo_json(rows)
         return
     for one in files:
-        o.echo(report_written(one))
+        o.echo(f"{one.path}: {one.rows:,} rows, {one.n_bytes:,} bytes")
 
 
 def _relations(connection: duckdb.DuckDBPyConnection, names: Sequence[str], every: bool) -> list[str]:

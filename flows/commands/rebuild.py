@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from time import perf_counter
@@ -33,7 +32,7 @@ def rebuild(
     """
     target = Store.brought_up(store or DEFAULT_STORE)
     chosen = _given(target, study) if study else study_of_results(target)
-    chosen = replace(chosen, store=str(target.root), tokenizer=target.settings["tokenizer"])
+    chosen = replace(chosen, store=target.name, tokenizer=target.settings["tokenizer"])
     start = perf_counter()
     with running(chosen, make_report(quiet or as_json), what="rebuild", is_whole_store=True) as active:
         export_calls(target)
@@ -42,8 +41,8 @@ def rebuild(
             tables.rebuild(target, chosen, makers=makers, stepped=lambda: shown.advance(1))
     counts = _counts(target)
     if as_json:
-        content = {"store": str(target.root), "study": chosen.as_dict(), "counts": counts}
-        o.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        content = {"store": target.name, "study": chosen.as_dict(), "counts": counts}
+        o.echo_json(content)
     elif not quiet:
         found = ", ".join(f"{number:,} {name}" for name, number in counts.items())
         print(f"{target.database}: {found}, in {perf_counter() - start:.1f} s", file=sys.stderr)  # noqa: T201
@@ -51,7 +50,7 @@ def rebuild(
 
 def _given(store: Store, path: str) -> Study:
     """A study file's study. Raises UsageProblem when it counts tokens otherwise than the store."""
-    study = make_study({"store": str(store.root)}, path)
+    study = make_study({"store": store.name}, path)
     Store.create(study.store, study.tokenizer)  # says so, as a run would
     return study
 

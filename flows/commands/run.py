@@ -28,7 +28,7 @@ from flows.sources.account import RECORD
 from flows.store import Store
 from flows.study import Study, make_study
 from flows.summary import label_note, masked_note, records_of
-from flows.tables import has_night, is_loaded, rebuild
+from flows.tables import STEPS, has_night, is_loaded, rebuild
 from flows.transcripts import InputRecord, SessionInfo, read_parts
 from flows.work.stages import is_complete
 
@@ -122,7 +122,7 @@ def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool, fail_if
     if as_json:
         board = json.loads(render(store.database, None, "json"))
         content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board, "worse": worse}
-        o.echo(json.dumps({**content, "store": str(store.root)}, indent=2, ensure_ascii=False))
+        o.echo_json({**content, "store": store.name})
     else:
         lines = ["nothing to do: everything that this study asks for is in the store"] if nothing_to_do else []
         lines += summary.lines()
@@ -189,7 +189,8 @@ def ingest(
         shown = effective if shown is None else replace(shown, task_types=effective.task_types or shown.task_types)
         makers = Makers.noted(target)
         if not is_loaded(target, shown, makers):
-            rebuild(target, shown, makers=makers)
+            with report.stage("load", STEPS, "steps") as told:
+                rebuild(target, shown, makers=makers, stepped=lambda: told.advance(1))
     _say_files(target, effective, as_json)
 
 
@@ -208,13 +209,13 @@ def _say_files(store: Store, study: Study, as_json: bool) -> None:
             _file_row(record, copies.get(path := record.fingerprint.path, []), reasons.get(path, []))
             for record in records
         ]
-        o.echo(json.dumps({"store": str(store.root), "files": files}, indent=2, ensure_ascii=False))
+        o.echo_json({"store": store.name, "files": files})
     else:
         for record in records:
             path = record.fingerprint.path
             o.echo(_file_lines(record, copies.get(path, []), reasons.get(path, [])))
         total = _counted(sum(r.n_sessions for r in records), sum(r.n_messages for r in records))
-        aside = f", {n_aside:,} places set aside: see {store.quarantine}" if n_aside else ""
+        aside = f", {n_aside:,} places set aside: see {store.place.told(store.quarantine)}" if n_aside else ""
         o.echo(f"{len(records):,} inputs, {total}{aside}")
         o.echo(masked_note(records) or ("no secret found" if study.redact else "secrets were not looked for"))
         if unknown := label_note(study, parts):

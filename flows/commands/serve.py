@@ -61,6 +61,8 @@ def serve(
     no_redact: o.NoRedact = False,
     task_types: o.TaskTypes = None,
     fail_if_worse: o.FailIfWorse = None,
+    log: o.Log = None,
+    log_items: o.LogItems = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Run every night, until it is stopped: the nightly deployment on Prefect, served by this process.
@@ -81,7 +83,7 @@ def serve(
     inputs_of(effective)
     check_models(effective)
     target = Store.create(effective.store, effective.tokenizer)
-    called = name or store_slug(target.root)
+    called = name or store_slug(target.full_name)
     if not called.strip() or set(called) & set("/%&><"):
         raise UsageProblem(f"--name: expected a name without / % & > <, found {name!r}")
     plan = Plan(
@@ -89,9 +91,11 @@ def serve(
         cron=cron,
         timezone=timezone or local_timezone(),
         parameters={
-            "study": {**keys, "store": str(target.root.absolute())},
+            "study": {**keys, "store": target.full_name},
             "study_file": str(Path(study).absolute()) if study else None,
             "fail_if_worse": fail_if_worse,
+            "log": str(Path(log).absolute()) if log and log != "-" else log,
+            "log_items": log_items,
         },
         store=target,
         now=now,

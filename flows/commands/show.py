@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,32 +13,41 @@ from compaction import load_registry
 from compaction.adapters import listed
 from flows.commands import options as o
 from flows.commands.query import Force, Output, report_written, write_query
-from flows.leaderboard import Split, render, render_by, render_query
+from flows.database import connect
+from flows.leaderboard import Split, render, render_by, render_query, standing
 from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES
 from flows.printing import Format
-from flows.problems import Problem
+from flows.problems import WORSE, Problem
 from flows.sources import formats
 from flows.store import Store
 from flows.study import DEFAULT_STORE
+from flows.thresholds import below, held_against, read_thresholds
 from judge.rubric import list_rubrics, load_rubric
 
 
 @o.reporting
 def leaderboard(
     store: o.StoreOption = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="ID", help="One judge only, by name or id.", show_default=False)
-    ] = None,
+    judge: o.JudgeOfStore = None,
     by: Annotated[
         Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
     ] = None,
+    fail_below: o.FailBelow = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
     """Print the leaderboard of a store."""
+    thresholds = read_thresholds(fail_below or ())
     found = Store.open(store or DEFAULT_STORE)
     shown: Format = "json" if as_json else format
     o.echo(render_by(found.database, by, judge, shown) if by else render(found.database, judge, shown))
+    if not thresholds:
+        return
+    with connect(found.database) as connection:
+        missed = below(held_against(standing(connection, judge).dicts(), thresholds))
+    if missed:
+        print(f"not reached: {missed}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(WORSE)
 
 
 @o.reporting
@@ -52,7 +62,7 @@ def sql(
     """Query the store, read-only."""
     found = Store.open(store or DEFAULT_STORE)
     if output is not None:
-        o.echo(report_written(write_query(found, query, output, force)))
+        report_written([write_query(found, query, output, force)], as_json=as_json)
         return
     o.echo(render_query(found.database, query, "json" if as_json else format))
 
@@ -121,7 +131,7 @@ def list_(
         Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics
     }[kind]()  # fmt: skip
     if as_json:
-        o.echo(json.dumps(found, indent=2, ensure_ascii=False, default=str))
+        o.echo_json(found)
         return
     for item in found:
         o.echo(item["name"])

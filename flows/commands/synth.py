@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
 import typer
 
+from flows.commands import completing
 from flows.commands import options as o
 from flows.problems import Problem, UsageProblem
 from flows.progress import Report, make_report
-from flows.store import Store, store_path
+from flows.store import Store, is_elsewhere, store_path
 from flows.synth.corpus import Compression, Corpus, check_empty, check_room, write
 from flows.synth.measure import measure_profile
 from flows.synth.profile import Profile, load_profile, shipped
@@ -43,7 +43,13 @@ def synth(
         ),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", metavar="A,B", help=f"Log formats: {', '.join(FORMATS)}.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="A,B",
+            help=f"Log formats: {', '.join(FORMATS)}.",
+            autocompletion=completing.written_formats,
+        ),
     ] = ",".join(FORMATS),
     compress: Annotated[
         str, typer.Option(metavar="|".join(get_args(Compression)), help="Compress every file; readers take all three.")
@@ -88,7 +94,7 @@ def synth(
     seconds = time.monotonic() - start
     if as_json:
         body = {"folder": str(out), "sessions": done.sessions, "messages": done.messages, "bytes": done.n_bytes}
-        o.echo(json.dumps({**body, "seconds": round(seconds, 2)}, indent=2))
+        o.echo_json({**body, "seconds": round(seconds, 2)})
     else:
         o.echo(
             f"{out}: {done.sessions:,} sessions, {done.messages:,} messages, {done.n_bytes / 1e6:,.1f} MB "
@@ -105,7 +111,7 @@ def _write_profile(store: str, output: str | None, out_dir: str | None, report: 
     except OSError as error:
         raise Problem(f"{output}: cannot be written: {error.strerror or error}") from None
     if as_json:
-        o.echo(json.dumps({"output": output, **profile.measured}, indent=2))
+        o.echo_json({"output": output, **profile.measured})
     else:
         found = profile.measured
         o.echo(f"{output}: profile of {found['sessions']:,} sessions, {found['messages']:,} messages")
@@ -121,7 +127,8 @@ def _measured(location: str, report: Report) -> Profile:
 def _profile(source: str | None, report: Report) -> Profile:
     if source is None:
         return shipped()
-    return _measured(source, report) if store_path(source).is_dir() else load_profile(store_path(source))
+    is_store = is_elsewhere(source) or store_path(source).is_dir()
+    return _measured(source, report) if is_store else load_profile(store_path(source))
 
 
 def _formats(text: str) -> tuple[str, ...]:

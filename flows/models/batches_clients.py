@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-import openai
-
 from compaction.model import ModelRequest
-from flows.models import openai_client
-from flows.models.batches_openai import OpenAIBatches
 from flows.models.batches_wire import BatchClient
 from flows.models.post import Key
 from flows.models.settings import ModelSettings
@@ -43,6 +39,10 @@ def batch_client(settings: ModelSettings) -> BatchClient:
             ),
             key.secrets,
         )  # fmt: skip
+    import openai  # noqa: PLC0415 (it takes a second, and most commands call nothing)
+
+    from flows.models.batches_openai import OpenAIBatches  # noqa: PLC0415 (imports it)
+
     client = openai.OpenAI(
         api_key=key.sent,
         base_url=settings.base_url,
@@ -60,4 +60,6 @@ def read_reply(settings: ModelSettings, request: ModelRequest, body: Mapping[str
         from flows.models import anthropic_client  # noqa: PLC0415 (imports an extra)
 
         return anthropic_client.read_reply(settings, body, request)
+    from flows.models import openai_client  # noqa: PLC0415 (imports openai, as above)
+
     return openai_client.read_reply(settings, body, request)

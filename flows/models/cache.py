@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from flows.models.calls import JournalEntry, StoredCall, as_row, from_row, pack, unpack
+from flows.models.meter import Meter
 from flows.models.owner import Owner
 from flows.models.spend import EXPORT, SUMS, CacheStats, Pruned, added_up
 from flows.models.write_ahead import write_ahead
@@ -78,6 +79,8 @@ class CallCache:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
+        self.meter = Meter()
+        """What this process's calls come to."""
         self._lock = threading.Lock()
         self._owner = Owner.this()
         self._claimed: set[str] = set()
@@ -128,9 +131,11 @@ class CallCache:
             if key in self._claimed:
                 db.execute("delete from claims where key = ?", (key,))
         self._claimed.discard(key)
+        self.meter.note(entry)
 
     def note(self, entry: JournalEntry) -> None:
         """Journal only. A use of a cached answer is written with the next ones; everything else at once."""
+        self.meter.note(entry)
         if not entry.cached:
             with self._writing() as db:
                 db.execute(_NOTE, as_row(entry))

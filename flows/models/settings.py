@@ -8,12 +8,12 @@ made, and are never written anywhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, get_type_hints
 from urllib.parse import urlsplit
 
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, closest
 
 Provider = Literal["openai", "anthropic"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
@@ -44,9 +44,11 @@ class ModelSettings:
     temperature: float | None = 0.0
     """None where the model takes none, or for the server's own."""
     top_p: float | None = None
+    """None for the server's own."""
     seed: int | None = None
+    """Sent along, for servers that take one; None for none."""
     reasoning_effort: str | None = None
-    """``minimal``, ``low``, ``medium``, ``high``: whatever the model knows."""
+    """``minimal``, ``low``, ``medium``, ``high``: whatever the model knows; None for the model's own."""
     reasoning_tokens: int = 0
     """Tokens that the model may spend on reasoning beside the answer's: added to the token limit of every call."""
     structured: Literal["json_schema", "json_object", "prompt"] = "json_schema"
@@ -56,9 +58,11 @@ class ModelSettings:
     timeout: float = 120.0
     """Seconds of one try, from the request to the last byte of the answer."""
     input_usd: float | None = None
-    """US dollars a million tokens; None for the table that comes with the package, which knows few models."""
+    """US dollars a million tokens sent; None for the table that comes with the package, which knows few models."""
     output_usd: float | None = None
+    """US dollars a million tokens received; None for the table's."""
     cached_input_usd: float | None = None
+    """US dollars a million tokens that the provider had in its own cache; None for the table's."""
 
     @property
     def provider(self) -> Provider:
@@ -89,6 +93,11 @@ class ModelSettings:
         return os.environ.get(KEY_VARIABLES[self.provider]) or None
 
 
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    name: get_args(get_type_hints(ModelSettings)[name]) for name in ("api", "structured")
+}
+"""Setting → what it may be."""
+
 _SET = {field.name: field for field in fields(ModelSettings) if field.name != "spec"}
 
 
@@ -98,27 +107,34 @@ def is_model(spec: str) -> bool:
     return provider in PROVIDERS and bool(name.strip())
 
 
-def make_settings(spec: str, given: Mapping[str, Any], place: str) -> ModelSettings:
+def make_settings(
+    spec: str, given: Mapping[str, Any], place: str, at: Callable[[str], str] | None = None
+) -> ModelSettings:
     """The settings of a model: defaults, the environment, ``given`` (a table of a study).
 
-    Raises UsageProblem, naming ``place``, for unknown names, wrong types, and an address with a password in it.
+    ``at`` says what an error on a setting begins with, where ``place`` and the setting's name are not exact enough.
+    Raises UsageProblem for unknown names, wrong types, and an address with a password in it.
     """
+    at = at or (lambda name: f"{place}: {name}")
     provider, _, model = spec.partition(":")
     unknown = sorted(set(given) - set(_SET))
     if unknown:
-        raise UsageProblem(f"{place}: unknown setting {unknown[0]!r}; known: {', '.join(_SET)}")
+        raise UsageProblem(
+            f"{at(unknown[0])}: unknown setting of {spec}{closest(unknown[0], _SET)}; known: {', '.join(_SET)}"
+        )
     values: dict[str, Any] = {
         "base_url": os.environ.get(BASE_URL_VARIABLES[provider]) or BASE_URLS[provider],
         "temperature": 0.0 if _takes_temperature(provider, model) else None,
     }
-    values |= {name: _checked(name, value, place) for name, value in given.items()}
+    values |= {name: _checked(name, value, at(name)) for name, value in given.items()}
     values["base_url"] = values["base_url"].rstrip("/")
     address = urlsplit(values["base_url"])
+    at_url = at("base_url") if "base_url" in given else BASE_URL_VARIABLES[provider]
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise UsageProblem(f"{place}: base_url: expected an http or https address, found {values['base_url']!r}")
+        raise UsageProblem(f"{at_url}: expected an http or https address, found {values['base_url']!r}")
     if address.username or address.password or address.query:
         raise UsageProblem(
-            f"{place}: base_url: an address with a user, a password or a query would be stored; "
+            f"{at_url}: an address with a user, a password or a query would be stored; "
             f"put the key into {KEY_VARIABLES[provider]}"
         )
     return ModelSettings(spec=spec, **values)
@@ -131,9 +147,9 @@ def _takes_temperature(provider: str, model: str) -> bool:
 
 
 def _checked(name: str, value: Any, place: str) -> Any:
-    choices = {"api": ("chat", "responses"), "structured": ("json_schema", "json_object", "prompt")}
-    if name in choices and value not in choices[name]:
-        raise UsageProblem(f"{place}: {name}: expected {' or '.join(choices[name])}, found {value!r}")
+    choices = CHOICES.get(name)
+    if choices and value not in choices:
+        raise UsageProblem(f"{place}: expected {' or '.join(choices)}, found {value!r}")
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if name == "temperature" and value is False:
         return None  # TOML has no null
@@ -146,12 +162,14 @@ def _checked(name: str, value: Any, place: str) -> Any:
     else:
         fits = isinstance(value, str) and bool(value)
     if not fits:
-        raise UsageProblem(f"{place}: {name}: found {value!r}, which is no {_KINDS.get(name, 'text')}")
+        raise UsageProblem(f"{place}: expected {_KINDS.get(name, 'a text')}, found {value!r}")
     return float(value) if number and name not in ("seed", "reasoning_tokens") else value
 
 
 _KINDS = {
-    "check_model": "true or false", "seed": "whole number", "reasoning_tokens": "whole number of at least 0",
-    "temperature": "number of at least 0, or false", "top_p": "number", "timeout": "number above 0",
-    "input_usd": "price", "output_usd": "price", "cached_input_usd": "price",
+    "check_model": "true or false", "seed": "a whole number of at least 0",
+    "reasoning_tokens": "a whole number of at least 0", "temperature": "a number of at least 0, or false",
+    "top_p": "a number of at least 0", "timeout": "a number above 0",
+    "input_usd": "a price of at least 0", "output_usd": "a price of at least 0",
+    "cached_input_usd": "a price of at least 0",
 }  # fmt: skip

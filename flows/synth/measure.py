@@ -33,7 +33,7 @@ def measure_profile(store: Store, advance: Callable[[int], None] = lambda _: Non
     """
     infos = [info for part in read_parts(store) for info in part.sessions if info.n_messages]
     if not infos:
-        raise UsageProblem(f"store {store.root} has no session to measure; ingest some first")
+        raise UsageProblem(f"store {store.name} has no session to measure; ingest some first")
     bands = {least: _Sums() for least in BANDS}
     texts, content = _Repeats(), _Content()
     folders = Counter(info.cwd for info in infos if info.cwd)

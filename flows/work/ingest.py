@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from compaction import Transcript, counted
-from flows.files import write_atomically
 from flows.ids import content_id
+from flows.part_writer import PartWriter, WriteError
 from flows.plan import absolute, fingerprint
 from flows.problems import StoreProblem
 from flows.sources import Input, Reading, SetAside
@@ -18,7 +19,7 @@ from flows.sources.account import Account
 from flows.sources.base import EXCERPT, path_text
 from flows.store import Store
 from flows.study import Study
-from flows.transcripts import Fingerprint, InputRecord, PartWriter, WriteError
+from flows.transcripts import Fingerprint, InputRecord
 from flows.work.process import Tally, clocked, engine, open_store, redactor
 
 
@@ -33,9 +34,10 @@ def ingest_batch(root: str, study: Study, inputs: Sequence[Input], generation: i
     prints = [fingerprint(input, study) for input in inputs]
     tally = Tally()
     counts: Counter[str] = Counter()
+    known = set(store.place.paths(store.quarantine, ".jsonl"))
     with _writing(store), PartWriter(store, prints, generation, engine(study).counter.name) as writer:
         for input, print_of in zip(inputs, prints, strict=True):
-            record = _read(store, study, input, print_of, writer)
+            record = _read(store, study, input, print_of, writer, known)
             writer.add_input(record)
             tally.add("done" if record.n_sessions else "failed")
             counts.update(sessions=record.n_sessions, messages=record.n_messages)
@@ -52,11 +54,13 @@ def _writing(store: Store) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or str(error)
         raise StoreProblem(
-            f"store {store.root}: cannot be written: {why}; what was finished is kept, so mend that and run again"
+            f"store {store.name}: cannot be written: {why}; what was finished is kept, so mend that and run again"
         ) from None
 
 
-def _read(store: Store, study: Study, input: Input, print_of: Fingerprint, writer: PartWriter) -> InputRecord:
+def _read(
+    store: Store, study: Study, input: Input, print_of: Fingerprint, writer: PartWriter, known: Collection[Path]
+) -> InputRecord:
     """One input into the part, session by session; whatever happens costs this input alone, and is said."""
     sizes: list[int] = []
     masked: Counter[str] = Counter()
@@ -78,7 +82,7 @@ def _read(store: Store, study: Study, input: Input, print_of: Fingerprint, write
         aside = [replace(a, excerpt=hide.redact_excerpt(a.excerpt), reason=hide.redact(a.reason)) for a in aside]
     else:
         aside = [replace(a, excerpt=a.excerpt[:EXCERPT]) for a in aside]
-    quarantine(store, input, aside)
+    quarantine(store, input, aside, known)
     account = reading.account if reading else Account()
     return InputRecord(
         replace(print_of, reader="") if reading is not None and reading.may_pass else print_of,
@@ -113,11 +117,15 @@ def _prepared(transcript: Transcript, study: Study, masked: Counter[str]) -> Tra
     )
 
 
-def quarantine(store: Store, input: Input, aside: Sequence[SetAside]) -> None:
-    """Write down what could not be read of an input; reading it again replaces that, or removes it."""
+def quarantine(store: Store, input: Input, aside: Sequence[SetAside], known: Collection[Path]) -> None:
+    """Write down what could not be read of an input; reading it again replaces that, or removes it.
+
+    ``known`` are the files that are there.
+    """
     path = store.quarantine / f"{content_id(absolute(input))}.jsonl"
     if not aside:
-        path.unlink(missing_ok=True)
+        if path in known:
+            store.place.remove(path)
         return
     lines = [json.dumps({**asdict(item), "input": absolute(input)}, ensure_ascii=True) for item in aside]
-    write_atomically(path, ("\n".join(lines) + "\n").encode())
+    store.place.write(path, ("\n".join(lines) + "\n").encode())

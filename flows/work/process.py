@@ -9,7 +9,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property, wraps
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import pyarrow as pa
@@ -182,7 +181,7 @@ def warm_up(study: Study) -> None:
 
 def open_store(root: str) -> Store:
     """The store, whose lock the parent holds."""
-    return Store(Path(root))
+    return Store.at(root)
 
 
 def session(store: Store, info: SessionInfo) -> Transcript:

@@ -11,17 +11,17 @@ import secrets
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from compaction.version import code_version
 from flows.engine import engine_for
-from flows.permits import FOLDER, RUN, permitted, whereabouts
+from flows.permits import FOLDER, permitted, run_of, whereabouts
 from flows.problems import Problem
 from flows.redaction import KEY_VARIABLE, Redactor
 from flows.runtime import versions
 from flows.settled import asks_of
 from flows.sources import Input
+from flows.store import Store
 from flows.study import Study
 from flows.work.ingest import ingest_batch
 from flows.work.process import Tally
@@ -78,22 +78,8 @@ def misfit(terms: Terms) -> str:
 
 
 def _misfit(terms: Terms) -> str:
-    here = Path(terms.root)
-    if not (here / "store.json").is_file():
-        return f"does not see the store at {here}: put it where the run and all workers reach it under this path"
-    try:
-        seen = (here / FOLDER / RUN).read_text()
-    except OSError:
-        seen = ""
-    if seen != terms.token:
-        return f"sees another folder at {here} than the run does: put the store where all of them reach it"
-    probe = here / FOLDER / f"probe-{secrets.token_hex(6)}"
-    try:
-        probe.write_bytes(b"written")
-        probe.read_bytes()
-        probe.unlink()
-    except OSError as error:
-        return f"cannot write to the store at {here}: {error.strerror or error}"
+    if why := _unreached(terms):
+        return why
     mine = _versions()
     other = [f"{name} {mine.get(name)} instead of {wanted}" for name, wanted in terms.versions
              if mine.get(name) != wanted]  # fmt: skip
@@ -108,6 +94,26 @@ def _misfit(terms: Terms) -> str:
             "has other code of compaction-eval or of a method's package than this run, or another "
             f"{KEY_VARIABLE}: have the same everywhere, as its results would be others"
         )
+    return ""
+
+
+def _unreached(terms: Terms) -> str:
+    """Why this process cannot work on the run's store; blank when it can."""
+    try:
+        store = Store.at(terms.root)
+        if not store.is_there:
+            return f"does not see the store at {store.name}: put it where the run and all workers reach it by this name"
+    except Problem as problem:
+        return f"cannot open the store: {problem}"
+    if run_of(store.root, store.place) != terms.token:
+        return f"sees another folder or bucket at {store.name} than the run does: put it where all of them reach it"
+    probe = store.root / FOLDER / f"probe-{secrets.token_hex(6)}"
+    try:
+        store.place.write(probe, b"written")
+        store.place.read(probe)
+        store.place.remove(probe)
+    except (OSError, Problem) as error:
+        return f"cannot write to the store at {store.name}: {getattr(error, 'strerror', None) or error}"
     return ""
 
 
@@ -126,7 +132,8 @@ def carry_out(work: bytes) -> Tally:
     with _one_at_a_time:
         if why := misfit(terms):
             raise Problem(f"the worker {whereabouts()} {why}")
-        with permitted(Path(terms.root), terms.token, task) as is_repetition:
+        store = Store.at(terms.root)
+        with permitted(store.root, terms.token, task, store.place) as is_repetition:
             tally: Tally = function(*args)
             if is_repetition:
                 tally.counts[AGAIN] = 1

@@ -31,7 +31,7 @@ from flows.plan import (
     shuffled,
     unread,
 )
-from flows.settled import Marks, asks_of
+from flows.settled import Marks, all_marks, asks_of
 from flows.shards import bits_in
 from flows.store import Store
 from flows.study import Study
@@ -136,11 +136,12 @@ def marks_of(store: Store, study: Study, stage: Stage, bits: str) -> Marks:
 
 def left_in(store: Store, study: Study, stage: Stage, buckets: Sequence[Bucket]) -> list[Bucket]:
     """The buckets that have sessions with which the stage is not known to be through, with these alone."""
-    asks, names = asks_of(study, engine(study)), _names(store, stage)
+    asks, names, written = asks_of(study, engine(study)), _names(store, stage), all_marks(store, stage.key)
     found = []
     for bucket in buckets:
         files = [name for name in names if overlap(bits_in(name), bucket.bits)]
-        unsettled = Marks(store, stage.key, bucket.bits, asks, files).unsettled(bucket.sessions)
+        marks = Marks(store, stage.key, bucket.bits, asks, files, written.get(bucket.bits, b"{}"))
+        unsettled = marks.unsettled(bucket.sessions)
         if unsettled:
             found.append(replace(bucket, sessions=tuple(unsettled)))
     return found

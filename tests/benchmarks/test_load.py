@@ -16,7 +16,7 @@ from flows import schemas
 from flows.makers import Makers
 from flows.store import Store
 from flows.study import Study
-from flows.transcripts import FOOTER, Part, SessionInfo
+from flows.transcripts import Part, SessionInfo
 from tests.benchmarks.test_analysis import METHODS, generate
 
 SHARDS = 40
@@ -80,7 +80,7 @@ def _parts(store: Store, connection: duckdb.DuckDBPyConnection) -> None:
         )  # fmt: skip
         name = f"part-{number:03d}.parquet"
         with pq.ParquetWriter(store.transcripts / name, schemas.MESSAGES) as writer:
-            writer.add_key_value_metadata({FOOTER: Part(name, 1, (), infos).footer()})
+            writer.add_key_value_metadata(Part(name, 1, (), infos).metadata())
 
 
 def _shards() -> dict[str, str]:

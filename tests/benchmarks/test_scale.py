@@ -54,8 +54,7 @@ if __name__ == "__main__":
     with running(study, make_report(False)) as run:
         run.foreseen = cast(Calls, object())  # nothing is called by the embedded engine; the batches go without tasks
         asyncio.run(all_stages(study))
-        with run.report.stage("load", 1, "database"):
-            load_database(run)
+        load_database(run)
 """
 """The same stages with the same batches in the same worker processes: flows and tasks without Prefect, no server."""
 

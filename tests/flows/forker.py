@@ -12,6 +12,7 @@ import json
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 def _become(order: dict[str, Any]) -> None:
     """The command, in a process that has just been forked."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as at a terminal, however the tests were started
     os.environ.clear()
     os.environ.update(order["env"])
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: order["cores"]])

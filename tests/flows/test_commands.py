@@ -57,7 +57,7 @@ def test_version(command: Command) -> None:
         (["run", "--history", "loop"], "error: --history: expected prefix or chain, found 'loop'"),
         (["run", "--tokenizer", "words"], "error: --tokenizer: expected o200k_base or cl100k_base"),
         (["run", "--study", "none.toml"], "error: study none.toml: no such file"),
-        (["run", "--store", "s3://bucket"], "error: store s3://bucket: only a folder can be a store in this version"),
+        (["run", "--store", "ftp://host/store"], "error: store ftp://host/store: expected a folder, or a URL"),
         (["run", "--replicates", "0"], "error: --replicates: expected a whole number of at least 1, found 0"),
         (["run", "--replicates", "many"], "--replicates"),
         (["list", "planets"], "planets"),

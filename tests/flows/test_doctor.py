@@ -102,7 +102,7 @@ def test_free_disk_is_held_against_what_runs_wrote(small: SmallStore, monkeypatc
 
 
 def test_no_store_and_a_place_for_one_is_sound(tmp_path: Path) -> None:
-    finding, store = check_place(tmp_path / "store")
+    finding, store = check_place(str(tmp_path / "store"))
     assert (finding.state, store) == ("ok", None)
 
 

@@ -142,10 +142,11 @@ def test_a_run_stops_at_its_budget_and_the_next_one_goes_on(
     study = tmp_path / "study.toml"
     study.write_text('[models."openai:m"]\ninput_usd = 1.0\noutput_usd = 5.0\n')
     store = tmp_path / "store"
-    arguments = ("run", sessions, "--store", store, *OPTIONS, "--responder", "openai:m", "--study", study)
+    arguments = ("run", sessions, "--store", store, *OPTIONS[:-1], "--responder", "openai:m", "--study", study)
     first = working_command(*arguments, "--budget-usd", "0.03")
     assert first.exit_code == 4, first.output
     assert "stopped at the budget of $0.03" in first.stderr
+    assert re.search(r"^answer: done, .* \d+ % of \d+ calls cached, \$0\.0\d spent$", first.stderr, re.MULTILINE)
     assert query(store, "SELECT status, exit_code FROM runs") == [("stopped", 4)]
     spent, n_done, n_failed = query(
         store,

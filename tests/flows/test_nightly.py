@@ -83,10 +83,12 @@ def parquet(place: Path) -> dict[str, int]:
 @pytest.mark.timeout(600)
 def test_three_nights(place: Path, prefect_server: str, command: Command) -> None:
     """The first samples, the second finds nothing new and writes nothing, in the third a method got worse."""
-    first = night(place)
+    first = night(place, log=str(place / "nights.jsonl"))
+    told_events = [json.loads(line)["event"] for line in (place / "nights.jsonl").read_text().splitlines()]
+    assert (told_events[0], told_events[-1]) == ("run_started", "run_ended")
     assert (first.name, first.type.value) == ("Completed", "COMPLETED")
     assert first.message.startswith("done: ingest 6")
-    slug = store_slug(place / "store")
+    slug = store_slug(str(place / "store"))
     assert "| none |" in artifact(f"leaderboard-{slug}")
     assert "nothing to compare it with yet" in artifact(f"moved-{slug}")
     assert str(place / "store") in artifact(f"night-{slug}")
@@ -180,7 +182,7 @@ def until(log: Path, pattern: str, seconds: float = 200) -> str:
     raise AssertionError(f"{pattern!r} is not in:\n{log.read_text()}")
 
 
-def test_serve_runs_nights_by_its_schedule_survives_a_failing_one_and_ends_with_its_children(
+def test_serve_runs_nights_by_its_schedule_survives_a_failing_one_and_its_servers_end_and_ends_with_its_children(
     place: Path, own_server: dict[str, str]
 ) -> None:
     log = place / "serve.log"
@@ -189,6 +191,9 @@ def test_serve_runs_nights_by_its_schedule_survives_a_failing_one_and_ends_with_
         until(log, r"Failed \(.*is in use by `compaction-eval a test`")
     try:
         until(log, r"next night: \w{3} 20\d\d-\d\d-\d\d \d\d:\d\d CES?T")
+        [server] = [one for one in psutil.Process(process.pid).children() if "flows.server" in one.cmdline()]
+        server.kill()
+        until(log, "the Prefect server had ended; it is started anew")
         until(log, r"Completed \(.*done: ingest 6")
         assert process.poll() is None
     finally:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.orchestrator import answers, configured_url, prepare
+from flows.orchestrator import Server, answers, configured_url, prepare
 
 from .conftest import ROOT
 
@@ -62,11 +64,22 @@ def test_the_shared_server_answers(prefect_server: str) -> None:
 
 @pytest.mark.slow
 def test_a_server_ends_when_its_parent_is_gone() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flows.server", "0"], cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.server", str(taken.fileno())],
+            cwd=ROOT, pass_fds=[taken.fileno()], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
     assert process.stdin is not None
     time.sleep(0.5)
     assert process.poll() is None
     process.stdin.close()
     assert process.wait(timeout=30) == 0
+
+
+def test_two_servers_that_start_at_the_same_time_want_the_usual_port_and_only_one_has_it() -> None:
+    """Neither may take the other's answer for its own, as long as it is not up itself."""
+    with contextlib.ExitStack() as stack:
+        found = [Server(lasting=True) for _ in range(2)]
+        for server in found:
+            stack.callback(server.stop)
+        assert found[0].port != found[1].port

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.problems import StoreProblem, UsageProblem
+from flows.problems import Problem, StoreProblem, UsageProblem
 from flows.queries import ready_queries
 from flows.results import Results, open_results
 from tests.sql.tiny import make, tiny
@@ -141,3 +141,19 @@ def test_tables_and_queries_are_frames_that_say_what_there_is(results: Results) 
     assert tables.filter(pl.col("comment").is_null()).height == 0
     assert tables.filter(pl.col("name") == "stg_answers")["is_inner"].item()
     assert results.describe("points")["column"].to_list()[:2] == ["point_id", "session_id"]
+
+
+def test_the_same_calls_give_pandas_frames(results: Results) -> None:
+    pytest.importorskip("pandas")
+    board = results.pandas.leaderboard(judge="embedded")
+    assert type(board).__module__.partition(".")[0] == "pandas"
+    assert board[["rank", "method"]].to_numpy().tolist() == [[1, "keep"], [2, "cut"]]
+    assert results.pandas.query("gaps").shape == results.query("gaps").shape
+    assert str(results.pandas.frame("sessions")["started_at"].dt.tz) == "UTC"
+    assert results.pandas.sql("SELECT $n AS n", {"n": 3})["n"].tolist() == [3]
+
+
+def test_without_pandas_it_says_what_to_install(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.results.find_spec", lambda name: None)
+    with pytest.raises(Problem, match=r"pip install 'compaction-eval\[pandas\]'"):
+        _ = results.pandas

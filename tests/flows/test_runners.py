@@ -80,9 +80,15 @@ def kill_a_worker(run: Started, store: Path, folder: str) -> None:
     run.until(killed, "a worker at work")
 
 
-@pytest.mark.benchmark  # minutes: two clusters and three runs; `pytest tests/flows/test_runners.py -m benchmark`
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", both)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("dask", marks=[needs["dask"], pytest.mark.slow]),
+        # Ray takes long to install: `pip install -e '.[ray]' && pytest tests/flows/test_runners.py -m benchmark`
+        pytest.param("ray", marks=[needs["ray"], pytest.mark.benchmark]),
+    ],
+)
 def test_a_worker_killed_in_the_middle_changes_no_table(
     kind: str, forker: Forker, logs: Path, by_processes: dict[str, Rows], tmp_path: Path
 ) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from compaction import Message, ToolCall, Transcript, counted
 from flows.engine import LazyCounter
+from flows.part_writer import PartWriter
 from flows.settle import settle
 from flows.store import Store
-from flows.transcripts import Fingerprint, InputRecord, PartWriter, SessionInfo, load, read_parts
+from flows.transcripts import Fingerprint, InputRecord, SessionInfo, load, read_parts
 
 COUNTER = LazyCounter("o200k_base")
 

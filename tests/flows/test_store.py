@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -113,10 +114,18 @@ def test_a_folder_with_other_things_in_it_does_not_become_a_store(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_store_can_be_a_file_url_and_no_other(tmp_path: Path) -> None:
+def test_a_store_can_be_a_file_url_or_in_an_object_store_and_nothing_else(tmp_path: Path) -> None:
     assert module.store_path(f"file://{tmp_path}/a%20b") == tmp_path / "a b"
-    with pytest.raises(UsageProblem, match="only a folder can be a store in this version, not s3://"):
-        module.store_path("s3://bucket/store")
+    assert module.is_elsewhere("s3://bucket/store")
+    with pytest.raises(UsageProblem, match=r"expected a folder, or a URL such as s3://bucket/prefix \(also gs, az\)"):
+        Store.open("ftp://host/store")
+
+
+def test_a_store_in_an_object_store_says_which_package_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "flows.objects", raising=False)
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(UsageProblem, match=r"missing: pip install 'compaction-eval\[cloud\]'"):
+        Store.open("s3://bucket/store")
 
 
 def test_opening_what_is_not_there_says_how_to_make_it(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
     [
         (
             'points = "messages:40"\nhistroy = "chain"\n',
-            "line 2: histroy: unknown key; known: anchor_days, anchors, budget_tokens",
+            "line 2: histroy: unknown key (did you mean history?); known: anchor_days, anchors, budget_tokens",
         ),
         ('\n\nhistory = "loop"\n', "line 3: history: expected prefix or chain, found 'loop'"),
         ('points = "tokens:ten"\n', "line 1: points: points 'tokens:ten': expected tokens:N"),
@@ -40,22 +40,22 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
         ("budget_usd = 0\n", "line 1: budget_usd: expected an amount above 0 in US dollars, found 0"),
         ("budget_tokens = 1.5\n", "line 1: budget_tokens: expected a whole number of at least 1, found 1.5"),
         ('models = "all"\n', 'line 1: models: expected tables such as [models."openai:NAME"]'),
-        ('[models."gpt"]\nseed = 1\n', "line 1: models: 'gpt' is no model"),
+        ('[models."gpt"]\nseed = 1\n', "line 1: gpt: this is no model; expected openai:NAME or anthropic:NAME"),
         (
             'judge = "openai:x"\n[models."openai:x"]\nsede = 1\n',
-            "models: openai:x: unknown setting 'sede'; known: base_url",
+            "line 3: sede: unknown setting of openai:x (did you mean seed?); known: base_url",
         ),
         (
             'judge = "openai:x"\n[models."openai:x"]\nseed = 1.5\n',
-            "openai:x: seed: found 1.5, which is no whole number",
+            "line 3: seed: expected a whole number of at least 0, found 1.5",
         ),
         (
             'judge = "openai:x"\n[models."openai:x"]\nbase_url = "http://me:pass@host/v1"\n',
-            "openai:x: base_url: an address with a user, a password or a query would be stored",
+            "line 3: base_url: an address with a user, a password or a query would be stored",
         ),
         (
             'judge = "openai:x"\n[models."openai:x"]\nbase_url = "localhost:8080"\n',
-            "openai:x: base_url: expected an http or https address",
+            "line 3: base_url: expected an http or https address",
         ),
         ('strategies = ["openai_compact"]\n', "method openai_compact has openai compact and takes a key"),
         (

@@ -12,6 +12,7 @@ from compaction import Message, RecordedCompaction, ToolCall, Transcript, counte
 from compaction.transcript import Usage
 from flows.engine import LazyCounter
 from flows.loaded import Loaded
+from flows.part_writer import PartWriter
 from flows.plan import in_scope, unread
 from flows.runtime import running
 from flows.settle import settle
@@ -19,7 +20,7 @@ from flows.shards import ROW_GROUP
 from flows.sources import discover
 from flows.store import Store
 from flows.study import Study
-from flows.transcripts import Fingerprint, InputRecord, Part, PartWriter, load, read_parts
+from flows.transcripts import Fingerprint, InputRecord, Part, load, read_parts
 from flows.work.ingest import ingest_batch
 
 from .conftest import write_session

@@ -35,7 +35,7 @@ def test_every_table_and_mart_is_in_the_page(folder: str) -> None:
 
 def test_every_ready_query_is_in_the_page_with_its_question() -> None:
     for query in ready_queries().values():
-        link = f"[`{query.name}`](../sql/queries/{query.number:02}_{query.name}.sql)"
+        link = f"[`{query.name}`](queries.md#{query.name})"
         assert f"| {query.number} | {link} | {query.question} |" in PAGE
 
 

@@ -432,7 +432,8 @@ def test_closing_does_not_wait_for_what_is_not_under_way() -> None:
 
 
 def test_a_caller_who_is_interrupted_does_not_lose_the_answer(cache: CallCache) -> None:
-    transport = ScriptedTransport(delay=0.3)
+    transport = ScriptedTransport(delay=1.5)  # longer than a busy machine keeps a thread waiting
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     main = threading.main_thread().ident
     assert main is not None
 
@@ -447,6 +448,7 @@ def test_a_caller_who_is_interrupted_does_not_lose_the_answer(cache: CallCache) 
             gateway.complete(SETTINGS, request())
         thread.join()
         assert gateway.complete(SETTINGS, request()).cached
+    signal.signal(signal.SIGINT, before)
     assert len(transport.sent) == 1
 
 

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import json
+import os
 import random
 import re
 
@@ -22,8 +23,10 @@ TEXT_FORMATS = sorted(logs.having("TEXT"))
 LINES_AND_DOCUMENTS = [*((name, "LINES") for name in LINE_FORMATS), *((name, "DOCUMENT") for name in DOCUMENT_FORMATS)]
 WORD = re.compile(r"token-\d+")
 LONG = 10_000_000
-few = settings(max_examples=40, deadline=None)
-more = settings(max_examples=100, deadline=None)
+TIMES = int(os.environ.get("COMPACTION_EVAL_FUZZ", "1"))
+"""Set it to 100 after a reader has changed: as many times as many examples."""
+few = settings(max_examples=20 * TIMES, deadline=None)
+more = settings(max_examples=50 * TIMES, deadline=None)
 
 # What JSON allows or what programs write all the same, and Python's own encoder does not.
 RAW = {

@@ -1,0 +1,244 @@
+"""A short account of the leaderboard for a pull request: a table, how sure it is, what is missing, what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from flows.arrow import batches
+from flows.comparison import signed
+from flows.database import connect
+from flows.leaderboard import DIMENSIONS, facts_of, standing
+from flows.printing import MISSING, counted, fetched, fixed, markdown, settled
+from flows.problems import UsageProblem, closest
+from flows.thresholds import Verdict, held_against
+
+Row = dict[str, Any]
+
+CONTROLS = ("none", "empty")
+SURE = 0.05
+"""Adjusted p-value below which a difference is beyond noise."""
+SAME = 5e-10
+"""Differences below it are rounding."""
+EMBEDDED = "embedded"
+PARTIAL = " \\*"
+"""Marks a method that was asked fewer questions than the rest."""
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """The figures of one version of a judge."""
+
+    judge_id: str
+    judge: str
+    rows: tuple[Row, ...]
+    """Of the view ``leaderboard`` with the interval of ``overall``, best first."""
+    facts: Mapping[str, Any]
+    """What the figures rest on, and what is missing."""
+    base: Mapping[str, Row] | None
+    """Method → its difference to the base store on the same questions; None without a base store."""
+    verdicts: tuple[Verdict, ...] = ()
+    """On the thresholds that were given."""
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether no language model judged."""
+        return self.judge == EMBEDDED
+
+    def worse(self, threshold: float) -> list[Row]:
+        """What fell by more than the threshold against the base store, beyond noise."""
+        return [row for row in (self.base or {}).values() if is_sure(row) and row["difference"] < -threshold]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for ``--json``."""
+        methods = [{**row, "against_base": (self.base or {}).get(row["method"])} for row in self.rows]
+        thresholds = [{**asdict(one), "holds": one.holds} for one in self.verdicts]
+        return {
+            "judge_id": self.judge_id, "judge": self.judge, "is_embedded": self.is_embedded, "methods": methods,
+            "rests_on": dict(self.facts), "thresholds": thresholds,
+        }  # fmt: skip
+
+
+def is_sure(row: Row) -> bool:
+    """Whether a difference to the base is beyond noise."""
+    return row["p_adjusted"] is not None and row["p_adjusted"] < SURE and abs(row["difference"]) > SAME
+
+
+def scorecards(
+    path: Path,
+    *,
+    base: Path | None = None,
+    judge: str | None = None,
+    methods: Sequence[str] = (),
+    thresholds: Mapping[str, float] | None = None,
+) -> list[Scorecard]:
+    """The scorecards of a store, one a version of a judge: figures of judges are never mixed.
+
+    Args:
+        path: The ``scores.duckdb`` to read.
+        base: That of the store to compare with, such as one made by the code before a change.
+        judge: One judge only, by name or the beginning of its id.
+        methods: These only, by name; all without it.
+        thresholds: Method → the least ``overall`` that it is to reach.
+
+    Raises:
+        StoreProblem: there is no database yet.
+        UsageProblem: no such judge or method, or thresholds without saying which of several judges.
+    """
+    with connect(path) as connection:
+        rows = standing(connection, judge).dicts()
+        verdicts = held_against(rows, thresholds or {})
+        differences = _against(connection, base) if base else None
+        by_judge: dict[str, list[Row]] = {}
+        for row in _picked(rows, methods):
+            by_judge.setdefault(row["judge_id"], []).append(row)
+        return [
+            Scorecard(
+                judge_id, found[0]["judge"], tuple(found), facts_of(connection, judge_id),
+                None if differences is None else {
+                    row["method"]: row for row in differences if row["judge_id"] == judge_id
+                },
+                tuple(verdicts),
+            )
+            for judge_id, found in by_judge.items()
+        ]  # fmt: skip
+
+
+def _picked(rows: Sequence[Row], methods: Sequence[str]) -> list[Row]:
+    known = {row["method"] for row in rows}
+    for name in methods:
+        if name not in known:
+            raise UsageProblem(f"no method {name!r} on the leaderboard{closest(name, known)}; see leaderboard")
+    return [row for row in rows if not methods or row["method"] in methods]
+
+
+def _against(connection: duckdb.DuckDBPyConnection, base: Path) -> list[Row]:
+    folder = files("sql").joinpath("scorecard")
+    means = folder.joinpath("probe_means.sql").read_text(encoding="utf-8")
+    with connect(base) as other:
+        connection.register("base_means", batches(other, means).table())
+    connection.register("head_means", batches(connection, means).table())
+    return fetched(connection, folder.joinpath("against_base.sql").read_text(encoding="utf-8")).dicts()
+
+
+def text(cards: Sequence[Scorecard], top: int, *, has_base: bool) -> str:
+    """The scorecards as Markdown that GitHub shows: at most ``top`` methods each before the fold."""
+    if not cards:
+        return 'No answer has been scored yet; `compaction-eval sql "FROM coverage"` says how far the run got.\n'
+    return "\n".join(_section(card, top, has_base=has_base) for card in cards)
+
+
+def _section(card: Scorecard, top: int, *, has_base: bool) -> str:
+    facts = card.facts
+    head = f"### Context compaction: {counted(len(card.rows), 'method')}, {counted(facts['n_sessions'], 'session')}\n"
+    parts = [head, _who(card), _table(card, card.rows[:top], has_base=has_base)]
+    if rest := card.rows[top:]:
+        folded = _table(card, rest, has_base=has_base)
+        summary = f"{counted(len(rest), 'more method')}"
+        parts.append(f"<details><summary>{summary}</summary>\n\n{folded}\n</details>\n")
+    return "\n".join([*parts, *(f"- {line}" for line in _notes(card, has_base=has_base)), ""])
+
+
+def _who(card: Scorecard) -> str:
+    """What judged, and a mark on everything that no language model did."""
+    facts = card.facts
+    made = {"summarised": facts["summarizers"], "answered": facts["responders"], "asked": facts["probers"]}
+    without = [what for what, names in made.items() if any(name.startswith(EMBEDDED) for name in names or ())]
+    if card.is_embedded:
+        without.insert(0, "judged")
+    said = f"Judge: `{card.judge}` ({card.judge_id}).\n"
+    if without:
+        words = " or ".join([", ".join(without[:-1]), without[-1]] if without[1:] else without)
+        said = (
+            f"> **Embedded engine: no language model {words} here.** It tells what can still be read off a context; "
+            f"take large gaps as a signal.\n\n{said}"
+        )
+    return said
+
+
+def _table(card: Scorecard, rows: Sequence[Row], *, has_base: bool) -> str:
+    names = ["method", "overall ±95 %", "group", "weakest dimension", "tokens removed", "answers"]
+    names += ["against base ±95 %"] if has_base else []
+    cells = [
+        [
+            f"{row['method']}{' (control)' * (row['method'] in CONTROLS)}{PARTIAL * bool(row['is_partial'])}",
+            f"{fixed(row['overall'])} {_half(row)}".strip(),
+            MISSING if row["tie_group"] is None else str(row["tie_group"]),
+            _weakest(row),
+            MISSING if row["tokens_removed"] is None else f"{settled(100 * row['tokens_removed']):.1f} %",
+            f"{row['n_answers']:,}",
+            *([_moved((card.base or {}).get(row["method"]))] if has_base else []),
+        ]
+        for row in rows
+    ]
+    return markdown(names, cells, [False, True, True, False, True, True, *([True] if has_base else [])])
+
+
+def _half(row: Row) -> str:
+    return "" if row["ci_high"] is None else f"±{fixed((row['ci_high'] - row['ci_low']) / 2)}"
+
+
+def _weakest(row: Row) -> str:
+    scored = {name: row[name] for name in DIMENSIONS if row.get(name) is not None}
+    if not scored:
+        return MISSING
+    name = min(scored, key=lambda name: (settled(scored[name]), name))
+    return f"{name.replace('_', ' ')} {fixed(scored[name])}"
+
+
+def _moved(row: Row | None) -> str:
+    if row is None:
+        return "new"
+    if abs(row["difference"]) <= SAME and not row["std_error"]:
+        return "same"
+    return f"{signed(row['difference'])} {_half(row)}".strip() + (" **sure**" if is_sure(row) else "")
+
+
+def _notes(card: Scorecard, *, has_base: bool) -> list[str]:
+    facts = card.facts
+    notes = [f"**Threshold** {'holds' if one.holds else '**not reached**'}: {one.words}." for one in card.verdicts]
+    if facts["n_sessions"] == 1:
+        notes.append("**How sure**: not at all. One session cannot say how sessions differ: no interval, no groups.")
+    else:
+        notes.append(
+            "**How sure**: ±95 % is half the interval of overall, clustered by session. Methods of one group are not "
+            "told apart from its first, all pairs considered."
+        )
+    missing = {
+        "compactions failed": facts["n_failed_compactions"], "probes failed": facts["n_failed_probes"],
+        "answers failed": facts["n_failed_answers"], "answers not judged yet": facts["n_missing"],
+        "answers unscored": sum(row["n_unscored"] for row in card.rows),
+        "probes missing": facts["n_probes_missing"],
+        "probes not asked (no truth in the history)": facts["n_not_asked"],
+    }  # fmt: skip
+    found = ", ".join(f"{number:,} {what}" for what, number in missing.items() if number)
+    notes.append(f"**Missing**: {found or 'nothing'}. What is missing counts nowhere, and never as 0.")
+    if facts["n_different_questions"]:
+        notes.append("The methods do not rest on the same questions: see the view `coverage`.")
+    if any(row["is_partial"] for row in card.rows):
+        notes.append("\\* Not applicable at some points, so over fewer questions than the rest.")
+    if has_base:
+        notes.append(_of_base(card))
+    return notes
+
+
+def _of_base(card: Scorecard) -> str:
+    base = card.base or {}
+    if not base:
+        return (
+            "**Base**: nothing to compare. The base store has no answers to the same questions by this version of the "
+            "judge (other sessions, or other code of the judge or the probes)."
+        )
+    pairs = max(row["n_pairs"] for row in base.values())
+    sure = [row for row in base.values() if is_sure(row)]
+    gone = [name for name in sorted(base) if name not in {row["method"] for row in card.rows}]
+    said = (
+        f"**Base**: paired on up to {counted(pairs, 'question')} that both stores have; {len(sure)} of "
+        f"{counted(len(base), 'method')} differ beyond noise (**sure**: Holm's p below {SURE:g})."
+    )
+    return said if not gone else f"{said} Not shown: {', '.join(gone)}."

@@ -1,0 +1,83 @@
+"""A TOML file of a user's, with the line of every key, so that an error can name it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from flows.problems import UsageProblem
+
+Step = str | int
+"""A key of a table, or the position in an array of tables."""
+
+
+class Places:
+    """Where the keys of a text stand."""
+
+    def __init__(self, name: str, text: str) -> None:
+        """``name`` is what an error calls the file."""
+        self._name = name
+        self._text = text
+
+    @cached_property
+    def _lines(self) -> dict[tuple[Step, ...], int]:
+        return lines_of(self._text)
+
+    def of(self, *path: Step) -> str:
+        """What an error begins with: file, line and key, or as much of that as is known."""
+        key = next(step for step in reversed(path) if isinstance(step, str))
+        line = self._lines.get(path)
+        return f"{self._name}, line {line}: {key}" if line else f"{self._name}: {key}"
+
+
+def lines_of(text: str) -> dict[tuple[Step, ...], int]:
+    """Path of a key, or of a table → the line, counted from 1, of the statement that sets or opens it.
+
+    The parser itself is asked, of one beginning of the text after another: the first in which a key stands ends with
+    its statement, and the longest one before that can be parsed ends where its statement begins.
+    """
+    lines = text.splitlines(keepends=True)
+    found: dict[tuple[Step, ...], int] = {}
+    whole = 0
+    for end, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            whole = end if whole == end - 1 else whole
+            continue
+        try:
+            data = tomllib.loads("".join(lines[:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        for path in _paths(data, ()):
+            found.setdefault(path, whole + 1)
+        whole = end
+    return found
+
+
+def read_toml(path: Path, what: str) -> tuple[dict[str, Any], Places]:
+    """The values of a file, and their places; ``what`` is what an error calls such a file.
+
+    Raises:
+        UsageProblem: there is no such file, or it is no TOML; says which line.
+    """
+    name = f"{what} {path}"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageProblem(f"{name}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"{name}: cannot be read as UTF-8 text: {error}") from None
+    try:
+        return tomllib.loads(text), Places(name, text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageProblem(f"{name}: not TOML: {error}") from None
+
+
+def _paths(data: Any, path: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    """Everything that can be named in the data."""
+    if isinstance(data, dict | list):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield (*path, step)
+            yield from _paths(value, (*path, step))

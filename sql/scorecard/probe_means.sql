@@ -1,0 +1,12 @@
+-- One row per judge version × method (by name) × probe with a score: the mean of overall over the method's answers.
+select
+    int_answer_scores.judge_id,
+    stg_methods.method,
+    int_answer_scores.session_id,
+    int_answer_scores.probe_id,
+    avg(int_answer_scores.score) as overall
+from int_answer_scores
+inner join stg_methods on int_answer_scores.method_id = stg_methods.method_id
+where int_answer_scores.dimension = 'overall'
+group by
+    int_answer_scores.judge_id, stg_methods.method, int_answer_scores.session_id, int_answer_scores.probe_id

@@ -1,0 +1,354 @@
+"""The documentation: its commands and queries run, what is made from the code is as the code is, and no link is broken.
+
+A fenced block is run as it stands, unless a comment right before it says why not: ``<!-- not run: REASON -->``, or
+``<!-- not run (1, 3): REASON -->`` for these commands of it. What is not run is parsed all the same.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import typer
+
+from compaction import compact, make_method
+from compaction.strategy import _registry
+from compaction.testing import history, talk
+from flows.__main__ import app
+from flows.leaderboard import render_query
+from flows.pages import NOTEBOOK, PAGES, commands, notebook
+from flows.problems import Problem
+from flows.study_template import template
+
+from .conftest import ROOT, Command
+
+DOCS = ROOT / "docs"
+WRITTEN = [ROOT / "README.md", *(path for path in sorted(DOCS.glob("*.md")) if path.name not in PAGES)]
+"""Pages that somebody wrote. What the others show is tested where it comes from."""
+
+BLOCK = re.compile(r"^(?:<!-- not run(.*?) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"(?: ?\((\d+(?:, \d+)*)\))?: ([^;]+)(?:; |$)")
+COMMAND = re.compile(r"^(?:\$ )?(compaction-eval (?:[^\n\\\"]|\\\n|\"[^\"]*\")*)", re.MULTILINE)
+
+KEPT = {
+    "it needs a key": 12,
+    "it needs a cluster": 4,
+    "it needs a model": 1,
+    "it needs an object store": 2,
+    "it needs a package of a peer": 1,
+    "it fetches a model": 0,
+    "it installs": 0,
+    "it installs, and runs the tests": 0,
+    "it installs, and runs the samples, as tests/flows/test_readme.py does": 0,
+    "it runs until it is stopped": 2,
+    "it takes a minute": 3,
+    "it takes minutes": 7,
+    "somebody has to label first": 1,
+    "a store with more nights": 2,
+    "another store, with more methods": 2,
+    "what it takes from the package is left out": 0,
+    "it runs the pipeline, where tests/flows/test_pages.py has a store already": 0,
+    "tests/flows/test_pages.py makes its store with it": 1,
+}
+"""Reason → how many commands of the pages are not run for it."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block, or one command of it."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    kept_from: str
+    """Why it is not run; blank where it is."""
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks(page: Path) -> Iterator[tuple[Block, list[tuple[list[int], str]]]]:
+    """The blocks of a page, each with its marks: numbers of commands (none: all) and the reason."""
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        marks = MARK.findall(found[1] or "")
+        assert bool(found[1]) == bool(marks), f"{page.name}: a mark without a reason: {found[1]}"
+        of = [([int(n) for n in numbers.split(", ")] if numbers else [], reason) for numbers, reason in marks]
+        yield Block(page, text[: found.start()].count("\n") + 1, found[2], found[3], of[0][1] if of else ""), of
+
+
+def shown_commands() -> Iterator[Block]:
+    """Every command that stands in a block of its own or among others."""
+    for page in WRITTEN:
+        for block, marks in blocks(page):
+            lines = [line.strip() for line in block.text.splitlines()]
+            found = [one[1] for one in COMMAND.finditer(block.text)]
+            assert block.language != "sh" or found or any(lines), str(block)
+            for number, text in enumerate(found, 1):
+                reasons = [reason for numbers, reason in marks if not numbers or number in numbers]
+                yield Block(page, block.line, "command", text, reasons[0] if reasons else "")
+
+
+def words_of(text: str) -> list[str]:
+    """The arguments, without comments, redirections and what stands behind a pipe."""
+    words = shlex.split(text.replace("\\\n", " "), comments=True)[1:]
+    return words[: min([words.index(mark) for mark in (">", "|", "||", "&&") if mark in words], default=len(words))]
+
+
+COMMANDS = list(shown_commands())
+PATHS = list(commands(typer.main.get_command(app)))
+
+
+def test_every_command_of_the_pages_can_be_parsed() -> None:
+    main = typer.main.get_command(app)
+    wrong = []
+    for one in COMMANDS:
+        words = words_of(one.text)
+        path = next((path for path in PATHS if tuple(words[: len(path)]) == path), None)
+        if words and words[0].startswith("--"):
+            continue
+        if path is None:
+            wrong.append(f"{one}: no such command: {one.text}")
+            continue
+        found: object = main
+        for word in path:
+            found = found.commands[word]  # type: ignore[attr-defined]
+        try:
+            found.make_context("compaction-eval", words[len(path) :])  # type: ignore[attr-defined]
+        except Exception as error:  # what is wrong with it is told below
+            wrong.append(f"{one}: {one.text}: {error}")
+    assert wrong == []
+    assert len(COMMANDS) > 60
+
+
+def test_what_is_not_run_is_counted() -> None:
+    """A new mark is a decision: add it here."""
+    kept = Counter(one.kept_from for one in COMMANDS if one.kept_from)
+    assert kept == {reason: number for reason, number in KEPT.items() if number}
+    reasons = {reason for page in WRITTEN for _, marks in blocks(page) for _, reason in marks}
+    assert reasons <= set(KEPT)
+
+
+MADE = "tests/flows/test_pages.py makes its store with it"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_commands_and_queries_of_the_pages_run(
+    tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one store: the one that ``start.md`` makes, with the outcome that it shows.
+
+    One test, so that the store is made once: a minute of one core.
+    """
+    (tmp_path / "logs").symlink_to(ROOT / "flows" / "samples")
+    monkeypatch.chdir(tmp_path)
+    [make] = [one for one in COMMANDS if one.kept_from == MADE]
+    made = working_command(*words_of(make.text), "--quiet")
+    assert made.exit_code == 0, made.output
+    [shown] = [block.text for block, _ in blocks(DOCS / "start.md") if block.language == "text"]
+    assert made.stdout.startswith(shown)
+    store = tmp_path / "my-store"
+    wrong = [*_failing_commands(tmp_path, working_command, monkeypatch), *_failing_queries(store / "scores.duckdb")]
+    assert wrong == []
+    _check_scorecard(working_command, store)
+    _check_gate(tmp_path, store)
+
+
+def _failing_commands(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    done = set()
+    for page in WRITTEN:
+        folder = tmp_path / f"of {page.name}"
+        folder.mkdir()
+        for name, target in (("my-store", "my-store"), ("compaction-eval-store", "my-store"), ("logs", "logs")):
+            (folder / name).symlink_to(tmp_path / target)
+        monkeypatch.chdir(folder)
+        if page.name != "start.md":  # which makes it itself
+            (folder / "study.toml").write_text(template())
+        for one in COMMANDS:
+            words = words_of(one.text)
+            same = _without_places(words)
+            if one.page != page or one.kept_from or same in done:
+                continue
+            done.add(same)
+            result = command(*words)
+            if result.exit_code != (1 if "doctor" in words and "broken" in result.stdout else 0):
+                yield f"{one}: {one.text} ends with {result.exit_code}: {result.stderr}"
+
+
+def _without_places(words: list[str]) -> tuple[str, ...]:
+    """What a command does, wherever: pages share the store, so the same command need not run again."""
+    kept = list(words)
+    for option in ("--store", "--output", "-o"):
+        if option in kept[1:]:
+            at = kept.index(option)
+            del kept[at : at + 2]
+    return tuple(kept)
+
+
+def _failing_queries(database: Path) -> Iterator[str]:
+    number = 0
+    for page in WRITTEN:
+        for block, marks in blocks(page):
+            if block.language == "sql" and not marks:
+                number += 1
+                try:
+                    render_query(database, block.text)
+                except Problem as problem:
+                    yield f"{block}: {problem}"
+    assert number >= 10
+
+
+def _check_scorecard(command: Command, store: Path) -> None:
+    """The scorecard that ``ci.md`` shows is what the command prints, but for the hash of the code."""
+    [shown] = [block.text for block, _ in blocks(DOCS / "ci.md") if block.language == "markdown"]
+    printed = command("scorecard", "--store", store, "--top", "4").stdout
+    without_ids = [re.sub(r"[0-9a-f]{24}", "ID", text) for text in (printed, shown)]
+    assert without_ids[0].startswith(without_ids[1])
+
+
+def _check_gate(folder: Path, store: Path) -> None:
+    """The script of the workflow, on stores that are complete, so that its runs have nothing to do."""
+    for name in ("head-store", "base-store"):
+        (folder / name).symlink_to(store)
+    binaries = folder / "bin"
+    binaries.mkdir()
+    script = binaries / "compaction-eval"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m flows "$@"\n')
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def gate(*arguments: str) -> tuple[int, str]:
+        ended = subprocess.run(
+            ["sh", str(DOCS / "ci" / "gate.sh"), "logs", "mask_sweagent", *arguments],
+            cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return ended.returncode, (folder / "scorecard.md").read_text() + ended.stderr
+
+    code, said = gate("3.5", "base")
+    assert code == 0, said
+    assert "**Threshold** holds: mask_sweagent 4.2" in said
+    assert "**Base**: paired on up to 42 questions" in said
+    code, said = gate("4.5")
+    assert code == 5
+    assert "not reached: mask_sweagent 4.2" in said
+
+
+def test_the_workflow_runs_the_script_and_takes_no_more_rights_than_it_needs() -> None:
+    yaml = pytest.importorskip("yaml")  # Prefect brings it
+    found = yaml.safe_load((DOCS / "ci" / "compaction.yml").read_text(encoding="utf-8"))
+    assert found["permissions"] == {"contents": "read", "pull-requests": "write"}
+    steps = found["jobs"]["scorecard"]["steps"]
+    assert any("sh docs/ci/gate.sh " in step.get("run", "") for step in steps)
+    assert all("@v" in step["uses"] for step in steps if "uses" in step)
+
+
+@pytest.mark.parametrize("language", ["python", "toml"])
+def test_python_and_toml_of_the_pages_can_be_read(language: str) -> None:
+    found = [block for page in WRITTEN for block, _ in blocks(page) if block.language == language]
+    assert len(found) > 3
+    for block in found:
+        if language == "toml":
+            tomllib.loads(block.text)
+        else:
+            compile(block.text, str(block), "exec", dont_inherit=True)
+
+
+def test_commands_stand_in_blocks_that_say_what_they_are() -> None:
+    """So that a reader, and this test, can tell them from what a command prints."""
+    wrong = [str(one) for page in WRITTEN for one, _ in blocks(page)
+             if one.language in ("", "text") and COMMAND.search(one.text)]  # fmt: skip
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_that_is_made_is_as_the_code_is(name: str) -> None:
+    assert (DOCS / name).read_text("utf-8") == PAGES[name](), "make it again: python -m flows.pages docs"
+
+
+def test_the_notebook_is_the_page_whose_cells_are_tested() -> None:
+    text = (DOCS / NOTEBOOK).read_text("utf-8")
+    page = (DOCS / "notebooks.md").read_text("utf-8")
+    assert text == notebook(page), "make it again: python -m flows.pages docs"
+    cells = json.loads(text)["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert code == [block.text.rstrip("\n") for block, _ in blocks(DOCS / "notebooks.md") if block.language == "python"]
+    assert sum(len(cell["outputs"]) for cell in cells if cell["cell_type"] == "code") >= 4
+
+
+class Links(HTMLParser):
+    """What a page of the site refers to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.to_pages: list[str] = []
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag == "a" and found.get("href"):
+            self.to_pages.append(found["href"] or "")
+        elif tag in ("script", "img", "iframe") and found.get("src"):
+            self.loaded.append(found["src"] or "")
+        elif tag == "link" and found.get("rel") in ("stylesheet", "preload", "icon", "preconnect"):
+            self.loaded.append(found["href"] or "")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("zensical") is None, reason="the extra docs is not installed")
+def test_the_site_builds_strictly_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    config = (ROOT / "zensical.toml").read_text("utf-8")
+    (tmp_path / "zensical.toml").write_text(config)
+    shutil.copytree(DOCS, tmp_path / "docs")
+    environment = {**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    built = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stdout + built.stderr
+    site = tmp_path / "build" / "site"
+    in_navigation = set(re.findall(r'"([\w-]+\.md)"', config))
+    assert in_navigation == {path.name for path in DOCS.glob("*.md")}
+    broken = []
+    for page in site.rglob("*.html"):
+        if page.name == "404.html":
+            continue
+        links = Links()
+        links.feed(page.read_text("utf-8"))
+        assert [one for one in links.loaded if urlsplit(one).scheme] == [], page
+        for link in links.to_pages:
+            parts = urlsplit(link)
+            if parts.scheme or not parts.path:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve()
+            if not (target.is_file() or (target / "index.html").is_file()):
+                broken.append(f"{page.relative_to(site)}: {link}")
+    assert broken == []
+
+
+@pytest.mark.parametrize(
+    ("page", "id", "flags"),
+    [("extending.md", "every_other", ("invalid_context",)), ("strategies.md", "our_short_results", ())],
+)
+def test_a_strategy_of_the_pages_runs_as_the_page_says(page: str, id: str, flags: tuple[str, ...]) -> None:
+    [code] = [block.text for block, _ in blocks(DOCS / page) if f'@strategy("{id}"' in block.text]
+    try:
+        exec(compile(code, page, "exec", dont_inherit=True), {})
+        left = compact(history(talk("s u " + "a1 " * 12 + "u")), make_method(id))
+    finally:
+        _registry.pop(id, None)
+    assert left.flags == flags
