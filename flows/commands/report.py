@@ -39,7 +39,8 @@ def report(
     A page is of one judge: without --judge the one with the most scored answers.
 
     It loads nothing from anywhere, so it can be mailed, kept and opened from disk. It holds texts of sessions: pass it
-    on as you would those. Charts need the extra `report`; without it the page has all tables and says so.
+    on as you would those. Without the package vl-convert-python
+    the page has all tables, no charts, and says so.
     """
     found = Store.open(store or DEFAULT_STORE)
     if out.is_dir():

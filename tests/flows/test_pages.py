@@ -46,7 +46,7 @@ COMMAND = re.compile(r"^(?:\$ )?(compaction-eval (?:[^\n\\\"]|\\\n|\"[^\"]*\")*)
 
 KEPT = {
     "it needs a key": 12,
-    "it needs a cluster": 4,
+    "it needs a cluster": 5,
     "it needs a model": 1,
     "it needs an object store": 2,
     "it needs a package of a peer": 1,
