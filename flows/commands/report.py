@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,18 +22,13 @@ Language = Literal["en", "zh"]
 def report(
     out: Annotated[Path, typer.Argument(metavar="OUT.html", help="The file to write; replaced when it is there.")],
     store: o.StoreOption = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="The judge whose figures it shows, by name or id (default: the one with the most scored answers)",
-            show_default=False,
-        ),
-    ] = None,
+    judge: o.JudgeOfStore = None,
     language: Annotated[Language, typer.Option("--lang", help="The language of the page.")] = "en",
     max_mb: Annotated[
         float,
-        typer.Option("--max-mb", metavar="N", min=0.1, help="Size of the page in MB: single answers are shown as fit."),
+        typer.Option(
+            "--max-mb", metavar="N", min=0.1, help="Size of the page in MB at most; answers are in it as fit."
+        ),
     ] = 5.0,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts of sessions and answers out.")] = False,
     as_json: o.AsJson = False,
@@ -40,8 +36,11 @@ def report(
 ) -> None:
     """Make one self-contained HTML page of a store: figures, charts, and the answers behind them.
 
+    A page is of one judge: without --judge the one with the most scored answers.
+
     It loads nothing from anywhere, so it can be mailed, kept and opened from disk. It holds texts of sessions: pass it
-    on as you would those. Charts need the extra `report`; without it the page has all tables and says so.
+    on as you would those. Without the package vl-convert-python
+    the page has all tables, no charts, and says so.
     """
     found = Store.open(store or DEFAULT_STORE)
     if out.is_dir():
@@ -55,13 +54,12 @@ def report(
     if not written.has_charts:
         print(f"the page has no charts: {library.INSTALL}", file=sys.stderr)  # noqa: T201
     if as_json:
-        others = [other["judge_id"] for other in written.other_judges]
-        document = {
-            "page": str(written.path), "bytes": written.n_bytes, "judge_id": written.judge["judge_id"],
-            "has_charts": written.has_charts, "points": written.n_points, "points_in_full": written.n_shown,
-            "judges_not_in_it": others,
+        said = {
+            "path": str(written.path), "bytes": written.n_bytes, "judge_id": written.judge["judge_id"],
+            "other_judge_ids": [other["judge_id"] for other in written.other_judges],
+            "points_shown": written.n_shown, "points": written.n_points, "has_charts": written.has_charts,
         }  # fmt: skip
-        o.echo_json(document)
+        o.echo(json.dumps(said, indent=2, ensure_ascii=False))
         return
     if quiet:
         return

@@ -1,6 +1,7 @@
-"""The code that draws the charts: Vega-Lite with Vega, out of the package ``vl-convert-python`` (extra ``report``).
+"""The code that draws the charts: Vega-Lite with Vega, out of the package ``vl-convert-python``.
 
-Nothing is fetched. The bundle draws without ``eval``: ``ast`` has expressions interpreted (``assets/charts.js``).
+Where that has no wheel for a platform, a page has tables alone. Nothing is fetched. The bundle
+draws without ``eval``: ``ast`` has expressions interpreted (``assets/charts.js``).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from importlib.util import find_spec
 
-INSTALL = "pip install 'compaction-eval[report]'"
+INSTALL = "pip install vl-convert-python"
 
 
 def is_installed() -> bool:
