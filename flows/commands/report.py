@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -59,7 +58,7 @@ def report(
             "other_judge_ids": [other["judge_id"] for other in written.other_judges],
             "points_shown": written.n_shown, "points": written.n_points, "has_charts": written.has_charts,
         }  # fmt: skip
-        o.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        o.echo_json(said)
         return
     if quiet:
         return

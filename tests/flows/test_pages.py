@@ -45,8 +45,8 @@ MARK = re.compile(r"(?: ?\((\d+(?:, \d+)*)\))?: ([^;]+)(?:; |$)")
 COMMAND = re.compile(r"^(?:\$ )?(compaction-eval (?:[^\n\\\"]|\\\n|\"[^\"]*\")*)", re.MULTILINE)
 
 KEPT = {
-    "it needs a key": 12,
-    "it needs a cluster": 5,
+    "it needs a key": 11,
+    "it needs a cluster": 4,
     "it needs a model": 1,
     "it needs an object store": 3,
     "it needs a package of a peer": 1,
