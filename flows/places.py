@@ -47,8 +47,10 @@ class Place:
         return str(path)
 
     def holds_something(self, folder: Path) -> bool:
-        """Whether there is something in a folder, but for hidden files."""
-        return folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir())
+        """Whether there is something in a folder, but for hidden files and what is still being written."""
+        return folder.is_dir() and any(
+            not entry.name.startswith(".") and not entry.name.endswith(TMP) for entry in folder.iterdir()
+        )
 
     def paths(self, folder: Path, suffix: str = ".parquet") -> list[Path]:
         """The files of a folder that are visible, by name."""

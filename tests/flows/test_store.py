@@ -107,6 +107,11 @@ def test_a_damaged_description_is_said(store: Store, content: str) -> None:
         Store.open(str(store.root))
 
 
+def test_a_store_that_another_command_is_just_making_is_no_folder_of_other_things(tmp_path: Path) -> None:
+    (tmp_path / "store.json.0a1b2c.tmp").write_text('{"form')
+    assert Store.create(str(tmp_path), "o200k_base").settings["tokenizer"] == "o200k_base"
+
+
 def test_a_folder_with_other_things_in_it_does_not_become_a_store(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(StoreProblem, match="the folder holds other things"):
