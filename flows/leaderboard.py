@@ -79,8 +79,9 @@ def standing(connection: duckdb.DuckDBPyConnection, judge: str | None = None) ->
     rows = fetched(
         connection,
         """
-        SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high
+        SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high, stg_methods.is_control
         FROM leaderboard
+        JOIN stg_methods ON stg_methods.method_id = leaderboard.method_id
         LEFT JOIN leaderboard_long AS long
             ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
             AND long.dimension = 'overall'

@@ -29,6 +29,13 @@ from flows.tables import has_night, is_loaded
 from flows.work.stages import is_complete
 
 
+class LogTo(NamedTuple):
+    """Where a night's events go."""
+
+    path: str | None
+    items: bool
+
+
 @flow(name="nightly", persist_result=False)
 async def nightly(
     study: dict[str, Any] | None = None,
@@ -54,13 +61,6 @@ async def nightly(
     except Problem as problem:
         return Failed(message=str(problem))
     return Completed(name=found.state, message=found.sentence)
-
-
-class LogTo(NamedTuple):
-    """Where a night's events go."""
-
-    path: str | None
-    items: bool
 
 
 async def _night(keys: dict[str, Any], study_file: str | None, threshold: float | None, log: LogTo) -> Night:

@@ -28,6 +28,8 @@ LASTING_START_TIMEOUT = 600.0
 """The same where nobody waits at a terminal, and the machine may just be starting itself."""
 USUAL_PORT = 4200
 """Where people look for Prefect."""
+BACKLOG = 2_048
+"""Connections that wait while it starts, as many as uvicorn's own default."""
 STOP_TIMEOUT = 3.0
 """Seconds that it is given to write down its last events."""
 MOST_RESTARTS = 3
@@ -99,7 +101,7 @@ class Server:
         The address is taken here and handed over, not looked up and hoped for: of two that start at the same time
         each has its own, and one that is started anew still has it.
         """
-        self._socket = _bound(port, USUAL_PORT if lasting else 0)
+        self._socket = _listening(port, USUAL_PORT if lasting else 0)
         self.port = int(self._socket.getsockname()[1])
         self._patience = LASTING_START_TIMEOUT if lasting else START_TIMEOUT
         self.url = f"http://127.0.0.1:{self.port}/api"
@@ -191,21 +193,17 @@ class Server:
                 pipe.close()
 
 
-def _bound(port: int | None, wanted: int) -> socket.socket:
-    """A listening socket at the port, or else at the wanted one, or at any if somebody has that."""
-    for number in (port or wanted, 0):
-        taken = socket.socket()
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of the one before may still linger
-        try:
-            taken.bind(("127.0.0.1", number))
-            taken.listen(2048)  # two may be bound to the same address, until one listens
-        except OSError as error:
-            taken.close()
-            if port or not number:
-                raise Problem(f"no Prefect server can listen at 127.0.0.1:{number}: {error.strerror}") from None
-        else:
-            return taken
-    raise AssertionError  # a port of its own is always to be had, or the error above was
+def _listening(port: int | None, wanted: int) -> socket.socket:
+    """A listening socket at the port, or else at the wanted one, or at any if somebody has that.
+
+    It listens at once: two may be bound to the same address, until one does.
+    """
+    try:
+        return socket.create_server(("127.0.0.1", port or wanted), backlog=BACKLOG)
+    except OSError as error:
+        if port:
+            raise Problem(f"no Prefect server can listen at 127.0.0.1:{port}: {error.strerror}") from None
+        return socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
 
 
 @contextmanager

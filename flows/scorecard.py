@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from flows.arrow import batches
-from flows.comparison import signed
-from flows.database import connect
+from flows.comparison import LEVEL, signed
+from flows.database import connect, sql_text
 from flows.leaderboard import DIMENSIONS, facts_of, standing
 from flows.printing import MISSING, counted, fetched, fixed, markdown, settled
 from flows.problems import UsageProblem, closest
@@ -20,9 +19,6 @@ from flows.thresholds import Verdict, held_against
 
 Row = dict[str, Any]
 
-CONTROLS = ("none", "empty")
-SURE = 0.05
-"""Adjusted p-value below which a difference is beyond noise."""
 SAME = 5e-10
 """Differences below it are rounding."""
 EMBEDDED = "embedded"
@@ -66,7 +62,7 @@ class Scorecard:
 
 def is_sure(row: Row) -> bool:
     """Whether a difference to the base is beyond noise."""
-    return row["p_adjusted"] is not None and row["p_adjusted"] < SURE and abs(row["difference"]) > SAME
+    return row["p_adjusted"] is not None and row["p_adjusted"] < LEVEL and abs(row["difference"]) > SAME
 
 
 def scorecards(
@@ -118,12 +114,11 @@ def _picked(rows: Sequence[Row], methods: Sequence[str]) -> list[Row]:
 
 
 def _against(connection: duckdb.DuckDBPyConnection, base: Path) -> list[Row]:
-    folder = files("sql").joinpath("scorecard")
-    means = folder.joinpath("probe_means.sql").read_text(encoding="utf-8")
+    means = sql_text("scorecard", "probe_means")
     with connect(base) as other:
         connection.register("base_means", batches(other, means).table())
     connection.register("head_means", batches(connection, means).table())
-    return fetched(connection, folder.joinpath("against_base.sql").read_text(encoding="utf-8")).dicts()
+    return fetched(connection, sql_text("scorecard", "against_base")).dicts()
 
 
 def text(cards: Sequence[Scorecard], top: int, *, has_base: bool) -> str:
@@ -166,7 +161,7 @@ def _table(card: Scorecard, rows: Sequence[Row], *, has_base: bool) -> str:
     names += ["against base ±95 %"] if has_base else []
     cells = [
         [
-            f"{row['method']}{' (control)' * (row['method'] in CONTROLS)}{PARTIAL * bool(row['is_partial'])}",
+            f"{row['method']}{' (control)' * (row['is_control'])}{PARTIAL * bool(row['is_partial'])}",
             f"{fixed(row['overall'])} {_half(row)}".strip(),
             MISSING if row["tie_group"] is None else str(row["tie_group"]),
             _weakest(row),
@@ -239,6 +234,6 @@ def _of_base(card: Scorecard) -> str:
     gone = [name for name in sorted(base) if name not in {row["method"] for row in card.rows}]
     said = (
         f"**Base**: paired on up to {counted(pairs, 'question')} that both stores have; {len(sure)} of "
-        f"{counted(len(base), 'method')} differ beyond noise (**sure**: Holm's p below {SURE:g})."
+        f"{counted(len(base), 'method')} differ beyond noise (**sure**: Holm's p below {LEVEL:g})."
     )
     return said if not gone else f"{said} Not shown: {', '.join(gone)}."

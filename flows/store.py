@@ -154,7 +154,10 @@ class Store:
             if store.place.holds_something(store.root) and not store.is_there:
                 raise StoreProblem(f"store {store.name}: the folder holds other things; name an empty or a new folder")
             try:
-                store._describe({"format": STORE_FORMAT, "tokenizer": tokenizer})
+                store.root.mkdir(parents=True, exist_ok=True)
+                with store._held("create"):
+                    if not store.is_there:  # or else it would take the tokenizer from whoever was faster
+                        store._describe({"format": STORE_FORMAT, "tokenizer": tokenizer})
             except OSError as error:
                 raise StoreProblem(f"store {store.name}: cannot be written: {error.strerror}") from None
         if store.settings["tokenizer"] != tokenizer:

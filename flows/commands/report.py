@@ -10,7 +10,8 @@ import typer
 
 from flows.commands import options as o
 from flows.problems import UsageProblem
-from flows.report import library, write_report
+from flows.progress import make_report
+from flows.report import MOST_BYTES, library, write_report
 from flows.store import Store
 from flows.study import DEFAULT_STORE
 
@@ -28,7 +29,7 @@ def report(
         typer.Option(
             "--max-mb", metavar="N", min=0.1, help="Size of the page in MB at most; answers are in it as fit."
         ),
-    ] = 5.0,
+    ] = MOST_BYTES / 1e6,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts of sessions and answers out.")] = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -38,15 +39,20 @@ def report(
     A page is of one judge: without --judge the one with the most scored answers.
 
     It loads nothing from anywhere, so it can be mailed, kept and opened from disk. It holds texts of sessions: pass it
-    on as you would those. Without the package vl-convert-python
-    the page has all tables, no charts, and says so.
+    on as you would those. Without the package vl-convert-python it has all tables, no charts, and says so.
     """
     found = Store.open(store or DEFAULT_STORE)
     if out.is_dir():
         raise UsageProblem(f"{out}: this is a folder; name a file to write, such as {out / 'report.html'}")
     try:
         written = write_report(
-            found, out, judge=judge, language=language, most_bytes=int(max_mb * 1_000_000), texts=not no_texts
+            found,
+            out,
+            judge=judge,
+            language=language,
+            most_bytes=int(max_mb * 1_000_000),
+            texts=not no_texts,
+            report=make_report(quiet or as_json),
         )
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise UsageProblem(f"{out}: cannot be written: {error.strerror}") from None

@@ -11,6 +11,6 @@ Nothing is computed in the page that the views compute: its script sorts, filter
 
 from __future__ import annotations
 
-from flows.report.page import Written, write_report
+from flows.report.page import MOST_BYTES, Written, write_report
 
-__all__ = ["Written", "write_report"]
+__all__ = ["MOST_BYTES", "Written", "write_report"]

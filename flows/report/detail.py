@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -49,6 +49,11 @@ AROUND = 1_200
 """Bytes that a point takes in the page besides its pack, at most: its links, and the element that holds the pack."""
 MISSES = 6
 """Points in a row that have no room any more, after which no other is tried."""
+
+
+def packed(value: Any) -> bytes:
+    """Data as it stands in a page: JSON, gzip, base64."""
+    return base64.b64encode(gzip.compress(orjson.dumps(value, default=str), mtime=0))
 
 
 @dataclass
@@ -83,7 +88,7 @@ class Pack:
     def packed(self) -> bytes:
         """As it stands in the page: JSON, gzip, base64."""
         body = {"texts": self.texts.found, "messages": self.messages, "points": self.points}
-        return base64.b64encode(gzip.compress(orjson.dumps(body), mtime=0))
+        return packed(body)
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,10 @@ class Details:
     """Points with a scored question that there are."""
 
 
-def details(connection: duckdb.DuckDBPyConnection, store: Store, figures: Figures, room: int) -> Details:
-    """The points that fit into ``room`` bytes, in the order of ``flows.report.choice``."""
+def details(
+    connection: duckdb.DuckDBPyConnection, store: Store, figures: Figures, room: int, stepped: Callable[[], None]
+) -> Details:
+    """The points that fit into ``room`` bytes, in the order of ``flows.report.choice``; ``stepped`` after each."""
     wanted = list(in_order(figures))
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions} if room > 0 else {}
     reader = _Reader(connection, store, figures, [point for _, point in wanted])
@@ -108,6 +115,7 @@ def details(connection: duckdb.DuckDBPyConnection, store: Store, figures: Figure
     shown: list[tuple[str, int]] = []
     used = missed = 0
     for session, point in wanted:
+        stepped()
         if missed >= MISSES or session not in infos:
             continue
         pack = open_packs.get(session) or Pack(session, load(store, infos[session]))

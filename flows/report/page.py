@@ -24,12 +24,14 @@ from flows.database import connect
 from flows.files import write_atomically
 from flows.leaderboard import DIMENSIONS
 from flows.problems import UsageProblem
+from flows.progress import Report, Silent
 from flows.report import library
 from flows.report.charts import charts
-from flows.report.detail import Details, details
+from flows.report.choice import in_order
+from flows.report.detail import Details, details, packed
 from flows.report.figures import Figures, Row, figures
 from flows.report.formats import FORMATS, quoted
-from flows.report.payload import as_json, data_of, packed
+from flows.report.payload import as_json, data_of
 from flows.report.said import summary
 from flows.report.words import Words, words
 from flows.store import Store
@@ -69,6 +71,7 @@ def write_report(
     language: str = "en",
     most_bytes: int = MOST_BYTES,
     texts: bool = True,
+    report: Report | None = None,
 ) -> Written:
     """Make the page of a store.
 
@@ -79,6 +82,7 @@ def write_report(
         language: ``en`` or ``zh``.
         most_bytes: Size that the page may have: points are shown in full as far as they fit.
         texts: Whether texts of sessions and answers go into it at all.
+        report: Where progress is told; nowhere without it.
 
     Raises:
         StoreProblem: the store has no database, or one of another version.
@@ -97,7 +101,8 @@ def write_report(
                 "that it may have; allow more with --max-mb"
             )
         if texts:
-            shown = details(connection, store, found, room)
+            with (report or Silent()).stage("texts", len(list(in_order(found))), "points") as told:
+                shown = details(connection, store, found, room, lambda: told.advance(1))
             whole = _page(store, found, shown, said, code, texts=True)
     write_atomically(out, whole)
     return Written(
@@ -147,7 +152,7 @@ def _page(store: Store, found: Figures, shown: Details, said: Words, code: str |
         style=Markup(style),  # noqa: S704 (files of this package)
         scripts=[Markup(text) for text in scripts],  # noqa: S704 (the same, and the installed library)
         data=as_json(data),
-        packs={"pairs": packed(pairs), **{session: pack.decode() for session, pack in shown.packs.items()}},
+        packs={"pairs": packed(pairs).decode(), **{session: pack.decode() for session, pack in shown.packs.items()}},
         has_charts=code is not None,
         drawn_by=library.version() if code else "",
         install=library.INSTALL,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from markupsafe import Markup
 
+from flows.comparison import LEVEL
 from flows.leaderboard import DIMENSIONS
 from flows.printing import settled
 from flows.report.detail import Details
@@ -50,6 +49,7 @@ def data_of(
             means[row["session_id"]].append([place[row["method"]], _short(row["mean"]), row["n_answers"]])
     data = {
         "language": words.language,
+        "level": LEVEL,
         "words": {**words.of("js"), **{f"probe_{name}": text for name, text in words.of("probe").items()}},
         "charts": specs,
         "frontier": [words("chart.on_frontier"), words("chart.off_frontier")],
@@ -105,8 +105,3 @@ def as_json(value: Any) -> Markup:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 (nothing that HTML reads is left in it)
-
-
-def packed(value: Any) -> str:
-    """JSON, gzip, base64."""
-    return base64.b64encode(gzip.compress(orjson.dumps(value, default=str), mtime=0)).decode()

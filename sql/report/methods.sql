@@ -45,7 +45,7 @@ select
     stg_methods.needs_model,
     stg_methods.history,
     stg_methods.summarizer,
-    stg_methods.strategy in ('none', 'empty') as is_control,
+    stg_methods.is_control,
     leaderboard.method_id
 from leaderboard
 inner join stg_methods on leaderboard.method_id = stg_methods.method_id

@@ -12,6 +12,7 @@ select
         else method || ' [' || concat_ws(', ', history, summarizer, method_id) || ']'
     end as method,
     strategy,
+    strategy in ('none', 'empty') as is_control,
     params,
     peer,
     peer_version,
@@ -24,6 +25,8 @@ from methods;
 comment on column stg_methods.method_id is 'Identity of the method';
 comment on column stg_methods.method is 'Name that no other method has, as on the leaderboard';
 comment on column stg_methods.strategy is 'Id of the strategy';
+comment on column stg_methods.is_control is
+'Whether it removes nothing (none) or everything (empty): the ceiling and the floor, no method to choose';
 comment on column stg_methods.params is 'All parameters as JSON text';
 comment on column stg_methods.peer is 'System whose behaviour the strategy has; own for the project''s own';
 comment on column stg_methods.peer_version is 'Version of that system';

@@ -125,6 +125,7 @@ class Table:
 
     def print(self) -> None:
         """As Markdown."""
+        print(f"\nan undisturbed run makes {self.night.n_calls} calls, {IN_FLIGHT} at a time")
         print("\n| fault | times | rows lost | calls repeated | exit code: last line that the user saw |")
         print("| --- | --- | --- | --- | --- |")
         for fault, line in self.lines.items():

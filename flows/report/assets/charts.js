@@ -6,7 +6,7 @@ const FEWEST_FACTS = 20;
 let pairs = null;
 const drawn = new Map();
 
-const isBelow = (p) => p !== null && p < 0.05;
+const isBelow = (p) => p !== null && p < data.level;
 const showP = (p) => (p === null ? missing : p < 0.001 ? "< 0.001" : fixed(p, 3));
 
 /** Rows of paired differences of all wanted methods to one of them, turned so that each is method less reference. */
