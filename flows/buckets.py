@@ -16,8 +16,9 @@ from flows.ids import bits_of
 from flows.store import Store
 from flows.transcripts import SessionInfo
 
-TOKENS_A_BUCKET = 1_000_000
-"""Session tokens that a bucket has, about: some seconds of work, hundreds of times what its task costs Prefect."""
+TOKENS_A_BUCKET = 4_000_000
+"""Session tokens that a bucket has, about: with four methods some seconds of work, a hundred times what its task costs
+Prefect (0.03 s of a processor)."""
 MANY_BUCKETS = 256
 """Buckets up to which there are more of them as a store grows; from there on they grow themselves."""
 MOST_TOKENS = 16_000_000
