@@ -118,7 +118,7 @@ def _told(text: str) -> object:
     return text if len(text) < SHORT_RESULT else id(text)
 
 
-_read: Memo[Reading] = Memo(100_000_000)
+_read: Memo[Reading] = Memo(32_000_000)
 
 
 def read(message: Message) -> Reading:

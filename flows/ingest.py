@@ -29,8 +29,8 @@ async def ingest(study: Study) -> None:
                     f"inputs-{generation}-{index}",
                     float(sum(input.size for input in group)),
                     len(group),
-                    lambda group=group, index=index, generation=generation: run.workers.submit(  # type: ignore[misc]
-                        f"inputs-{index}", ingest_batch, run.root, run.study, group, generation
+                    lambda key, group=group, generation=generation: run.workers.submit(  # type: ignore[misc]
+                        key, ingest_batch, run.root, run.study, group, generation
                     ),
                 )
                 for index, group in enumerate(input_batches(todo, run.n_workers))

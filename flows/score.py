@@ -52,8 +52,8 @@ async def judge_all(run: Run, jobs: Mapping[str, Sequence[ScoreJob]], taken_on: 
             units.append(
                 Unit(
                     chosen.key, chosen.weight, sum(map(len, work.values())),
-                    lambda chosen=chosen, work=work: run.submit(  # type: ignore[misc]
-                        "judge", chosen.key, score_jobs, run.root, run.study, chosen, work, taken_on
+                    lambda key, chosen=chosen, work=work: run.submit(  # type: ignore[misc]
+                        "judge", key, score_jobs, run.root, run.study, chosen, work, taken_on
                     ),
                     waits,
                 )
@@ -70,8 +70,8 @@ async def judge_backlog(run: Run, backlog: Backlog, day: str = ALL_DAYS) -> None
     units = [
         Unit(
             bucket.key, float(number), number,
-            lambda bucket=bucket: run.submit(  # type: ignore[misc]
-                "judge", bucket.key, score_backlog, run.root, run.study, bucket, backlog, day
+            lambda key, bucket=bucket: run.submit(  # type: ignore[misc]
+                "judge", key, score_backlog, run.root, run.study, bucket, backlog, day
             ),
             run.waits("judge"),
         )

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from prefect import Task, task
@@ -39,9 +40,11 @@ class Unit:
     """One task's work."""
 
     key: str
+    """By which its worker is chosen, and its weight counted."""
     weight: float
     n_items: int
-    call: Callable[[], Future[Tally]]
+    call: Callable[[str], Future[Tally]]
+    """Begins it, given the key."""
     waits: bool = False
     """Whether it waits for a language model: it then runs in this process, and tells of each item."""
 
@@ -90,8 +93,8 @@ async def _run_stage(run: Run, stage: Stage, time: StageTime) -> Tally:
             bucket.key,
             bucket.weight,
             run.n_jobs(stage, bucket) if waits else len(bucket.sessions),
-            lambda bucket=bucket: run.submit(  # type: ignore[misc]
-                stage.part, bucket.key, work_bucket, run.root, run.study, bucket, stage.key
+            lambda key, bucket=bucket: run.submit(  # type: ignore[misc]
+                stage.part, key, work_bucket, run.root, run.study, bucket, stage.key
             ),
             waits,
         )
@@ -145,7 +148,7 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
 
             async def do(one: Unit) -> None:
                 name = _name(stage, unit, one)
-                run.calls[name] = one.call
+                run.calls[name] = partial(one.call, one.key)
                 async with open_batches if one.waits else slots[run.workers.home(one.key, one.weight)]:
                     tallies.append(_logged(stage, one, await (tracked if one.waits else computed)(name)))
                 del run.calls[name]

@@ -33,7 +33,7 @@ PARTS_REMEMBERED = 1_000
 """Descriptions that are kept in memory: a command looks at all of them about ten times."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """An input as it was when it was read; when it is the same again, it is not read again."""
 
@@ -45,7 +45,7 @@ class Fingerprint:
     """Version of the readers' code: newer ones may see more in the same file."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class InputRecord:
     """What came out of one input."""
 
@@ -63,7 +63,7 @@ class InputRecord:
     """Kind of secret → how many were masked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SessionInfo:
     """What is known of a session without reading its messages."""
 
@@ -179,7 +179,7 @@ def _described(seen: Seen, place: Place, *, digests: bool) -> Part:
         raise StoreProblem(
             f"{place.told(path)} is not a part of this store: another program has put it there; move it away"
         )
-    body = orjson.loads(metadata[FOOTER])
+    body = _strings_once(orjson.loads(metadata[FOOTER]))
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
         for r in body["inputs"]
@@ -198,6 +198,20 @@ def _described(seen: Seen, place: Place, *, digests: bool) -> Part:
         tuple(info for info in sessions if not info.folded_into),
         tuple(info for info in sessions if info.folded_into),
     )
+
+
+def _strings_once(body: Any) -> Any:
+    """The same with one object for equal strings: of most sessions half of the text is paths and names said again."""
+    known: dict[str, str] = {}
+
+    def once(value: Any) -> Any:
+        if isinstance(value, str):
+            return known.setdefault(value, value)
+        if isinstance(value, dict):
+            return {name: once(inner) for name, inner in value.items()}
+        return [once(inner) for inner in value] if isinstance(value, list) else value
+
+    return once(body)
 
 
 def _session(item: dict[str, Any], part: str) -> SessionInfo:

@@ -40,7 +40,7 @@ KINDS: tuple[SectionKind, ...] = (
 )  # fmt: skip
 """The headings of a summary, in the order in which they are shown."""
 
-ROOM = 100_000_000
+ROOM = 32_000_000
 """Characters of messages whose shown form is remembered; as many again for whole contexts."""
 
 _ORDER = {"whole": 0, "start": 1, "end": 1, "line": 2, "anywhere": 3}

@@ -11,7 +11,7 @@ from compaction.strategy import History, StrategyError
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message
 
-_made: Memo[Message] = Memo(100_000_000)
+_made: Memo[Message] = Memo(32_000_000)
 
 
 def remembered(

@@ -89,7 +89,7 @@ def compact_all(store: Store, study: Study, work: Slice[CompactionJob]) -> Tally
             row.update(method_id=ids[job.method], session_id=info.session_id)
             if row["status"] != "failed":
                 earlier[job.compaction_id] = context
-                remember(job.compaction_id, context)
+                remember(store, info, {job.compaction_id: context})
             found.append((row, context, transcript))
         return found
 

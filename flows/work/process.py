@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,13 +27,20 @@ from flows.study import Study
 from flows.timing import Used, peak_memory
 from flows.transcripts import SessionInfo, load, size_of
 
-SESSION_BYTES = 256_000_000
-"""Loaded sessions of one process, about; beyond, the least recently used are read again when needed."""
-CONTEXT_BYTES = 64_000_000
-"""Rebuilt contexts of one process; a kept message costs a pointer."""
+OPEN_BYTES = 128_000_000
+"""Sessions of one process with their contexts, about; beyond, the least recently used are read again when needed."""
 
-_sessions: Loaded[tuple[str, str, str], Transcript] = Loaded(SESSION_BYTES)
-_contexts: Loaded[str, tuple[Message, ...]] = Loaded(CONTEXT_BYTES)
+
+@dataclass
+class _Open:
+    """A session in memory, and what methods have left of it: contexts hold its messages, so they go together."""
+
+    transcript: Transcript
+    size: int
+    contexts: dict[str, tuple[Message, ...]] = field(default_factory=dict)
+
+
+_open: Loaded[tuple[str, str, str], _Open] = Loaded(OPEN_BYTES)
 
 
 @dataclass
@@ -186,12 +193,30 @@ def open_store(root: str) -> Store:
 
 def session(store: Store, info: SessionInfo) -> Transcript:
     """A session, with the same message objects as last time while they are in memory."""
+    return _opened(store, info).transcript
+
+
+def _opened(store: Store, info: SessionInfo) -> _Open:
     key = (str(store.root), info.session_id, info.content_sha256)
-    transcript = _sessions.get(key)
-    if transcript is None:
+    found = _open.get(key)
+    if found is None:
         transcript = load(store, info)
-        _sessions.put(key, transcript, size_of(transcript.messages))
-    return transcript
+        found = _Open(transcript, size_of(transcript.messages))
+        _open.put(key, found, found.size)
+    return found
+
+
+def remember(store: Store, info: SessionInfo, contexts: Mapping[str, tuple[Message, ...]]) -> None:
+    """Keep contexts of a session, by compaction, for the next stage."""
+    key = (str(store.root), info.session_id, info.content_sha256)
+    found = _open.get(key)
+    if found is None:  # other threads have needed the room
+        return
+    for id, context in contexts.items():
+        own = [message for message in context if message.seq is None or message.covers]
+        found.size += 64 + 8 * len(context) + size_of(own)
+        found.contexts[id] = context
+    _open.put(key, found, found.size)
 
 
 _replaced: list[tuple[str, Engine]] = []
@@ -261,16 +286,15 @@ class Contexts:
 
     def of(self, info: SessionInfo, ids: Iterable[str]) -> dict[str, tuple[Message, ...]]:
         """Compaction → its context; all of them compactions of this session."""
-        wanted = list(dict.fromkeys(ids))
-        found = {id: context for id in wanted if (context := _contexts.get(id)) is not None}
+        wanted, opened = list(dict.fromkeys(ids)), _opened(self._store, info)
+        found = {id: opened.contexts[id] for id in wanted if id in opened.contexts}
         missing = [id for id in wanted if id not in found]
         if missing:
             table = self._rows.table(missing)
-            transcript = session(self._store, info)
-            rebuilt = contexts_of(table["context"], [transcript] * len(table))
-            for id, context in zip(table["compaction_id"].to_pylist(), rebuilt, strict=True):
-                found[id] = context
-                remember(id, context)
+            rebuilt = contexts_of(table["context"], [opened.transcript] * len(table))
+            left = dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
+            remember(self._store, info, left)
+            found |= left
         return found
 
 
@@ -286,9 +310,3 @@ def recalled(
     before = set(map(id, context))
     whole = method.recall(context, question, said())
     return whole, [message for message in whole if id(message) not in before]
-
-
-def remember(id: str, context: tuple[Message, ...]) -> None:
-    """Keep a context for the next stage."""
-    own = [message for message in context if message.seq is None or message.covers]
-    _contexts.put(id, context, 64 + 8 * len(context) + size_of(own))
