@@ -174,7 +174,7 @@ class Run:
         """For batches that wait for a model: threads of this process, around one gateway."""
         in_flight = self.study.concurrency or IN_FLIGHT
         gateway = self.foreseen or self._gateway(in_flight)
-        self.stack.enter_context(in_threads(in_flight))
+        self.stack.enter_context(in_threads(in_flight, self._note_uses))
         pool = ThreadPoolExecutor(OPEN_BATCHES, thread_name_prefix="batch")
         self.stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         self.stack.enter_context(calls_through(gateway))
@@ -185,6 +185,11 @@ class Run:
         self.stack.callback(self.cache.close)
         self.stack.push(self._ship_at_end)
         return Gateway(self.cache, run_id=self.run_id, concurrency=in_flight, budget=self.budget)
+
+    def _note_uses(self) -> None:
+        """Write down which cached answers were used: a kill must not lose what no later run asks for again."""
+        if self.cache is not None:
+            self.cache.flush()
 
     def spending(self) -> Note:
         """Says what the model calls from now on come to, and what all of the run's have cost."""

@@ -249,7 +249,18 @@ class Gateway:
                 handed = True
         finally:
             if not handed:
-                self._land(flight, None)
+                self._hand_back(flight)
+
+    def _hand_back(self, flight: _Flight) -> None:
+        """Land a call that is not to be made, unless the event loop has it already.
+
+        An interrupt can come between handing over and knowing of it. What has been handed over comes before this.
+        """
+        with self._lock:
+            if self._loop is not None and not self._closed.is_set():
+                self._loop.call_soon_threadsafe(self._let_go, flight)
+                return
+        self._land(flight, None)
 
     def _most(self, asked: Asked) -> Charge | None:
         if self.budget is None or not self.budget.is_limited:
@@ -288,6 +299,10 @@ class Gateway:
 
     def _take_off(self, flight: _Flight, most: Charge | None) -> None:
         flight.task = asyncio.get_running_loop().create_task(self._fly(flight, most))
+
+    def _let_go(self, flight: _Flight) -> None:
+        if flight.task is None:
+            self._books.put(lambda: self._land(flight, None))
 
     async def _fly(self, flight: _Flight, most: Charge | None) -> None:
         outcome: Paid | BaseException

@@ -83,18 +83,24 @@ Result = TypeVar("Result")
 P = ParamSpec("P")
 
 _threads: list[ThreadPoolExecutor] = []
+_through: list[Callable[[], None]] = []
 _advance: list[Callable[[int], None]] = []
 
 
 @contextmanager
-def in_threads(number: int) -> Iterator[None]:
-    """Let ``each`` of this process work on so many items at a time: for work that waits for a model."""
+def in_threads(number: int, through: Callable[[], None]) -> Iterator[None]:
+    """Let ``each`` of this process work on so many items at a time: for work that waits for a model.
+
+    ``through`` is called when all items of a task are done, before the task stores what came of them.
+    """
     with ThreadPoolExecutor(number, thread_name_prefix="item") as pool:
         _threads.append(pool)
+        _through.append(through)
         try:
             yield
         finally:
             _threads.remove(pool)
+            _through.remove(through)
             pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -155,8 +161,10 @@ def each(
         return result
 
     if not _threads:
-        return map(function, items)
-    return _cached_first(one, items) if cached_first else _threads[-1].map(one, items)
+        yield from map(function, items)
+        return
+    yield from _cached_first(one, items) if cached_first else _threads[-1].map(one, items)
+    _through[-1]()
 
 
 def _cached_first(one: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from flows.database import connect
+from flows.models import cache
+from flows.shards import Shards
 from tests.flows.models.batch_server import BatchProvider
 from tests.flows.models.server import MockProvider, Received
 
@@ -94,6 +99,39 @@ def test_a_model_summarises_answers_and_judges_and_every_call_is_made_once(
     rebuilt = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
     assert rebuilt.exit_code == 0, rebuilt.output
     assert len(provider.requests) == n_sent
+
+
+def test_which_cached_answers_were_used_is_noted_before_what_came_of_them_is_stored(
+    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stored is not asked for again: a run that is killed after it could never note them."""
+    store = tmp_path / "store"
+    line = ("run", sessions, "--store", store, *OPTIONS, *MODEL)
+    first = working_command(*line)
+    assert first.exit_code == 0, first.output
+    for file in (*(store / "answers").glob("*.parquet"), *(store / "scores").glob("*.parquet")):
+        file.unlink()
+    monkeypatch.setattr(cache, "USES_SECONDS", 1e9)
+    monkeypatch.setattr(cache, "MOST_USES", 10**9)
+    stored: Counter[str] = Counter()
+    write = Shards.write
+
+    def noted_first(shards: Shards, table: pa.Table) -> Any:
+        if shards.folder.name in {"answers", "scores"}:
+            with closing(sqlite3.connect(store / "cache" / cache.FILE)) as journal:
+                noted = {item for (item,) in journal.execute("SELECT item_id FROM journal WHERE cached = 1")}
+            ids = table["answer_id"].to_pylist()
+            assert set(ids) <= noted
+            stored[shards.folder.name] += len(ids)
+        return write(shards, table)
+
+    monkeypatch.setattr(Shards, "write", noted_first)
+    n_sent = len(provider.requests)
+    again = working_command(*line)
+    assert again.exit_code == 0, again.output
+    assert len(provider.requests) == n_sent
+    assert stored["answers"]
+    assert stored["scores"]
 
 
 def test_an_answer_that_cannot_be_had_is_failed_with_its_reason_and_tried_again_by_the_next_run(

@@ -452,6 +452,35 @@ def test_a_caller_who_is_interrupted_does_not_lose_the_answer(cache: CallCache) 
     assert len(transport.sent) == 1
 
 
+class _Interrupting:
+    """An event loop whose caller is interrupted at the worst moment: the call is handed over, and is under way."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, transport: ScriptedTransport) -> None:
+        self._loop, self._transport, self.n_handed = loop, transport, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    def call_soon_threadsafe(self, *work: Any) -> None:
+        """Do it; the first time only the interrupt is heard of."""
+        self._loop.call_soon_threadsafe(*work)
+        self.n_handed += 1
+        if self.n_handed == 1:
+            wait_until(lambda: self._transport.in_flight == 1)
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_a_call_is_handed_over_does_not_have_it_made_twice(cache: CallCache) -> None:
+    transport = ScriptedTransport(delay=0.3)
+    with Gateway(cache, transport=transport) as gateway:
+        gateway._loop = _Interrupting(gateway._started(), transport)  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            gateway.complete(SETTINGS, request())
+        assert gateway.complete(SETTINGS, request()).cached
+        assert gateway._loop.n_handed == 2, "it was not asked to be let go"
+    assert len(transport.sent) == 1
+
+
 def test_a_cache_that_breaks_is_the_callers_problem_and_holds_nobody_up(tmp_path: Path) -> None:
     cache = CallCache(tmp_path)
     transport = ScriptedTransport(delay=0.1)
