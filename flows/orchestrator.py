@@ -60,12 +60,16 @@ def prepare(verbose: bool = False) -> None:
         os.environ.setdefault(name, value)
 
 
+def _home() -> Path:
+    """Where Prefect keeps its profiles, and its server the database."""
+    return Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
+
+
 def configured_url() -> str | None:
     """The API that the user has configured, by environment or by Prefect's active profile."""
     if url := os.environ.get("PREFECT_API_URL"):
         return url
-    home = Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
-    path = Path(os.environ.get("PREFECT_PROFILES_PATH", home / "profiles.toml")).expanduser()
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH", _home() / "profiles.toml")).expanduser()
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -99,8 +103,13 @@ class Server:
         """Start it, at a free port where none is given.
 
         The address is taken here and handed over, not looked up and hoped for: of two that start at the same time
-        each has its own, and one that is started anew still has it.
+        each has its own, and one that is started anew still has it. Raises Problem when Prefect's folder cannot
+        be made.
         """
+        try:
+            _home().mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Problem(f"Prefect's folder {_home()} (PREFECT_HOME) cannot be made: {error.strerror}") from None
         self._socket = _listening(port, USUAL_PORT if lasting else 0)
         self.port = int(self._socket.getsockname()[1])
         self._patience = LASTING_START_TIMEOUT if lasting else START_TIMEOUT
@@ -142,7 +151,7 @@ class Server:
                 last = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:]
                 raise Problem(
                     f"the Prefect server did not start: {''.join(last) or f'exit code {self._process.returncode}'}; "
-                    "`compaction-eval doctor --prefect` tries it on its own"
+                    f"its folder is {_home()} (PREFECT_HOME); `compaction-eval doctor --prefect` tries it on its own"
                 )
             if time.monotonic() - self._started > self._patience:
                 raise Problem(

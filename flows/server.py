@@ -11,12 +11,37 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 
 def _follow_parent() -> None:
     """The parent holds the other end of stdin; when it is gone, so is the reason to be here."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1024):  # not sys.stdin: Python cannot end in good order while a thread reads that
+        pass
     os._exit(0)
+
+
+def telling() -> Any:
+    """Prefect's server, which says in one line on stderr why it could not start, however quiet its log is."""
+    from prefect.server.api.server import create_app  # noqa: PLC0415
+
+    app = create_app()
+    lifespan = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def told(served: Any) -> AsyncIterator[Any]:
+        try:
+            async with lifespan(served) as state:
+                yield state
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0]
+            sys.stderr.write(f"{reason or type(error).__name__}\n")
+            raise
+
+    app.router.lifespan_context = told
+    return app
 
 
 def main() -> None:
@@ -24,7 +49,7 @@ def main() -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     import uvicorn  # noqa: PLC0415 (slow; the parent is to be watched before)
 
-    config = uvicorn.Config("prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on")
+    config = uvicorn.Config("flows.server:telling", factory=True, log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
 
 

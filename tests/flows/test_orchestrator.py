@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from flows.orchestrator import Server, answers, configured_url, prepare
+from flows.problems import Problem
 
 from .conftest import ROOT
 
@@ -83,3 +84,26 @@ def test_two_servers_that_start_at_the_same_time_want_the_usual_port_and_only_on
         for server in found:
             stack.callback(server.stop)
         assert found[0].port != found[1].port
+
+
+def test_prefects_folder_is_made_and_one_that_cannot_be_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "not" / "there" / "yet"))
+    Server().stop()
+    assert (tmp_path / "not" / "there" / "yet").is_dir()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "file"))
+    with pytest.raises(Problem, match=r"file \(PREFECT_HOME\) cannot be made: File exists"):
+        Server()
+
+
+@pytest.mark.slow
+def test_why_a_server_does_not_start_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    (tmp_path / "prefect.db").write_bytes(b"no database at all" * 100)
+    prepare()
+    server = Server()
+    with pytest.raises(Problem, match=r"did not start: .*file is not a database.*its folder is"):
+        server.wait()
+    server.stop()
