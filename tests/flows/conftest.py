@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from flows import workers
 from flows.orchestrator import Server, prepare
 from tests.flows.disturb import Forker, forking
 
@@ -79,13 +83,43 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
+PrefectHome = Callable[[], Path]
+
+
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> PrefectHome:
+    """Makes folders for Prefect whose database has its tables: that takes a core a dozen seconds, and is done once.
+
+    The processes of pytest-xdist share what is copied.
+    """
+    own = tmp_path_factory.getbasetemp()
+    made = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "prefect-made"
+    made.mkdir(exist_ok=True)
+    with (made / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (made / "done").exists():
+            environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+            subprocess.run(
+                [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"],
+                env=environment | {"PREFECT_HOME": str(made)}, check=True, capture_output=True,
+            )  # fmt: skip
+            (made / "done").touch()
+
+    def make() -> Path:
+        home = tmp_path_factory.mktemp("prefect")
+        shutil.copy(made / "prefect.db", home)
+        return home
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def prefect_server(prefect_home: PrefectHome) -> Iterator[str]:
     """A Prefect server of our own, with a database of its own: to start one takes as much as twenty tests.
 
     Each process of pytest-xdist has one: whoever ends first cannot know whether the others still need it.
     """
-    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    os.environ["PREFECT_HOME"] = str(prefect_home())
     prepare()
     server = Server()
     server.wait()
@@ -117,14 +151,67 @@ def command() -> Command:
     return run
 
 
-@pytest.fixture
-def working_command(prefect_server: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command in this process, on the shared Prefect server, as on a machine of one core.
+def _within(environment: dict[str, str], folder: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call it as a process would that had just been started there."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    return function(*args, **kwargs)
 
-    A run starts a worker process for each core, and its start takes longer than these small sessions do. Several
-    processes at work are met by the tests that ``start`` the command, or give a ``--concurrency``.
+
+class Kept:
+    """A worker process that outlives the runs which it works for."""
+
+    def __init__(self) -> None:
+        self._start = workers._pool
+        self._pool: ProcessPoolExecutor | None = None
+        self._is_taken = False
+
+    def taken(self) -> Kept | ProcessPoolExecutor:
+        """This one for whoever has none; who wants more gets others."""
+        if self._is_taken:
+            return self._start()
+        self._is_taken = True
+        return self
+
+    def submit(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+        """As an executor's."""
+        if self._pool is None:
+            self._pool = self._start()
+        return self._pool.submit(_within, dict(os.environ), os.getcwd(), function, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """The run is over; unless all has gone well the process ends with it."""
+        self._is_taken = False
+        if not wait:
+            self.end()
+
+    def end(self) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+@pytest.fixture(scope="session")
+def kept_worker() -> Iterator[Kept]:
+    """A worker process for whatever runs in this process: to start one takes longer than these small sessions do."""
+    kept = Kept()
+    yield kept
+    kept.end()
+
+
+@pytest.fixture
+def working_command(
+    prefect_server: str, kept_worker: Kept, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """The command in this process, on the shared Prefect server, as on a machine of one core, with a kept worker.
+
+    Several processes at work, and such that are started anew and end with the run, are met by the tests that
+    ``start`` the command, use the ``forker``, or give a ``--concurrency``.
     """
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
+    monkeypatch.setattr(workers, "_pool", kept_worker.taken)
     return command
 
 

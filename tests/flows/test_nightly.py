@@ -24,7 +24,7 @@ from flows.problems import UsageProblem
 from flows.serving import check_schedule
 from flows.store import Store
 
-from .conftest import ROOT, Command, write_session
+from .conftest import ROOT, Command, PrefectHome, write_session
 
 pytestmark = pytest.mark.slow
 
@@ -157,9 +157,9 @@ def test_a_broken_night_is_failed_with_the_sentence_and_the_next_one_goes_on(pla
 
 
 @pytest.fixture(scope="module")
-def own_server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def own_server(prefect_home: PrefectHome) -> dict[str, str]:
     """The environment of a machine on which no Prefect server is configured."""
-    home = {"PREFECT_HOME": str(tmp_path_factory.mktemp("home")), "PREFECT_RUNNER_POLL_FREQUENCY": "2"}
+    home = {"PREFECT_HOME": str(prefect_home()), "PREFECT_RUNNER_POLL_FREQUENCY": "2"}
     return {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"} | home
 
 
