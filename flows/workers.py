@@ -19,6 +19,10 @@ from typing import ParamSpec, Self, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
+TASKS_A_PROCESS = 64
+"""Tasks after which a process is followed by a new one, between two stages: Python does not give all memory back. To
+start one takes about a second; so many tasks take minutes."""
+
 
 def cores() -> int:
     """Cores that this process may use."""
@@ -52,6 +56,8 @@ class Workers:
 
     def __init__(self, number: int) -> None:
         self._pools = [_pool() for _ in range(number)]
+        self._n_tasks = [0] * number
+        self._warm_up: Callable[[ProcessPoolExecutor], object] = lambda pool: None
         self._loads: dict[str, list[float]] = {}
         self._home: dict[str, int] = {}
 
@@ -60,8 +66,9 @@ class Workers:
 
     def warm(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> None:
         """Call a function once in every process, without waiting: start it, import what the work needs."""
+        self._warm_up = lambda pool: pool.submit(function, *args, **kwargs)
         for pool in self._pools:
-            pool.submit(function, *args, **kwargs)
+            self._warm_up(pool)
 
     def lanes(self) -> list[int]:
         """Workers that share a queue: each has its own."""
@@ -90,11 +97,19 @@ class Workers:
                 self._pools[index] = _pool()
 
     def stage_over(self) -> None:
-        """Nothing: a process that is there is at no other stage's task."""
+        """Let new processes follow those that have done many tasks; none is at work now."""
+        for index, number in enumerate(self._n_tasks):
+            if number >= TASKS_A_PROCESS:
+                self._pools[index].shutdown(wait=False)
+                self._pools[index] = _pool()
+                self._warm_up(self._pools[index])
+                self._n_tasks[index] = 0
 
     def submit(self, key: str, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Run a function in the key's process."""
-        return self._pools[self.home(key)].submit(function, *args, **kwargs)
+        index = self.home(key)
+        self._n_tasks[index] += 1
+        return self._pools[index].submit(function, *args, **kwargs)
 
     def __enter__(self) -> Self:
         return self

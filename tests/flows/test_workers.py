@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from flows import workers
 from flows.workers import Workers
 
 from .conftest import ROOT
@@ -27,6 +28,27 @@ def test_a_key_stays_with_one_process_and_keys_are_spread_by_weight() -> None:
         1,
     ]
     assert spread.home("y-a", 1) == 0, "weights of another family are in another unit"
+
+
+@pytest.mark.slow
+def test_a_process_that_has_done_many_tasks_is_followed_by_a_new_one_between_two_stages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "TASKS_A_PROCESS", 3)
+    with Workers(2) as found:
+        found.warm(os.nice, 3)
+        first = [found.submit(key, os.getpid).result() for key in ("x-a", "x-b", "x-a")]
+        found.stage_over()
+        assert [found.submit(key, os.getpid).result() for key in ("x-a", "x-b")] == first[:2]
+        found.stage_over()
+        second = [found.submit(key, os.getpid).result() for key in ("x-a", "x-b")]
+        assert second[0] not in first, "three tasks are enough"
+        assert found.submit("x-a", os.nice, 0).result() == os.nice(0) + 3, "it is warm"
+        assert second[1] == first[1]
+        deadline = time.monotonic() + 30
+        while alive(first[0]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 PARENT = """
