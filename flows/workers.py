@@ -100,7 +100,7 @@ class Workers:
         """Let new processes follow those that have done many tasks; none is at work now."""
         for index, number in enumerate(self._n_tasks):
             if number >= TASKS_A_PROCESS:
-                self._pools[index].shutdown(wait=False)
+                self._pools[index].shutdown()  # first, so that there are never two of them
                 self._pools[index] = _pool()
                 self._warm_up(self._pools[index])
                 self._n_tasks[index] = 0

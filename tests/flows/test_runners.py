@@ -85,8 +85,8 @@ def kill_a_worker(run: Started, store: Path, folder: str) -> None:
     "kind",
     [
         pytest.param("dask", marks=[needs["dask"], pytest.mark.slow]),
-        # Ray takes long to install: `pip install -e '.[ray]' && pytest tests/flows/test_runners.py -m benchmark`
-        pytest.param("ray", marks=[needs["ray"], pytest.mark.benchmark]),
+        # Where it is installed: pip install -e '.[ray]' (79 MB)
+        pytest.param("ray", marks=[needs["ray"], pytest.mark.slow]),
     ],
 )
 def test_a_worker_killed_in_the_middle_changes_no_table(
