@@ -38,7 +38,15 @@ WATCH_EVERY = 0.5
 """Seconds between two looks whether it lives."""
 
 
-_PASSING = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+_PASSING = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+    "PREFECT__SERVER_FINAL": "1",
+    # Nobody looks at the events and task runs of a server that has no page and is gone with the run. While they are
+    # written, SQLite refuses other writes, and Prefect's client waits two seconds each time: between two stages, often.
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "0",
+}
 _LASTING = {
     # Leases that are in memory are lost with the server, and a night's place is then taken for ever.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",

@@ -7,23 +7,13 @@ rest of the program is still being imported.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
-App = Callable[[Event, Receive, Send], Awaitable[None]]
-
-PAUSES = (0.01,) * 10 + (0.05,) * 40
-"""Seconds after each of which a request is tried again that found the database busy, one request at a time."""
-UNAVAILABLE = 503
 
 
 def _follow_parent() -> None:
@@ -33,74 +23,7 @@ def _follow_parent() -> None:
     os._exit(0)
 
 
-class Patient:
-    """An ASGI app that tries a request again at once for which its database was busy, and bothers no client with it.
-
-    Prefect begins most of its transactions for reading. SQLite refuses the first write of such a one at once when
-    another connection has written meanwhile; Prefect answers 503, and its client waits two seconds. Between two stages
-    of a run, while the events of the first are being written, that was the case every other time. What was refused is
-    rolled back, so that it can be tried again as the client would.
-    """
-
-    def __init__(self, app: App, pauses: tuple[float, ...] = PAUSES) -> None:
-        self._app, self._pauses = app, pauses
-        self._turn = asyncio.Lock()
-
-    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        body = await _whole(receive)
-        if not await self._was_busy(dict(scope), _again(body, receive), send):
-            return
-        async with self._turn:
-            for pause in self._pauses:
-                await asyncio.sleep(pause)
-                if not await self._was_busy(dict(scope), _again(body, receive), send):
-                    return
-        await self._app(scope, _again(body, receive), send)
-
-    async def _was_busy(self, scope: Event, receive: Receive, send: Send) -> bool:
-        """Answer the request, unless the answer would be that it is to be tried again."""
-        is_busy = False
-
-        async def sent(event: Event) -> None:
-            nonlocal is_busy
-            if event["type"] == "http.response.start":
-                is_busy = event["status"] == UNAVAILABLE
-            if not is_busy:
-                await send(event)
-
-        try:
-            await self._app(scope, receive, sent)
-        except Exception:
-            if not is_busy:
-                raise
-        return is_busy
-
-
-async def _whole(receive: Receive) -> list[Event]:
-    """All parts of a request's body."""
-    parts = [await receive()]
-    while parts[-1].get("more_body"):
-        parts.append(await receive())
-    return parts
-
-
-def _again(parts: list[Event], receive: Receive) -> Receive:
-    """What gives the same body once more, and then what comes after it."""
-    left = iter([dict(part) for part in parts])
-
-    async def given() -> Event:
-        for part in left:
-            return part
-        return await receive()
-
-    return given
-
-
-def served() -> Any:
+def telling() -> Any:
     """Prefect's server, which says in one line on stderr why it could not start, however quiet its log is."""
     from prefect.server.api.server import create_app  # noqa: PLC0415
 
@@ -118,7 +41,7 @@ def served() -> Any:
             raise
 
     app.router.lifespan_context = told
-    return Patient(app)
+    return app
 
 
 def main() -> None:
@@ -126,7 +49,7 @@ def main() -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     import uvicorn  # noqa: PLC0415 (slow; the parent is to be watched before)
 
-    config = uvicorn.Config("flows.server:served", factory=True, log_level="error", lifespan="on")
+    config = uvicorn.Config("flows.server:telling", factory=True, log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
 
 
