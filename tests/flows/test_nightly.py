@@ -267,20 +267,30 @@ def lasting_server(own_server: dict[str, str]) -> Iterator[dict[str, str]]:
 def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
     place: Path, lasting_server: dict[str, str]
 ) -> None:
+    log = place / "worker.log"
+    environment = lasting_server | {"PREFECT_WORKER_QUERY_SECONDS": "2", "PREFECT_LOGGING_LEVEL": "INFO"}
+
     def prefect(*arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "prefect", *arguments],
-            cwd=ROOT, env=lasting_server, check=False, capture_output=True, text=True, timeout=400,
+            cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=400,
         )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
+        said = log.read_text() if log.exists() else ""
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\nthe worker's log:\n{said}"
         return done.stdout
 
     keys = {"sources": [str(place / "logs")], "store": str(place / "store"), "points": "messages:20",
             "strategies": ["none", "empty"]}  # fmt: skip
     prefect("work-pool", "create", "nightly", "--type", "process")
     prefect("--no-prompt", "deploy", "--name", "nightly", "--param", f"study={json.dumps(keys)}")
-    prefect("deployment", "run", "nightly/nightly")
-    prefect("worker", "start", "--pool", "nightly", "--type", "process", "--run-once")
+    with log.open("wb") as out, subprocess.Popen(
+        [sys.executable, "-m", "prefect", "worker", "start", "--pool", "nightly"],
+        cwd=ROOT, env=environment, stdout=out, stderr=out,
+    ) as worker:  # fmt: skip
+        try:
+            prefect("deployment", "run", "nightly/nightly", "--watch", "--watch-interval", "2")
+        finally:
+            worker.send_signal(signal.SIGTERM)
     assert query(place, "SELECT count(*) FROM leaderboard") == [(2,)]
     deployment = json.loads(prefect("deployment", "inspect", "nightly/nightly", "--output", "json"))
     assert deployment["global_concurrency_limit"]["limit"] == 1
