@@ -18,6 +18,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from flows.problems import Problem
 from flows.progress import Report
@@ -36,6 +37,8 @@ MOST_RESTARTS = 3
 """How often a run's own server that has died is started again: one that dies each time has a reason."""
 WATCH_EVERY = 0.5
 """Seconds between two looks whether it lives."""
+KEPT_WORDS = 16_384
+"""Bytes of what it wrote last that are kept, to say why it ended."""
 
 
 _PASSING = {
@@ -101,6 +104,29 @@ def answers(url: str, timeout: float = 5.0) -> bool:
         return False
 
 
+class _Words:
+    """What a process writes to its stderr: all of it is read, for years if need be, and the end is kept.
+
+    A pipe that nobody reads takes 64 kB, and whoever writes the next word into it waits for ever.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe = pipe
+        self._end = b""
+        self._thread = threading.Thread(target=self._listen, daemon=True, name="prefect-server-words")
+        self._thread.start()
+
+    def _listen(self) -> None:
+        with self._pipe:
+            while words := os.read(self._pipe.fileno(), KEPT_WORDS):
+                self._end = (self._end + words)[-KEPT_WORDS:]
+
+    def last(self) -> str:
+        """The last line of a process that has ended; empty where it said nothing."""
+        self._thread.join(WATCH_EVERY)
+        return "".join(self._end.decode("utf-8", "replace").strip().splitlines()[-1:])
+
+
 class Server:
     """A server for the length of a run, started at once and waited for when it is needed.
 
@@ -132,7 +158,7 @@ class Server:
     def _launch(self) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
         environment |= self._settings
-        return subprocess.Popen(  # noqa: S603 (our own module)
+        process = subprocess.Popen(  # noqa: S603 (our own module)
             [sys.executable, "-m", "flows.server", str(self._socket.fileno())],
             env=environment,
             pass_fds=[self._socket.fileno()],
@@ -141,12 +167,15 @@ class Server:
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the run, which then stops the server in good order
         )
+        assert process.stderr is not None
+        self._words = _Words(process.stderr)
+        return process
 
     def revive(self) -> bool:
         """Start it anew, at the same address, if it has ended by itself; whether it had."""
         if self._process.poll() is None:
             return False
-        self._close_pipes()
+        self._close_pipe()
         self._process = self._launch()
         self._started = time.monotonic()
         return True
@@ -155,10 +184,8 @@ class Server:
         """Wait until it answers; the seconds since its start. Raises Problem when it does not start."""
         while not answers(self.url, timeout=1.0):
             if self._process.poll() is not None:
-                assert self._process.stderr is not None
-                last = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()[-1:]
                 raise Problem(
-                    f"the Prefect server did not start: {''.join(last) or f'exit code {self._process.returncode}'}; "
+                    f"the Prefect server did not start: {self._reason()}; "
                     f"its folder is {_home()} (PREFECT_HOME); `compaction-eval doctor --prefect` tries it on its own"
                 )
             if time.monotonic() - self._started > self._patience:
@@ -180,8 +207,8 @@ class Server:
                 with self._change:
                     if self._ending.is_set():
                         return
-                    say("the Prefect server of this run has died; starting another one")
-                    self._close_pipes()
+                    say(f"the Prefect server of this run has died ({self._reason()}); starting another one")
+                    self._close_pipe()
                     self._process = self._launch()
             self._process.wait()
             self._socket.close()  # clients are refused from now on: as long as it is open they wait
@@ -201,13 +228,16 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._close_pipes()
+        self._close_pipe()
         self._socket.close()
 
-    def _close_pipes(self) -> None:
-        for pipe in (self._process.stdin, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+    def _reason(self) -> str:
+        """Why it ended, in its own words where it had some."""
+        return self._words.last() or f"exit code {self._process.returncode}"
+
+    def _close_pipe(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
 
 
 def _listening(port: int | None, wanted: int) -> socket.socket:

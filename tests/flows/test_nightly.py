@@ -285,12 +285,12 @@ def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
     prefect("--no-prompt", "deploy", "--name", "nightly", "--param", f"study={json.dumps(keys)}")
     with log.open("wb") as out, subprocess.Popen(
         [sys.executable, "-m", "prefect", "worker", "start", "--pool", "nightly"],
-        cwd=ROOT, env=environment, stdout=out, stderr=out,
+        cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True,
     ) as worker:  # fmt: skip
         try:
             prefect("deployment", "run", "nightly/nightly", "--watch", "--watch-interval", "2")
         finally:
-            worker.send_signal(signal.SIGTERM)
+            os.killpg(worker.pid, signal.SIGKILL)  # it would not hear another signal where a shell had it ignore SIGINT
     assert query(place, "SELECT count(*) FROM leaderboard") == [(2,)]
     deployment = json.loads(prefect("deployment", "inspect", "nightly/nightly", "--output", "json"))
     assert deployment["global_concurrency_limit"]["limit"] == 1

@@ -13,7 +13,7 @@ import pytest
 from flows.orchestrator import Server, answers, configured_url, prepare
 from flows.problems import Problem
 
-from .conftest import ROOT
+from .conftest import ROOT, PrefectHome
 
 
 @pytest.fixture
@@ -107,3 +107,19 @@ def test_why_a_server_does_not_start_is_said(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(Problem, match=r"did not start: .*file is not a database.*its folder is"):
         server.wait()
     server.stop()
+
+
+@pytest.mark.slow
+def test_a_server_that_says_much_is_listened_to(
+    tmp_path: Path, prefect_home: PrefectHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tale = "import os\nfor _ in range(5_000): os.write(2, b'a long tale ' * 20)\n"  # 1.2 MB; a pipe takes 64 kB
+    (tmp_path / "sitecustomize.py").write_text(tale)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PREFECT_HOME", str(prefect_home()))
+    prepare()
+    server = Server()
+    try:
+        assert server.wait() > 0
+    finally:
+        server.stop()
