@@ -37,6 +37,8 @@ MOST_RESTARTS = 3
 """How often a run's own server that has died is started again: one that dies each time has a reason."""
 WATCH_EVERY = 0.5
 """Seconds between two looks whether it lives."""
+HANGS_AFTER = LASTING_START_TIMEOUT
+"""Seconds without an answer after which one that lives is taken for one that hangs: as long as it may take to start."""
 KEPT_WORDS = 16_384
 """Bytes of what it wrote last that are kept, to say why it ended."""
 
@@ -151,7 +153,6 @@ class Server:
         pages = {"PREFECT_UI_API_URL": self.url, "PREFECT_UI_URL": self.url.removesuffix("/api")}
         self._settings = _LASTING | pages if lasting else _PASSING
         self._process = self._launch()
-        self._started = time.monotonic()
         self._ending = threading.Event()
         self._change = threading.Lock()
 
@@ -169,16 +170,25 @@ class Server:
         )
         assert process.stderr is not None
         self._words = _Words(process.stderr)
+        self._started = self._answered = time.monotonic()
         return process
 
-    def revive(self) -> bool:
-        """Start it anew, at the same address, if it has ended by itself; whether it had."""
-        if self._process.poll() is None:
-            return False
+    def revive(self) -> str | None:
+        """Start it anew, at the same address, if it has ended by itself or hangs; why, None where it is well."""
+        if self._process.poll() is not None:
+            reason = self._reason()
+        elif answers(self.url):
+            self._answered = time.monotonic()
+            return None
+        elif time.monotonic() - self._answered < HANGS_AFTER:
+            return None
+        else:
+            self._process.kill()
+            self._process.wait()
+            reason = f"no answer for {time.monotonic() - self._answered:.0f} s"
         self._close_pipe()
         self._process = self._launch()
-        self._started = time.monotonic()
-        return True
+        return reason
 
     def wait(self) -> float:
         """Wait until it answers; the seconds since its start. Raises Problem when it does not start."""

@@ -168,8 +168,8 @@ class _Serving:
         """Tell what became of nights, and keep our own server alive."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            if self._server is not None and self._server.revive():
-                say("the Prefect server had ended; it is started anew")
+            if self._server is not None and (reason := await asyncio.to_thread(self._server.revive)) is not None:
+                say(f"the Prefect server had ended ({reason}); it is started anew")
             await self._look()
 
     async def _look(self) -> None:

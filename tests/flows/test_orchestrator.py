@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from flows import orchestrator
 from flows.orchestrator import Server, answers, configured_url, prepare
 from flows.problems import Problem
 
@@ -120,6 +123,25 @@ def test_a_server_that_says_much_is_listened_to(
     prepare()
     server = Server()
     try:
+        assert server.wait() > 0
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+def test_a_lasting_server_that_hangs_is_started_anew_and_one_that_is_slow_is_not(
+    prefect_home: PrefectHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(prefect_home()))
+    prepare()
+    server = Server()
+    try:
+        server.wait()
+        assert server.revive() is None
+        os.kill(server._process.pid, signal.SIGSTOP)
+        assert server.revive() is None
+        monkeypatch.setattr(orchestrator, "HANGS_AFTER", 1.0)
+        assert re.fullmatch(r"no answer for \d+ s", server.revive() or "")
         assert server.wait() > 0
     finally:
         server.stop()
