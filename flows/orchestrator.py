@@ -40,7 +40,9 @@ WATCH_EVERY = 0.5
 HANGS_AFTER = LASTING_START_TIMEOUT
 """Seconds without an answer after which one that lives is taken for one that hangs: as long as it may take to start."""
 KEPT_WORDS = 16_384
-"""Bytes of what it wrote last that are kept, to say why it ended."""
+"""Bytes of what it wrote last that are kept, for whoever wants to know why it ended."""
+LONGEST_WORDS = 300
+"""Characters of its last line that are told."""
 
 
 _PASSING = {
@@ -126,7 +128,7 @@ class _Words:
     def last(self) -> str:
         """The last line of a process that has ended; empty where it said nothing."""
         self._thread.join(WATCH_EVERY)
-        return "".join(self._end.decode("utf-8", "replace").strip().splitlines()[-1:])
+        return "".join(self._end.decode("utf-8", "replace").strip().splitlines()[-1:])[:LONGEST_WORDS]
 
 
 class Server:
@@ -183,12 +185,18 @@ class Server:
         elif time.monotonic() - self._answered < HANGS_AFTER:
             return None
         else:
+            reason = f"no answer for {time.monotonic() - self._answered:.0f} s"
             self._process.kill()
             self._process.wait()
-            reason = f"no answer for {time.monotonic() - self._answered:.0f} s"
-        self._close_pipe()
-        self._process = self._launch()
-        return reason
+        return reason if self._start_anew() else None
+
+    def _start_anew(self) -> bool:
+        """Follow one that has ended by another, at the same address; not where it was to end."""
+        with self._change:
+            if not self._ending.is_set():
+                self._close_pipe()
+                self._process = self._launch()
+            return not self._ending.is_set()
 
     def wait(self) -> float:
         """Wait until it answers; the seconds since its start. Raises Problem when it does not start."""
@@ -214,12 +222,10 @@ class Server:
                 while self._process.poll() is None:
                     if self._ending.wait(WATCH_EVERY):
                         return
-                with self._change:
-                    if self._ending.is_set():
-                        return
-                    say(f"the Prefect server of this run has died ({self._reason()}); starting another one")
-                    self._close_pipe()
-                    self._process = self._launch()
+                reason = self._reason()
+                if not self._start_anew():
+                    return
+                say(f"the Prefect server of this run has died ({reason}); another one is started")
             self._process.wait()
             self._socket.close()  # clients are refused from now on: as long as it is open they wait
 
@@ -242,8 +248,9 @@ class Server:
         self._socket.close()
 
     def _reason(self) -> str:
-        """Why it ended, in its own words where it had some."""
-        return self._words.last() or f"exit code {self._process.returncode}"
+        """How it ended, and what it said last, which may be of long before."""
+        words = self._words.last()
+        return f"exit code {self._process.returncode}" + (f", its last words: {words}" if words else "")
 
     def _close_pipe(self) -> None:
         assert self._process.stdin is not None

@@ -209,7 +209,7 @@ def test_a_runs_own_server_that_is_killed_is_started_again_at_the_same_address()
         while not answers(server.url, timeout=1.0):
             assert time.monotonic() < deadline
             time.sleep(0.2)
-        assert said == ["the Prefect server of this run has died (exit code -9); starting another one"]
+        assert said == ["the Prefect server of this run has died (exit code -9); another one is started"]
         second = server._process
     finally:
         server.stop()

@@ -107,7 +107,9 @@ def test_why_a_server_does_not_start_is_said(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "prefect.db").write_bytes(b"no database at all" * 100)
     prepare()
     server = Server()
-    with pytest.raises(Problem, match=r"did not start: .*file is not a database.*its folder is"):
+    with pytest.raises(
+        Problem, match=r"did not start: exit code \d+, its last words: .*file is not a database.*its folder is"
+    ):
         server.wait()
     server.stop()
 
@@ -129,7 +131,7 @@ def test_a_server_that_says_much_is_listened_to(
 
 
 @pytest.mark.slow
-def test_a_lasting_server_that_hangs_is_started_anew_and_one_that_is_slow_is_not(
+def test_a_server_that_hangs_is_started_anew_one_that_is_slow_or_was_to_end_is_not(
     prefect_home: PrefectHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PREFECT_HOME", str(prefect_home()))
@@ -145,3 +147,4 @@ def test_a_lasting_server_that_hangs_is_started_anew_and_one_that_is_slow_is_not
         assert server.wait() > 0
     finally:
         server.stop()
+    assert server.revive() is None
