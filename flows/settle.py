@@ -2,7 +2,7 @@
 
 A session can be there many times: it grew and its file was read again, a checkpoint holds the session so far, a
 resumed or forked session begins with a copy of another, two agents' logs or an export tell of the same one. It is
-stored once, the longest form of it, and every other form is noted as folded into that one.
+stored once, in its fullest form, and every other form is noted as folded into that one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from flows.files import TMP
 from flows.ids import content_id
 from flows.part_writer import FLUSH_BYTES
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
+from flows.sources.registry import formats
 from flows.store import Store
 from flows.transcripts import InputRecord, Part, SessionInfo, open_part, split, with_digests
 
 SAME_SESSION = 0.5
 """Share of the shorter session that the longer one must hold for the two to be one session."""
+NEARLY_ALL = 0.8
+"""Share of the longest form's assistant messages that a form of another format must have to be taken in its place."""
 LEAST_EVIDENCE = 3
 """Assistant messages that sessions under different ids must share at least."""
 COMPARED_FIRST = 8
@@ -43,7 +46,7 @@ def settle(store: Store) -> None:
     """Bring the parts into agreement; a function of what was read, whatever the order and however often.
 
     - Of an input that was read again the latest reading holds.
-    - Of sessions that are one (``is_copy``) the longest stays, the others are noted as folded into it, without rows.
+    - Of sessions that are one (``is_copy``) the fullest stays, the others are noted as folded into it, without rows.
     - Different sessions with the same recorded id stay both; all but the first by path get a suffix.
     - Where a folded session has to come back (the other one is gone or has changed), its input counts as not read.
     """
@@ -104,29 +107,60 @@ def _forgotten(record: InputRecord) -> InputRecord:
 
 def _told_apart(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[Place, SessionInfo]]:
     """The sessions that stay, and for each of the others the one that it is a copy of."""
-    stay: list[SessionInfo] = []
-    folds: dict[Place, SessionInfo] = {}
+    longest: list[SessionInfo] = []
+    copies: dict[Place, list[SessionInfo]] = {}
     alike: dict[str, list[SessionInfo]] = {}
     for info in sorted(infos, key=_worth):
         keys = (info.recorded_id, *info.evidence_list()[:COMPARED_FIRST])
         candidates = {_place(other): other for key in keys for other in alike.get(key, ())}
         winner = next((other for other in candidates.values() if is_copy(info, other)), None)
         if winner is not None:
-            folds[_place(info)] = winner
+            copies.setdefault(_place(winner), []).append(info)
             continue
-        stay.append(info)
+        longest.append(info)
         if info.folded_into:
             continue  # it has no rows now, so that nothing can be kept in its place
         for key in keys:
             group = alike.setdefault(key, [])
             if len(group) < MOST_ALIKE:
                 group.append(info)
+    stay: list[SessionInfo] = []
+    folds: dict[Place, SessionInfo] = {}
+    for info in longest:
+        forms = [info, *copies.get(_place(info), ())]
+        kept = _fullest(forms)
+        stay.append(kept)
+        folds |= {_place(form): kept for form in forms if form is not kept}
     return stay, folds
 
 
 def _worth(info: SessionInfo) -> tuple[int, int, int, str, int]:
     """The longest first; of as long ones that which tells of compactions, then of more (reasoning), then by path."""
     return -info.n_messages, -len(info.compactions), -info.n_tokens, info.input_path, info.ordinal
+
+
+def _fullest(forms: Sequence[SessionInfo]) -> SessionInfo:
+    """Of the forms of a session, the longest first, the one to store.
+
+    Forms of one format differ in how far the session had got: the longest has it all. Formats differ in what they
+    record: one that is made of other logs may have lost the reasoning and still have more messages, of a branch that
+    was left for one. So another format's longest form is taken in its place, if it has nearly all of its answers: the
+    agent's own log before what is made of it, then the form with the most tokens.
+    """
+    longest = forms[0]
+    if all(form.source_format == longest.source_format for form in forms):
+        return longest
+    made_of_others = {known.name for known in formats() if known.is_made_of_others}
+    of_formats: dict[str, SessionInfo] = {}
+    for form in forms:
+        if not form.folded_into:  # else it has no rows
+            of_formats.setdefault(form.source_format, form)
+    answers = _tally(longest.evidence).total()
+    full = [form for form in of_formats.values() if _shared(form.evidence, longest.evidence) >= NEARLY_ALL * answers]
+    return min(
+        full,
+        key=lambda form: (form.source_format in made_of_others, -len(form.compactions), -form.n_tokens, *_worth(form)),
+    )
 
 
 def is_copy(short: SessionInfo, long: SessionInfo) -> bool:

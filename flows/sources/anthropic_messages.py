@@ -193,4 +193,5 @@ FORMAT = SourceFormat(
     "messages with blocks such as tool_use, tool_result and thinking; a request with its response of type message",
     detect,
     read,
+    of_list=lambda messages: {"messages": messages},
 )

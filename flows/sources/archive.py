@@ -305,7 +305,7 @@ class _Stream:
             rest = chunk
             while rest or (at is not None and not at.needs_input):
                 if at is None:
-                    if self.member.packed is None and self.made and rest[:4] != b"\x28\xb5\x2f\xfd":
+                    if self.member.packed is None and self.made and not rest.startswith(decode.ZSTD_FRAMES):
                         self._give_back(len(rest))
                         return
                     at = zstd.ZstdDecompressor(options=decode.ZSTD_OPTIONS)

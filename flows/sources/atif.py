@@ -372,4 +372,5 @@ FORMAT = SourceFormat(
     "`schema_version` ATIF-v1 and `steps` of source system, user or agent",
     detect,
     read,
+    is_made_of_others=True,
 )

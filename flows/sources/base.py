@@ -101,6 +101,8 @@ class Head:
     """The whole value, when the file is one JSON value; else None."""
     text: str = ""
     """The first characters of a file that is no JSON (Markdown logs)."""
+    lists: tuple[list[Any], ...] = ()
+    """The lists of objects among the first lines."""
     is_zip: bool = False
     """Whether the file is a zip archive; ``entries`` has the names in it."""
     entries: Collection[str] = ()
@@ -125,6 +127,10 @@ class SourceFormat:
     """Hidden files and folders that a search enters for this format."""
     folder_member: re.Pattern[str] | None = None
     """Names, as ``folder/file``, of the files that make their folder one input."""
+    is_made_of_others: bool = False
+    """Whether programs make it of agents' own logs, and leave something out."""
+    of_list: Callable[[list[Any]], Record] | None = None
+    """The object that a list on a line of its own stands for; None where lines are objects only."""
 
 
 @dataclass
@@ -148,6 +154,8 @@ class Source:
     """What kept it from being read is the machine's (a full disk, a lost connection): another try is worth it."""
     set_aside: list[SetAside] = field(default_factory=list)
     account: Account = field(default_factory=Account)
+    of_list: Callable[[list[Any]], Record] | None = None
+    """The same as the format's, once the format is known."""
     _head: dict[int, list[Any]] = field(default_factory=dict)
     _end: int = 0
     _too_long: set[int] = field(default_factory=set)
@@ -213,8 +221,16 @@ class Source:
             text = decode.without_mark(self.file.read(HEAD_BYTES)).decode("utf-8", "replace")
         elif not self.is_zip:
             found = self._first_records()
-        entries = self.archive.members.keys() if self.is_zip else ()
-        return Head(plain_name(self.name), bool(self.members), tuple(found), self.document, text, self.is_zip, entries)
+        return Head(
+            plain_name(self.name),
+            bool(self.members),
+            tuple(found),
+            self.document,
+            text,
+            tuple(value for values in self._head.values() for value in values if _is_list_of_objects(value)),
+            self.is_zip,
+            self.archive.members.keys() if self.is_zip else (),
+        )
 
     def _first_records(self) -> list[Record]:
         found: list[Record] = []
@@ -258,6 +274,8 @@ class Source:
 
     def records(self, skip: Callable[[bytes], bool] | None = None) -> Iterator[tuple[int, Record]]:
         """Every JSON object with the number of its line (or event file); the rest is set aside with its reason.
+
+        A list of objects on a line counts as the object that it stands for, where the format has such lines.
 
         Args:
             skip: Says of an undecoded line, line end included, that the reader has no use for it. It must not take a
@@ -323,6 +341,8 @@ class Source:
         for value in values:
             if isinstance(value, dict):
                 yield where, value
+            elif self.of_list is not None and _is_list_of_objects(value):
+                yield where, self.of_list(value)
             elif say:
                 self.aside(where, f"expected a JSON object, found {decode.kind_of(value)}", value)
 
@@ -334,6 +354,10 @@ class Source:
             self._not_named = 0
         if self.file is not None:
             self.file.close()
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:

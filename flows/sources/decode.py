@@ -25,7 +25,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_GZIP, _ZSTD, _BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+ZSTD_FRAMES = (b"\x28\xb5\x2f\xfd", *(bytes((number,)) + b"\x2a\x4d\x18" for number in range(0x50, 0x60)))
+"""How a Zstandard frame begins, and one to be skipped, which some packers (pzstd) write first (RFC 8878, 3.1)."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 1 << 20
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -89,7 +91,7 @@ def open_bytes(path: Path, most: int = MOST_UNPACKED) -> tuple[BinaryIO, str | N
     broken = None
     if magic.startswith(_GZIP):
         file, broken = _unpacked(file, "gzip", most)
-    elif magic.startswith(_ZSTD):
+    elif magic.startswith(ZSTD_FRAMES):
         file, broken = _unpacked(file, "zstd", most)
     elif magic.startswith(_UTF16):
         with file:
@@ -127,7 +129,7 @@ def _unpacked(packed: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> tup
             broken = _inflate(packed, out, name, most)
         with _room():
             out.seek(0)
-        if out.read(4).startswith((_GZIP, _ZSTD)):
+        if out.read(4).startswith((_GZIP, *ZSTD_FRAMES)):
             out.close()
             return BytesIO(), f"packed twice: there is another packed file in the {name} stream; unpack it once"
         out.seek(0)

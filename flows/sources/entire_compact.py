@@ -120,4 +120,5 @@ FORMAT = SourceFormat(
     "lines of type user or assistant with `v`, `agent` or `cli_version`, and `content`",
     detect,
     read,
+    is_made_of_others=True,
 )

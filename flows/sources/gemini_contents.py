@@ -199,4 +199,5 @@ FORMAT = SourceFormat(
     "turns with a role of user or model and a list of `parts`",
     detect,
     read,
+    of_list=lambda turns: {"contents": turns},
 )

@@ -96,4 +96,5 @@ FORMAT = SourceFormat(
     "messages with a role of system, developer, user, assistant or tool, and content or tool_calls",
     detect,
     read,
+    of_list=lambda messages: {"messages": messages},
 )

@@ -212,4 +212,5 @@ FORMAT = SourceFormat(
     "items such as function_call and function_call_output with a call_id, or messages with input_text and output_text",
     detect,
     read,
+    of_list=lambda items: {"items": items},
 )

@@ -408,4 +408,5 @@ FORMAT = SourceFormat(
     "messages made of `info` and `parts`; events with a `sessionID` and a `part`",
     detect,
     read,
+    of_list=lambda messages: {"info": {}, "messages": messages},
 )

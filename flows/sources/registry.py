@@ -109,9 +109,11 @@ class Reading:
         except OSError as error:
             self._source.failed("cannot be read", error)
             return
-        self._format = next((known for known in _FORMATS if _detects(known, head)), None)
+        self._format = _format_of(head)
         if self._format is None:
             _say_unknown(self._source, head)
+        else:
+            self._source.of_list = self._format.of_list
 
     @property
     def format(self) -> str | None:
@@ -207,12 +209,26 @@ def recognise(path: Path) -> str | None:
     """The name of the format of a text file, None when no format knows it. Only the start of the file is looked at."""
     source = open_source(Input(path, "file", 0, 0), is_member, most=HEAD_BYTES)
     try:
-        head = source.head()
-        return next((known.name for known in _FORMATS if _detects(known, head)), None)
+        found = _format_of(source.head())
+        return found.name if found is not None else None
     except OSError:
         return None
     finally:
         source.close()
+
+
+def _format_of(head: Head) -> SourceFormat | None:
+    """The first format that recognises the values as they are, or else the lists among them."""
+    found = next((known for known in _FORMATS if _detects(known, head)), None)
+    if found is None and head.lists:
+        with_lists = (known for known in _FORMATS if known.of_list is not None)
+        found = next((known for known in with_lists if _detects(known, _unlisted(known, head))), None)
+    return found
+
+
+def _unlisted(known: SourceFormat, head: Head) -> Head:
+    assert known.of_list is not None
+    return replace(head, records=tuple(map(known.of_list, head.lists)))
 
 
 def _detects(known: SourceFormat, head: Head) -> bool:
@@ -230,7 +246,7 @@ def _say_unknown(source: Source, head: Head) -> None:
     if problem is not None:
         source.aside(problem.line, f"no known format: {problem.reason}", problem.excerpt)
         return
-    shown = head.records[0] if head.records else head.document
+    shown = next(iter((*head.records, *head.lists)), head.document)
     if isinstance(shown, dict):
         shown = f"keys: {', '.join(map(str, list(shown)[:20]))}"
     elif source.is_zip:

@@ -21,6 +21,7 @@ BOOKKEEPING = "bookkeeping"
 REWOUND = "rewound branch"
 DEMONSTRATION = "demonstration"
 DUPLICATE = "duplicate"
+EMPTY = "empty response"
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._@+-]+")
 
 
@@ -64,6 +65,11 @@ class Draft:
         if isinstance(text, str) and text and text not in self.reasoning:
             self.reasoning.append(text)
 
+    @property
+    def is_empty_response(self) -> bool:
+        """Whether it is a response without text, reasoning or calls."""
+        return self.role == "assistant" and not (self.texts or self.reasoning or self.calls)
+
     def message(self, names: dict[str, str]) -> Message:
         """The finished message; a result without a tool name takes the name of its call."""
         return Message(
@@ -97,7 +103,8 @@ class SessionDraft:
         self.model: str | None = None
         self.cwd: str | None = None
         self._responses: dict[str, Draft] = {}
-        self._calls: Counter[str] = Counter()
+        self._calls: dict[str, list[str]] = {}
+        """Id in the log → the ids under which its calls are stored, in order."""
         self._names: dict[str, str] = {}
         self._results: dict[str, list[str]] = {}
         self._compactions: list[dict[str, Any]] = []
@@ -150,22 +157,31 @@ class SessionDraft:
         return key in self._responses
 
     def call(self, draft: Draft, call_id: Any, name: Any, arguments: Any) -> str:
-        """Adds a call to a response and returns its id; a call without an id gets one."""
-        own = _id(call_id) or self.new_id()
-        if any(call.id == own for call in draft.calls):
+        """Adds a call to a response and returns its id.
+
+        A call without an id gets one. Some providers number the calls of each response anew: an id that another
+        response has used gets a suffix, and so do its results.
+        """
+        logged = _id(call_id) or self.new_id()
+        given = self._calls.setdefault(logged, [])
+        again = next((call.id for call in draft.calls if call.id in given), None)
+        if again is not None:
             self.leave(DUPLICATE, "tool_call")
-            return own
+            return again
+        own = f"{logged}#{len(given) + 1}" if given else logged
+        while own in self._names:
+            own += "#"
         self.source.account.met["tool_call"] += 1
         name = name if isinstance(name, str) else ""
         draft.calls.append(ToolCall(own, name, arguments_text(arguments)))
-        self._calls[own] += 1
-        self._names.setdefault(own, name)
+        given.append(own)
+        self._names[own] = name
         return own
 
     def new_id(self) -> str:
         """An id for a call that the log gives none; no id that the log has used so far."""
         self._synthetic += 1
-        while f"call-{self._synthetic}" in self._calls:
+        while f"call-{self._synthetic}" in self._names:
             self._synthetic += 1
         return f"call-{self._synthetic}"
 
@@ -180,10 +196,10 @@ class SessionDraft:
         name: Any = None,
     ) -> Draft | None:
         """A tool result; None when it repeats one that is there (a resumed session copies its history)."""
-        own = _id(call_id)
+        own = self._answered(_id(call_id), text)
         if own is not None:
             before = self._results.setdefault(own, [])
-            if text in before and len(before) >= self._calls[own]:
+            if text in before:
                 self.leave(DUPLICATE, "tool")
                 return None
             before.append(text)
@@ -192,6 +208,19 @@ class SessionDraft:
         draft.tool_name = name if isinstance(name, str) and name else None
         draft.is_error = is_error or shows_failure(text)
         return draft
+
+    def _answered(self, logged: str | None, text: str) -> str | None:
+        """The call that a result belongs to, where several have the id: the latest, if it has no result yet.
+
+        Otherwise the first without a result; where all have one, the one whose result this repeats.
+        """
+        given = self._calls.get(logged, ()) if logged is not None else ()
+        if len(given) < 2:
+            return given[0] if given else logged
+        waiting = [own for own in given if own not in self._results]
+        if waiting:
+            return given[-1] if given[-1] in waiting else waiting[0]
+        return next((own for own in given if text in self._results[own]), given[-1])
 
     def compacted(
         self,
@@ -264,6 +293,7 @@ class SessionDraft:
             identity: What else tells this session from one with the same first messages (a response's id).
             parent_session_id: The session that started this one.
         """
+        self._leave_empty()
         if not self.drafts:
             if self.aside and not self.source.set_aside:
                 counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.aside.items()) if count)
@@ -291,6 +321,25 @@ class SessionDraft:
             compactions=tuple(self._compaction(event) for event in self._compactions),
             set_aside={reason: count for reason, count in sorted(self.aside.items()) if count},
         )
+
+    def _leave_empty(self) -> None:
+        """Leaves out responses that say nothing and call nothing: a request that failed or was stopped."""
+        empty = {id(draft) for draft in self.drafts if draft.is_empty_response}
+        if not empty:
+            return
+        gone: set[int] = set()
+        for event in self._compactions:
+            before = self.drafts[: event["at"]]
+            gone.update(map(id, event["dropped"] or ()))
+            if event["summary_at"] is not None:
+                kept = [draft for draft in before if id(draft) not in gone][: event["summary_at"]]
+                event["summary_at"] -= sum(id(draft) in empty for draft in kept)
+            event["at"] -= sum(id(draft) in empty for draft in before)
+            if event["dropped"] is not None:
+                event["dropped"] = [draft for draft in event["dropped"] if id(draft) not in empty]
+        self.drafts = [draft for draft in self.drafts if id(draft) not in empty]
+        self.aside[EMPTY] += len(empty)
+        self.source.account.aside["assistant", EMPTY] += len(empty)
 
     def _ordered(self) -> list[Draft]:
         """The messages with every result behind its call: a few logs have a result's line before its call's."""

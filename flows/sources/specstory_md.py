@@ -212,4 +212,5 @@ FORMAT = SourceFormat(
     suffixes=(),
     shared_suffixes=(".md",),
     hidden=re.compile(r"\.specstory\Z"),
+    is_made_of_others=True,
 )

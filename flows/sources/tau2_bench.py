@@ -101,7 +101,9 @@ class _Simulation:
 
     def read(self, run: Record, messages: list[Any], about: Record) -> Transcript | None:
         session = self.session
-        policy = text_or_none(run.get("policy"))
+        environment = _dict(about.get("environment_info"))
+        # The agent's prompt is not among the messages: its policy stands with the run, or once for all of them.
+        policy = text_or_none(run.get("policy")) or text_or_none(environment.get("policy"))
         if policy and not any(isinstance(m, dict) and m.get("role") == "system" for m in messages[:3]):
             session.say("system", policy, self.ref)
         for index, message in enumerate(messages):
@@ -112,7 +114,7 @@ class _Simulation:
                 self.source.aside(self.line, f"{place}: {error}", message)
         for draft, texts in self.pieces.values():
             draft.texts = ["".join(texts)]
-        agent, environment = _dict(about.get("agent_info")), _dict(about.get("environment_info"))
+        agent = _dict(about.get("agent_info"))
         spoken = _dict(about.get("audio_native_config"))
         domains = (environment.get("domain_name"), about.get("domain"))
         models = (agent.get("llm"), spoken.get("model"), about.get("model"), session.model)

@@ -161,3 +161,50 @@ def test_boilerplate_that_very_many_sessions_share_does_not_make_them_one(store:
         put(store, f"/{number:03d}", session(number))
     assert len(stored(store)) == 150
     assert folded(store) == []
+
+
+def export(session_id: str, turns: range) -> Transcript:
+    """Another program's copy of the same session: without reasoning, and with a branch that the agent's log dropped."""
+    own = work(session_id, turns, ids=True)
+    left = [replace(own.messages[0], seq=len(own) + at, text=f"No, wheel {at} first.") for at in range(3)]
+    return replace(own, messages=(*own.messages, *left), source_format="entire_compact")
+
+
+def with_reasoning(transcript: Transcript) -> Transcript:
+    thought = "The wheel squeaks, so its axle is dry; a drop of oil is what it needs. " * 20
+    messages = tuple(
+        counted(replace(m, reasoning=thought, tokens=None), COUNTER) if m.role == "assistant" else m
+        for m in transcript.messages
+    )
+    return replace(transcript, messages=messages)
+
+
+@pytest.mark.parametrize("paths", [("/a", "/b"), ("/b", "/a")])
+def test_the_agents_own_log_stays_before_a_longer_export(store: Store, paths: tuple[str, str]) -> None:
+    put(store, paths[0], with_reasoning(work("own", range(6), ids=True)))
+    put(store, paths[1], export("export-of-it", range(6)))
+    assert stored(store) == {"own": 13}
+    assert [(info.recorded_id, info.folded_into) for info in folded(store)] == [("export-of-it", "own")]
+
+
+def test_a_shorter_copy_follows_the_longer_one_into_another_format(store: Store) -> None:
+    put(store, "/a", with_reasoning(work("own", range(6), ids=True)))
+    put(store, "/b", export("late", range(6)))
+    put(store, "/c", export("early", range(4)))
+    assert stored(store) == {"own": 13}
+    assert {info.recorded_id: info.folded_into for info in folded(store)} == {"late": "own", "early": "own"}
+
+
+def test_a_copy_that_went_on_for_long_stays_although_it_has_no_reasoning(store: Store) -> None:
+    put(store, "/a", with_reasoning(work("own", range(12), ids=True)))
+    put(store, "/b", export("later", range(20)))
+    assert stored(store) == {"later": 44}
+    assert [(info.recorded_id, info.folded_into) for info in folded(store)] == [("own", "later")]
+
+
+def test_an_own_log_that_is_read_again_takes_the_place_of_the_export_that_it_was_folded_into(store: Store) -> None:
+    put(store, "/a", with_reasoning(work("own", range(12), ids=True)))
+    put(store, "/b", export("later", range(20)))
+    assert stored(store) == {"later": 44}
+    put(store, "/a", with_reasoning(work("own", range(20), ids=True)), generation=2)
+    assert stored(store) == {"own": 41}

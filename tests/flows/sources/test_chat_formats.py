@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from flows.sources.registry import formats
+
 
 def one(result, name):
     assert result.format == name
@@ -28,6 +30,121 @@ def test_chat_messages_are_read_from_every_form_that_they_are_stored_in(form, re
     assert transcript.messages[2].tool_calls[0].arguments == '{"cmd": "token-2"}'
     assert (transcript.messages[3].tool_name, transcript.messages[4].reasoning) == ("run", "because")
     assert transcript.session_id == one(read("elsewhere/b.json", messages), "openai_chat").session_id
+
+
+LISTS = {
+    "openai_chat": lambda word: [
+        {"role": "user", "content": f"Repair the {word}"},
+        {"role": "assistant", "content": f"The {word} turns", "tool_calls": []},
+    ],
+    "anthropic_messages": lambda word: [
+        {"role": "user", "content": f"Repair the {word}"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "", "signature": "s"},
+                {"type": "text", "text": f"The {word} turns"},
+            ],
+        },
+    ],
+    "gemini_contents": lambda word: [
+        {"role": "user", "parts": [{"text": f"Repair the {word}"}]},
+        {"role": "model", "parts": [{"text": f"The {word} turns"}]},
+    ],
+    "openai_responses": lambda word: [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"Repair the {word}"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"The {word} turns"}]},
+    ],
+    "opencode_export": lambda word: [
+        {
+            "info": {"id": f"{word}-{role}", "role": role, "sessionID": f"ses_{word}"},
+            "parts": [{"type": "text", "text": text}],
+        }
+        for role, text in (("user", f"Repair the {word}"), ("assistant", f"The {word} turns"))
+    ],
+}
+"""Format → its messages about a thing."""
+
+
+def test_every_format_that_may_have_lists_on_lines_is_tried() -> None:
+    assert LISTS.keys() == {known.name for known in formats() if known.of_list is not None}
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("before", [[], [{"version": 1}]], ids=["only lists", "behind a header"])
+def test_each_list_on_a_line_of_its_own_is_a_session(name, before, read):
+    result = read("log.jsonl", lines=[*before, LISTS[name]("mill"), LISTS[name]("loom")])
+    assert (result.format, [[m.text for m in session.messages] for session in result.transcripts]) == (
+        name,
+        [["Repair the mill", "The mill turns"], ["Repair the loom", "The loom turns"]],
+    )
+    first, second = (len(before) + number for number in (1, 2))
+    assert {m.source_ref.partition("#")[0].partition("/")[0] for m in result.transcripts[0].messages} == {
+        f"log.jsonl:{first}"
+    }
+    assert f"log.jsonl:{second}" in result.transcripts[1].messages[0].source_ref
+    alone = [read(f"{word}.json", LISTS[name](word)).transcripts[0] for word in ("mill", "loom")]
+    assert [one.session_id for one in alone] == [one.session_id for one in result.transcripts]
+
+
+def test_objects_and_lists_on_lines_may_stand_in_one_file(read):
+    mill, loom = LISTS["openai_chat"]("mill"), LISTS["openai_chat"]("loom")
+    for lines in ([{"messages": mill}, loom], [mill, {"messages": loom}]):
+        result = read("log.jsonl", lines=lines)
+        assert [session.messages[0].text for session in result.transcripts] == ["Repair the mill", "Repair the loom"]
+        assert result.set_aside == ()
+
+
+def test_a_list_that_is_no_list_of_objects_is_set_aside_with_its_line(read):
+    result = read("log.jsonl", lines=[LISTS["openai_chat"]("mill"), [1, 2], []])
+    assert [(one.line, one.reason) for one in result.set_aside] == [
+        (2, "expected a JSON object, found a list"),
+        (3, "expected a JSON object, found a list"),
+    ]
+
+
+def test_ids_of_calls_that_start_again_are_told_apart_with_their_results(read):
+    """Some providers number the calls of each response anew; SWE-agent and tau-bench store these ids."""
+
+    def asks(*commands):
+        calls = [
+            {"id": f"call_{at}", "function": {"name": "bash", "arguments": json.dumps({"cmd": command})}}
+            for at, command in enumerate(commands)
+        ]
+        return {"role": "assistant", "content": "", "action": "", "tool_calls": calls}
+
+    def answers(at, text):
+        return {"role": "tool", "content": text, "tool_call_ids": [f"call_{at}"], "tool_call_id": f"call_{at}"}
+
+    messages = [
+        {"role": "user", "content": "Go"},
+        asks("ls", "pwd"), answers(0, "a.py"), answers(1, "/src"),
+        asks("ls"),  # stopped before it had a result
+        asks("cat a.py", "ls"), answers(1, "a.py"), answers(0, "x = 1"),
+    ]  # fmt: skip
+    documents = {"swe_agent_traj": {"history": messages, "trajectory": []}, "openai_chat": messages}
+    for name, document in documents.items():
+        session = one(read(f"{name}.json", document), name)
+        calls = [call for message in session.messages for call in message.tool_calls]
+        assert [call.id for call in calls] == ["call_0", "call_1", "call_0#2", "call_0#3", "call_1#2"]
+        asked = {call.id: json.loads(call.arguments)["cmd"] for call in calls}
+        results = [(asked[m.tool_call_id], m.text) for m in session.messages if m.role == "tool"]
+        assert results == [("ls", "a.py"), ("pwd", "/src"), ("ls", "a.py"), ("cat a.py", "x = 1")]
+
+
+def test_a_response_that_says_nothing_is_counted_and_no_message(read):
+    """A request that failed or was stopped: set aside alike in every format."""
+    messages = [
+        {"role": "user", "content": "Go"},
+        {"role": "assistant", "content": ""},
+        {"role": "assistant", "content": "Done"},
+    ]
+    result = read("a.json", messages)
+    session = one(result, "openai_chat")
+    assert [m.text for m in session.messages] == ["Go", "Done"]
+    assert session.set_aside == {"empty response": 1}
+    assert result.account.aside["assistant", "empty response"] == 1
+    assert result.account.met["assistant"] == 2
 
 
 def test_a_session_that_grew_keeps_its_id_and_another_answer_has_another(read, document_samples):

@@ -24,6 +24,15 @@ def test_compressed_files_are_known_by_their_bytes(pack, name, read):
     assert texts(read(name, pack(LINES[:45]) + pack(LINES[45:]))) == ["Go", "Done"]
 
 
+@pytest.mark.parametrize("number", [0x50, 0x5F])
+@pytest.mark.parametrize("size", [0, 4, 100_000])
+def test_zstd_frames_to_be_skipped_are_skipped_wherever_they_stand(number, size, read):
+    skipped = bytes((number,)) + b"\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
+    packed = skipped + zstd.compress(LINES[:45]) + skipped + skipped + zstd.compress(LINES[45:]) + skipped
+    result = read("s.jsonl.zst", packed)
+    assert (texts(result), result.set_aside) == (["Go", "Done"], ())
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
 def test_a_compressed_file_that_is_cut_gives_what_came_before(pack, read):
     messages = [

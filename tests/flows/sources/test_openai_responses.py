@@ -186,7 +186,8 @@ def test_the_events_of_a_stream_give_the_finished_response(read):
 
 
 def test_a_response_that_the_log_has_twice_is_counted_twice_and_stored_once(read):
-    answer = {"id": "r-1", "object": "response", "output": [{"type": "message", "role": "assistant", "content": []}]}
+    said = [{"type": "output_text", "text": "Done."}]
+    answer = {"id": "r-1", "object": "response", "output": [{"type": "message", "role": "assistant", "content": said}]}
     done = {"type": "response.completed", "response": answer}
     result = read("stream.jsonl", lines=[done, done])
     assert len(result.transcripts) == 1

@@ -122,3 +122,25 @@ def test_what_a_summary_cost_is_part_of_what_the_session_used(read):
     summary = {"type": "compaction", "summary": "Short.", "firstKeptEntryIndex": 1, "usage": usage}
     used = one(read("s.jsonl", lines=[HEADER, say("Go"), summary])).usage
     assert (used.input_tokens, used.output_tokens, used.cost_usd) == (40, 2, 0.5)
+
+
+def test_a_response_without_content_is_left_out_of_messages_and_compactions(read):
+    """What a request that failed leaves; it moves nothing that a compaction names."""
+    failed = {"type": "message", "message": {"role": "assistant", "content": [], "stopReason": "error"}}
+    lines = [
+        HEADER,
+        say("One"),
+        failed,
+        say("Two", "assistant"),
+        failed,
+        say("Three"),
+        {"type": "compaction", "summary": "Short.", "firstKeptEntryIndex": 3},
+        say("Four", "assistant"),
+    ]
+    result = read("s.jsonl", lines=lines)
+    transcript = one(result)
+    assert [m.text for m in transcript.messages] == ["One", "Two", "Three", "Four"]
+    assert transcript.set_aside["empty response"] == 2
+    assert result.account.met["assistant"] == 4
+    (event,) = transcript.compactions
+    assert (event.at_seq, event.dropped, event.summary_at) == (3, (0,), 0)

@@ -71,7 +71,9 @@ def test_all_shapes_of_a_result_give_the_same_session(read, shape):
     assert (result.format, result.set_aside) == ("tau2_bench", ())
     (session,) = result.transcripts
     assert session.session_id == "tau2_bench-sim-1"
+    prompt = [("system", "# Policy")] if shape == "whole result" else []  # only there the log has it
     assert told(session) == [
+        *prompt,
         ("assistant", "Hello token-0"),
         ("user", "My phone is dead."),
         ("assistant", "Let me see."),
@@ -85,8 +87,8 @@ def test_all_shapes_of_a_result_give_the_same_session(read, shape):
 
 def test_parallel_calls_are_paired_by_id_and_flags_are_kept(read):
     messages = read("results.json", tau2_bench.DOCUMENT).transcripts[0].messages
-    assert [call.id for call in messages[2].tool_calls] == ["a1", "a2"]
-    assert [(m.tool_call_id, m.tool_name, m.is_error) for m in messages[3:5]] == [
+    assert [call.id for call in messages[3].tool_calls] == ["a1", "a2"]
+    assert [(m.tool_call_id, m.tool_name, m.is_error) for m in messages[4:6]] == [
         ("a2", "get_bill", False),
         ("a1", "get_line", True),
     ]
@@ -122,7 +124,7 @@ def test_what_the_user_says_while_calling_a_tool_is_a_message(read):
 
 
 def test_reasoning_is_read_from_the_copy_of_the_response_and_its_text_is_not_repeated(read):
-    message = read("results.json", tau2_bench.DOCUMENT).transcripts[0].messages[2]
+    message = read("results.json", tau2_bench.DOCUMENT).transcripts[0].messages[3]
     assert (message.text, message.reasoning) == ("Let me see.", "Two look-ups.")
 
 
@@ -176,5 +178,5 @@ def test_a_bad_message_costs_itself_and_a_bad_simulation_itself(read):
     messages = [{"role": "user", "content": "a"}, 7, {"role": "ghost"}, {"role": "assistant", "content": "b"}]
     good = simulation(messages=messages)
     result = read("results.json", {**tau2_bench.DOCUMENT, "simulations": [good, 3, {"messages": 4}]})
-    assert told(result.transcripts[0]) == [("user", "a"), ("assistant", "b")]
+    assert told(result.transcripts[0]) == [("system", "# Policy"), ("user", "a"), ("assistant", "b")]
     assert len(result.set_aside) == 4
