@@ -10,6 +10,11 @@ from pathlib import Path
 
 TMP = ".tmp"
 
+OWNERS_FILE = 0o600
+OWNERS_FOLDER = 0o700
+OWNERS_UMASK = 0o077
+"""What is written tells what was said in sessions: it is for its owner alone, whatever the umask."""
+
 _checks: list[Callable[[], None]] = []
 
 
