@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer, and have a worker."""
-NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 """Without them Dask shows anybody its tasks and logs over HTTP, also where it has no dashboard."""
 
 

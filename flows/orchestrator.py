@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from flows.files import OWNERS_FILE, OWNERS_FOLDER, OWNERS_UMASK
+from flows.files import OWNERS_FILE, OWNERS_UMASK, make_folder
 from flows.problems import Problem
 from flows.progress import Report
 from flows.server import HOST
@@ -82,7 +82,7 @@ def prepare(verbose: bool = False) -> None:
         os.environ.setdefault(name, value)
 
 
-def _home() -> Path:
+def prefect_home() -> Path:
     """Where Prefect keeps its profiles, and its server the database."""
     return Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
 
@@ -96,7 +96,7 @@ def configured(name: str) -> str | None:
     """A setting of Prefect's client that the user has made, by environment or by Prefect's active profile."""
     if value := os.environ.get(name):
         return value
-    path = Path(os.environ.get("PREFECT_PROFILES_PATH", _home() / "profiles.toml")).expanduser()
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH", prefect_home() / "profiles.toml")).expanduser()
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -156,10 +156,11 @@ class Server:
         each has its own, and one that is started anew still has it. Raises Problem when Prefect's folder cannot
         be made.
         """
+        home = prefect_home()
         try:
-            _home().mkdir(mode=OWNERS_FOLDER, parents=True, exist_ok=True)
+            make_folder(home)
         except OSError as error:
-            raise Problem(f"Prefect's folder {_home()} (PREFECT_HOME) cannot be made: {error.strerror}") from None
+            raise Problem(f"Prefect's folder {home} (PREFECT_HOME) cannot be made: {error.strerror}") from None
         self._socket = _listening(port, USUAL_PORT if lasting else 0)
         self.port = int(self._socket.getsockname()[1])
         self._patience = LASTING_START_TIMEOUT if lasting else START_TIMEOUT
@@ -230,8 +231,8 @@ class Server:
         while not answers(self.url, timeout=1.0):
             if self._process.poll() is not None:
                 raise Problem(
-                    f"the Prefect server did not start: {self._reason()}; "
-                    f"its folder is {_home()} (PREFECT_HOME); `compaction-eval doctor --prefect` tries it on its own"
+                    f"the Prefect server did not start: {self._reason()}; its folder is {prefect_home()} "
+                    "(PREFECT_HOME); `compaction-eval doctor --prefect` tries it on its own"
                 )
             if time.monotonic() - self._started > self._patience:
                 raise Problem(
@@ -275,7 +276,7 @@ class Server:
     @contextmanager
     def secret_file(self) -> Iterator[Path]:
         """A file with the secret, for as long as it is used: its page asks people for it."""
-        path = _home().absolute() / f"serve-{self.port}.secret"
+        path = prefect_home().absolute() / f"serve-{self.port}.secret"
         path.unlink(missing_ok=True)  # of one that was killed
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE), "w") as file:
             file.write(f"{self.secret}\n")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from flows.checkup.finding import Finding
-from flows.orchestrator import Server, answers, configured, configured_url, prepare
+from flows.checkup.finding import Finding, open_to
+from flows.orchestrator import Server, answers, configured, configured_url, prefect_home, prepare
 from flows.problems import Problem
 from flows.store import Store, is_elsewhere, store_path
 
@@ -27,7 +27,7 @@ def check_prefect(*, start: bool) -> list[Finding]:
     prepare()
     url = configured_url()
     if url is None:
-        return [_own(start)]
+        return [_own(start), *_folder()]
     if not answers(url):
         said = f"configured to use {url}, which does not answer (or run with --ephemeral)"
         return [Finding("prefect", "broken", said, "start that server")]
@@ -43,6 +43,16 @@ def _access(url: str) -> list[Finding]:
     said = f"the server at {url} answers without credentials: who reaches it can run commands as whoever serves nights"
     do = "start it with PREFECT_SERVER_API_AUTH_STRING, and set PREFECT_API_AUTH_STRING here (docs/nightly.md)"
     return [Finding("prefect access", "warning", said, do)]
+
+
+def _folder() -> list[Finding]:
+    """A warning where other users may look into the database of the servers that are started here."""
+    home = prefect_home()
+    database = home / "prefect.db"
+    if not database.exists() or not open_to(database) or not open_to(home):
+        return []
+    said = f"{home} (PREFECT_HOME), with Prefect's database, is open to {open_to(home)}"
+    return [Finding("prefect access", "warning", said, f"chmod 700 {home}")]
 
 
 def _version(url: str) -> Finding:
