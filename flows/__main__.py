@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import typer
@@ -24,6 +25,7 @@ from flows.commands.scorecard import scorecard
 from flows.commands.serve import serve
 from flows.commands.show import accounting, leaderboard, list_, sql
 from flows.commands.synth import synth
+from flows.files import OWNERS_UMASK
 
 app = typer.Typer(
     name="compaction-eval",
@@ -171,7 +173,8 @@ def options(
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command. What it writes is for its owner alone, but for a store that is shared (``flows.files``)."""
+    os.umask(OWNERS_UMASK)
     app()
 
 

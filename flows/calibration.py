@@ -13,7 +13,7 @@ import pyarrow as pa
 from flows import schemas
 from flows.buckets import Slice
 from flows.database import connect
-from flows.files import write_atomically
+from flows.files import write_output
 from flows.ids import content_id
 from flows.label_sheet import Item, Known
 from flows.makers import loaded_study
@@ -192,7 +192,7 @@ def write_contexts(store: Store, study: Study, sample: Sample, folder: Path) -> 
     for one in cases_of(store, study, study.load_rubric(), Slice(items)):
         text = "[not readable]" if has_opaque(one.case.context) else shown(one.case.context)
         path = folder / f"{one.job.answer_id}.txt"
-        write_atomically(path, text.encode("utf-8", "replace"))
+        write_output(path, text.encode("utf-8", "replace"))
         names[one.job.answer_id] = f"{folder.name}/{path.name}"
     return [replace(item, context_file=names.get(item.answer_id, "")) for item in sample.items]
 

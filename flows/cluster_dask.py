@@ -1,4 +1,8 @@
-"""Dask, as a cluster that is there or as one that is started for the run."""
+"""Dask, as a cluster that is there or as one that is started for the run.
+
+A Dask scheduler or worker runs whatever is sent to it. So one that is started here takes connections by TLS only, and
+only from those that have a certificate of this start, which is in the memory of the run and of its workers alone.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from typing import Any, ParamSpec, TypeVar
 
+import dask
 import distributed
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
@@ -19,6 +24,8 @@ R = TypeVar("R")
 
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer, and have a worker."""
+NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""Without them Dask shows anybody its tasks and logs over HTTP, also where it has no dashboard."""
 
 
 class Dask:
@@ -33,12 +40,14 @@ class Dask:
                 self._client = self._entered(distributed.Client(address, timeout=TIMEOUT, set_as_default=False))
                 self._client.wait_for_workers(1, timeout=TIMEOUT)
             else:
-                cluster = self._entered(
-                    distributed.LocalCluster(
-                        n_workers=n_workers, threads_per_worker=1, processes=True, memory_limit=0,
-                        dashboard_address=None, silence_logs=logging.CRITICAL,
-                    )
-                )  # fmt: skip
+                with dask.config.set(NO_PAGES):
+                    cluster = self._entered(
+                        distributed.LocalCluster(
+                            n_workers=n_workers, threads_per_worker=1, processes=True, memory_limit=0,
+                            dashboard_address=None, silence_logs=logging.CRITICAL,
+                            security=distributed.Security.temporary(),
+                        )
+                    )  # fmt: skip
                 self._client = self._entered(distributed.Client(cluster, set_as_default=False))
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             self._stack.close()
@@ -68,7 +77,7 @@ class Dask:
         """Prefect's task runner for it."""
         from prefect_dask import DaskTaskRunner  # noqa: PLC0415 (imports Prefect)
 
-        return DaskTaskRunner(address=self._address)
+        return DaskTaskRunner(address=self._address, client_kwargs={"security": self._client.security})
 
     def explained(self, error: BaseException) -> str:
         """What an error of the cluster itself means."""

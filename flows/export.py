@@ -19,6 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from flows.arrow import Batches
+from flows.files import keep_mode
 from flows.problems import UsageProblem
 
 FileFormat = Literal["parquet", "csv", "json", "markdown"]
@@ -89,6 +90,7 @@ def _draft(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     try:
         with draft.open("xb") as file:
             yield draft, file
+        keep_mode(draft, target)
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)

@@ -21,6 +21,7 @@ import pyarrow.dataset as pads
 from flows import schemas
 from flows.database import schemas as table_schemas
 from flows.database import sql_text
+from flows.files import made_for
 from flows.store import Store
 
 
@@ -103,7 +104,8 @@ def told_night(store: Store, study_key: str) -> int | None:
 def note_told(store: Store, study_key: str, night: int) -> None:
     """Note that the outcome up to a night has been told, so that the next comparison begins there."""
     content = {**_told(store), study_key: night}
-    store.place.write(store.nights.folder / TOLD, json.dumps(content, indent=2).encode())
+    with made_for(store.root):  # a run tells when it has given the store back
+        store.place.write(store.nights.folder / TOLD, json.dumps(content, indent=2).encode())
 
 
 def _told(store: Store) -> dict[str, object]:

@@ -2,11 +2,16 @@
 
 A server that is configured (``PREFECT_API_URL``, or the active profile) is used. Without one, a server is started
 for the length of the run.
+
+Whoever may send requests to a Prefect server can have the user's own runner carry out any shell command. So a server
+that is started here listens on 127.0.0.1 only, and answers nobody without the secret of this start, no page of another
+origin, and no request for another host (``flows.server``). The secret is in the environment of our processes only.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -20,8 +25,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from flows.files import OWNERS_FILE, OWNERS_UMASK, make_folder
 from flows.problems import Problem
 from flows.progress import Report
+from flows.server import HOST
 
 START_TIMEOUT = 120.0
 """Seconds that a server may take to start: the first one of a machine makes its database."""
@@ -75,23 +82,28 @@ def prepare(verbose: bool = False) -> None:
         os.environ.setdefault(name, value)
 
 
-def _home() -> Path:
+def prefect_home() -> Path:
     """Where Prefect keeps its profiles, and its server the database."""
     return Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
 
 
 def configured_url() -> str | None:
     """The API that the user has configured, by environment or by Prefect's active profile."""
-    if url := os.environ.get("PREFECT_API_URL"):
-        return url
-    path = Path(os.environ.get("PREFECT_PROFILES_PATH", _home() / "profiles.toml")).expanduser()
+    return configured("PREFECT_API_URL")
+
+
+def configured(name: str) -> str | None:
+    """A setting of Prefect's client that the user has made, by environment or by Prefect's active profile."""
+    if value := os.environ.get(name):
+        return value
+    path = Path(os.environ.get("PREFECT_PROFILES_PATH", prefect_home() / "profiles.toml")).expanduser()
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     active = os.environ.get("PREFECT_PROFILE", data.get("active"))
-    url = data.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
-    return url if isinstance(url, str) else None
+    found = data.get("profiles", {}).get(active, {}).get(name)
+    return found if isinstance(found, str) else None
 
 
 def answers(url: str, timeout: float = 5.0) -> bool:
@@ -144,16 +156,31 @@ class Server:
         each has its own, and one that is started anew still has it. Raises Problem when Prefect's folder cannot
         be made.
         """
+        home = prefect_home()
         try:
-            _home().mkdir(parents=True, exist_ok=True)
+            make_folder(home)
         except OSError as error:
-            raise Problem(f"Prefect's folder {_home()} (PREFECT_HOME) cannot be made: {error.strerror}") from None
+            raise Problem(f"Prefect's folder {home} (PREFECT_HOME) cannot be made: {error.strerror}") from None
         self._socket = _listening(port, USUAL_PORT if lasting else 0)
         self.port = int(self._socket.getsockname()[1])
         self._patience = LASTING_START_TIMEOUT if lasting else START_TIMEOUT
-        self.url = f"http://127.0.0.1:{self.port}/api"
-        pages = {"PREFECT_UI_API_URL": self.url, "PREFECT_UI_URL": self.url.removesuffix("/api")}
-        self._settings = _LASTING | pages if lasting else _PASSING
+        page = f"http://{HOST}:{self.port}"
+        self.url = f"{page}/api"
+        self.secret = f"compaction-eval:{secrets.token_urlsafe(32)}"
+        """What a request must bring, as user and password. It must get into no command line, log or record."""
+        self.client_settings = {
+            "PREFECT_API_URL": self.url,
+            "PREFECT_API_AUTH_STRING": self.secret,
+            "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "true",
+        }
+        """What Prefect's client needs to reach it, as environment variables."""
+        self._settings = (_LASTING if lasting else _PASSING) | {
+            "PREFECT_SERVER_API_AUTH_STRING": self.secret,
+            "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": page,
+            "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED": "true",
+            "PREFECT_UI_API_URL": self.url,
+            "PREFECT_UI_URL": page,
+        }
         self._process = self._launch()
         self._ending = threading.Event()
         self._change = threading.Lock()
@@ -169,6 +196,7 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the run, which then stops the server in good order
+            umask=OWNERS_UMASK,  # its database too is for its owner alone
         )
         assert process.stderr is not None
         self._words = _Words(process.stderr)
@@ -203,8 +231,8 @@ class Server:
         while not answers(self.url, timeout=1.0):
             if self._process.poll() is not None:
                 raise Problem(
-                    f"the Prefect server did not start: {self._reason()}; "
-                    f"its folder is {_home()} (PREFECT_HOME); `compaction-eval doctor --prefect` tries it on its own"
+                    f"the Prefect server did not start: {self._reason()}; its folder is {prefect_home()} "
+                    "(PREFECT_HOME); `compaction-eval doctor --prefect` tries it on its own"
                 )
             if time.monotonic() - self._started > self._patience:
                 raise Problem(
@@ -230,6 +258,32 @@ class Server:
             self._socket.close()  # clients are refused from now on: as long as it is open they wait
 
         threading.Thread(target=watch, daemon=True, name="prefect-server").start()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Have Prefect's client use it, in this process and in those that it starts."""
+        before = {name: os.environ.get(name) for name in self.client_settings}
+        os.environ.update(self.client_settings)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
+
+    @contextmanager
+    def secret_file(self) -> Iterator[Path]:
+        """A file with the secret, for as long as it is used: its page asks people for it."""
+        path = prefect_home().absolute() / f"serve-{self.port}.secret"
+        path.unlink(missing_ok=True)  # of one that was killed
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE), "w") as file:
+            file.write(f"{self.secret}\n")
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Let it end, and end it if it does not."""
@@ -263,11 +317,11 @@ def _listening(port: int | None, wanted: int) -> socket.socket:
     It listens at once: two may be bound to the same address, until one does.
     """
     try:
-        return socket.create_server(("127.0.0.1", port or wanted), backlog=BACKLOG)
+        return socket.create_server((HOST, port or wanted), backlog=BACKLOG)
     except OSError as error:
         if port:
-            raise Problem(f"no Prefect server can listen at 127.0.0.1:{port}: {error.strerror}") from None
-        return socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+            raise Problem(f"no Prefect server can listen at {HOST}:{port}: {error.strerror}") from None
+        return socket.create_server((HOST, 0), backlog=BACKLOG)
 
 
 @contextmanager
@@ -289,22 +343,17 @@ def prefect_api(report: Report, *, ephemeral: bool = False, verbose: bool = Fals
         return
     report.say("starting a Prefect server for this run (8 to 15 seconds; longer the first time) …")
     server = Server()
-    before = os.environ.get("PREFECT_API_URL")
-    os.environ["PREFECT_API_URL"] = server.url
     try:
-        import flows.evaluate  # noqa: F401, PLC0415 (the slow import, while the server starts)
+        with server.in_use():
+            import flows.evaluate  # noqa: F401, PLC0415 (the slow import, while the server starts)
 
-        seconds = server.wait()
-        report.say(f"Prefect server is up after {seconds:.0f} s")
-        server.keep_alive(report.say)
-        with _explained(server.url, "see whether memory is short"):
-            yield
+            seconds = server.wait()
+            report.say(f"Prefect server is up after {seconds:.0f} s")
+            server.keep_alive(report.say)
+            with _explained(server.url, "see whether memory is short"):
+                yield
     finally:
         server.stop()
-        if before is None:
-            os.environ.pop("PREFECT_API_URL", None)
-        else:
-            os.environ["PREFECT_API_URL"] = before
 
 
 def is_of_network(error: Exception) -> bool:

@@ -15,12 +15,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+HOST = "127.0.0.1"
+"""Where it listens. Not ``localhost``: that may be another address too, at which another user listens."""
+
 
 def _follow_parent() -> None:
     """The parent holds the other end of stdin; when it is gone, so is the reason to be here."""
     while os.read(0, 1024):  # not sys.stdin: Python cannot end in good order while a thread reads that
         pass
     os._exit(0)
+
+
+def guarded() -> Any:
+    """Prefect's server, for requests and websockets that are meant for this address.
+
+    A web page whose name has been pointed at this machine (DNS rebinding) is of the server's origin for the browser,
+    but sends its own name as the host. Prefect's own app stays as it is: parts of it ask it under another name.
+    """
+    from starlette.middleware.trustedhost import TrustedHostMiddleware  # noqa: PLC0415
+
+    return TrustedHostMiddleware(telling(), allowed_hosts=[HOST], www_redirect=False)
 
 
 def telling() -> Any:
@@ -49,7 +63,7 @@ def main() -> None:
     threading.Thread(target=_follow_parent, daemon=True).start()
     import uvicorn  # noqa: PLC0415 (slow; the parent is to be watched before)
 
-    config = uvicorn.Config("flows.server:telling", factory=True, log_level="error", lifespan="on")
+    config = uvicorn.Config("flows.server:guarded", factory=True, log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
 
 

@@ -90,21 +90,23 @@ def lasting_server() -> Iterator[Server | None]:
         yield None
         return
     server = Server(lasting=True)
-    os.environ["PREFECT_API_URL"] = server.url
     try:
-        yield server
+        with server.in_use():
+            yield server
     finally:
         server.stop()
-        os.environ.pop("PREFECT_API_URL", None)
 
 
 def serve(plan: Plan, server: Server | None) -> int:
     """Serve until SIGTERM or Ctrl-C; the number of the signal. Raises UsageProblem for a schedule that is none."""
     check_schedule(plan.cron, plan.timezone)
-    if server is not None:
-        say("starting a Prefect server (8 to 15 seconds; longer the first time) …")
-        server.wait()
-    return asyncio.run(_Serving(plan, server).run())
+    if server is None:
+        return asyncio.run(_Serving(plan, server).run())
+    say("starting a Prefect server (8 to 15 seconds; longer the first time) …")
+    server.wait()
+    with server.secret_file() as path:
+        say(f"Prefect's page asks for the line that is in {path}, which you alone can read")
+        return asyncio.run(_Serving(plan, server).run())
 
 
 class _Serving:

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from flows import migrations, schemas
+from flows.files import made_for, make_folder
 from flows.permits import end_permits
 from flows.places import HERE, SCHEMES, Place
 from flows.problems import StoreProblem, UsageProblem
@@ -154,7 +155,7 @@ class Store:
             if store.place.holds_something(store.root) and not store.is_there:
                 raise StoreProblem(f"store {store.name}: the folder holds other things; name an empty or a new folder")
             try:
-                store.root.mkdir(parents=True, exist_ok=True)
+                make_folder(store.root)
                 with store._held("create"):
                     if not store.is_there:  # or else it would take the tokenizer from whoever was faster
                         store._describe({"format": STORE_FORMAT, "tokenizer": tokenizer})
@@ -333,16 +334,17 @@ class Store:
 
     @contextmanager
     def _held(self, what: str) -> Iterator[None]:
-        """Hold the store, as it is.
+        """Hold the store, as it is; what is written meanwhile is for whom the store's folder is (``flows.files``).
 
         An operating-system lock: it is gone when the process is gone, however it ended. Raises StoreProblem when
         another process holds it.
         """
-        try:
-            lock = (self.root / LOCK).open("a+")
-        except OSError as error:
-            raise StoreProblem(f"store {self.name}: cannot be written: {error.strerror}") from None
-        with lock as file:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(made_for(self.root))
+                file = stack.enter_context((self.root / LOCK).open("a+"))
+            except OSError as error:
+                raise StoreProblem(f"store {self.name}: cannot be written: {error.strerror}") from None
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from flows.files import temporary
+from flows.files import make_folder, temporary
 from flows.places import URL, Seen
 
 WORK_VARIABLE = "COMPACTION_EVAL_WORK"
@@ -36,7 +36,7 @@ class WorkingFolder:
 
     def __init__(self, root: Path, url: str) -> None:
         self.root = root
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is in a store is not for everybody
+        make_folder(root)
         if not (root / URL).exists():
             (root / PRUNED).touch()
             _keep(root / URL, url.encode())

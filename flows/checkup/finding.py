@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 
@@ -21,3 +23,10 @@ class Finding:
     def line(self) -> str:
         """As it is printed."""
         return f"{self.state:<8} {self.check}: {self.says}" + (f"; {self.do}" if self.do else "")
+
+
+def open_to(path: Path) -> str:
+    """Which other users of this machine may look into a folder, with its mode; blank where none may."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    who = [name for name, bits in (("its group", stat.S_IRWXG), ("all users", stat.S_IRWXO)) if mode & bits]
+    return f"{' and '.join(who)} (mode {mode:04o})" if who else ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import tomllib
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from flows.checkup.finding import Finding
-from flows.orchestrator import Server, answers, configured_url, prepare
+from flows.checkup.finding import Finding, open_to
+from flows.orchestrator import Server, answers, configured, configured_url, prefect_home, prepare
 from flows.problems import Problem
 from flows.store import Store, is_elsewhere, store_path
 
@@ -19,19 +22,45 @@ ASK_TIMEOUT = 10.0
 """Seconds that the server has for one answer."""
 
 
-def check_prefect(*, start: bool) -> Finding:
-    """Whether a run would have a server; ``start`` tries one of its own where none is configured."""
+def check_prefect(*, start: bool) -> list[Finding]:
+    """Whether a run would have a server, and who else has it; ``start`` tries one of its own where none is there."""
     prepare()
     url = configured_url()
     if url is None:
-        return _own(start)
+        return [_own(start), *_folder()]
     if not answers(url):
         said = f"configured to use {url}, which does not answer (or run with --ephemeral)"
-        return Finding("prefect", "broken", said, "start that server")
+        return [Finding("prefect", "broken", said, "start that server")]
+    return [_version(url), *_access(url)]
+
+
+def _access(url: str) -> list[Finding]:
+    """A warning where the server lets everybody in: a deployment can run any command, as whoever serves it."""
+    try:
+        _asked(url, "/admin/version", authorization={})
+    except (OSError, ValueError):
+        return []
+    said = f"the server at {url} answers without credentials: who reaches it can run commands as whoever serves nights"
+    do = "start it with PREFECT_SERVER_API_AUTH_STRING, and set PREFECT_API_AUTH_STRING here (docs/nightly.md)"
+    return [Finding("prefect access", "warning", said, do)]
+
+
+def _folder() -> list[Finding]:
+    """A warning where other users may look into the database of the servers that are started here."""
+    home = prefect_home()
+    database = home / "prefect.db"
+    if not database.exists() or not open_to(database) or not open_to(home):
+        return []
+    said = f"{home} (PREFECT_HOME), with Prefect's database, is open to {open_to(home)}"
+    return [Finding("prefect access", "warning", said, f"chmod 700 {home}")]
+
+
+def _version(url: str) -> Finding:
     try:
         theirs = str(_asked(url, "/admin/version"))
     except (OSError, ValueError) as error:
-        return Finding("prefect", "warning", f"the server at {url} does not tell its version: {error}")
+        do = "if it asks for credentials, set PREFECT_API_AUTH_STRING"
+        return Finding("prefect", "warning", f"the server at {url} does not tell its version: {error}", do)
     ours = version("prefect")
     if theirs != ours:
         said = f"the server at {url} is Prefect {theirs}, this is {ours}"
@@ -103,11 +132,33 @@ def _is_about(deployment: dict[str, Any], store: Store) -> bool:
     return full_name == store.full_name
 
 
-def _asked(url: str, path: str, body: Any = None) -> Any:
-    """What Prefect's API answers."""
-    data = None if body is None else json.dumps(body).encode()
+def _authorization() -> dict[str, str]:
+    """The header by which the configured server lets the user in, where there is one; as Prefect's client has it."""
+    if auth := configured("PREFECT_API_AUTH_STRING"):
+        return {"Authorization": f"Basic {base64.b64encode(auth.encode()).decode()}"}
+    key = configured("PREFECT_API_KEY")
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _csrf(url: str, authorization: Mapping[str, str]) -> dict[str, str]:
+    """The headers without which a server that protects against CSRF takes no POST; none for one that does not."""
+    client = str(uuid4())
+    try:
+        token = _asked(url, f"/csrf-token?client={client}", authorization=authorization)["token"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {"Prefect-Csrf-Token": token, "Prefect-Csrf-Client": client}
+
+
+def _asked(url: str, path: str, body: Any = None, *, authorization: Mapping[str, str] | None = None) -> Any:
+    """What Prefect's API answers, with the user's authorization or another."""
+    headers = {"Content-Type": "application/json", **(_authorization() if authorization is None else authorization)}
+    data = None
+    if body is not None:
+        data = json.dumps(body).encode()
+        headers |= _csrf(url, headers)
     request = urllib.request.Request(  # noqa: S310 (``answers`` has looked at the scheme)
-        url.rstrip("/") + path, data=data, headers={"Content-Type": "application/json"}
+        url.rstrip("/") + path, data=data, headers=headers
     )
     try:
         with urllib.request.urlopen(request, timeout=ASK_TIMEOUT) as response:  # noqa: S310

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flows.checkup.finding import Finding
+from flows.checkup.finding import Finding, open_to
 from flows.database import connect
-from flows.files import TMP
+from flows.files import OWNERS_UMASK, TMP, umask_for
 from flows.makers import Makers, loaded_study
 from flows.models.cache import FILE as CACHE_FILE
 from flows.problems import Problem
@@ -89,9 +89,9 @@ def check_store(store: Store) -> list[Finding]:
     except Problem as problem:
         return [Finding("runs", "broken", str(problem))]
     checks: list[Callable[[], list[Finding]]] = [
-        lambda: _lock(store), lambda: _leftovers(store), lambda: _files(store), lambda: _clock(store, runs),
-        lambda: _runs(runs), lambda: _failing(store, runs), lambda: _quarantine(store, runs), lambda: _loaded(store),
-        lambda: _cache(store), lambda: _memory(runs),
+        lambda: _access(store), lambda: _lock(store), lambda: _leftovers(store), lambda: _files(store),
+        lambda: _clock(store, runs), lambda: _runs(runs), lambda: _failing(store, runs),
+        lambda: _quarantine(store, runs), lambda: _loaded(store), lambda: _cache(store), lambda: _memory(runs),
     ]  # fmt: skip
     findings = []
     for check in checks:
@@ -136,6 +136,19 @@ def _growth(store: Store) -> int:
 def _last(store: Store) -> list[Run]:
     """The records of the last runs, the latest last."""
     return sorted(store.records("runs"), key=lambda row: str(row["started_at"]))[-LAST_RUNS:]
+
+
+def _access(store: Store) -> list[Finding]:
+    """Whether other users of this machine may look into the store's folder, or the working folder of a bucket."""
+    who = open_to(store.root)
+    if not who:
+        return []
+    said = f"{store.root} holds texts of sessions, and is open to {who}"
+    is_shared = umask_for(store.root) != OWNERS_UMASK
+    if is_shared and "all users" not in who:
+        return [Finding("access", "ok", f"{said}, to be shared with it")]
+    do = f"chmod {'o-rwx' if is_shared else '700'} {store.root}; how to share it: docs/operating.md"
+    return [Finding("access", "warning", said, do)]
 
 
 def _lock(store: Store) -> list[Finding]:

@@ -12,6 +12,7 @@ from flows.models.check import check_models
 from flows.models.prices import Prices
 from flows.plan import inputs_of, unread
 from flows.problems import Problem
+from flows.runners import Runner
 from flows.store import Store
 from flows.study import Study, make_study
 from flows.transcripts import read_parts
@@ -28,7 +29,7 @@ def check_study(path: str, location: str | None) -> tuple[list[Finding], Study |
     except Exception as error:  # a strategy's or a rubric's own
         return [Finding("study", "broken", f"study {path}: {' '.join(str(error).split())}")], None
     findings = [Finding("study", "ok", f"{path} is sound: {n_methods} methods, points {study.points}")]
-    return [*findings, *_sources(study), *_models(study)], study
+    return [*findings, *_sources(study), *_models(study), *check_runner(study)], study
 
 
 def _sources(study: Study) -> list[Finding]:
@@ -63,6 +64,19 @@ def _models(study: Study) -> list[Finding]:
         else:
             findings.append(Finding("models", "ok", said))
     return findings or [Finding("models", "ok", "embedded: no language model is asked")]
+
+
+def check_runner(study: Study) -> list[Finding]:
+    """A warning of a cluster that runs whatever anybody sends who reaches its ports."""
+    runner = Runner.parse(study.runner)
+    if runner.kind == "ray":
+        do = "use dask, or machines on which you are alone"
+    elif runner.kind == "dask" and runner.address and not runner.address.startswith("tls://"):
+        do = "have it use TLS, and name it by tls://… (docs/cluster.md)"
+    else:
+        return []
+    said = f"runner {study.runner}: who reaches the cluster's ports can run commands as the user that started it"
+    return [Finding("runner", "warning", said, do)]
 
 
 def check_tonight(study: Study, store: Store) -> list[Finding]:

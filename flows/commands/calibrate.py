@@ -13,7 +13,7 @@ from flows.calibration import draw_sample, known_to, study_of, write_contexts
 from flows.calibration_report import report
 from flows.commands import completing
 from flows.commands import options as o
-from flows.files import write_atomically
+from flows.files import write_output
 from flows.label_sheet import guide, read_sheet, written
 from flows.labels import add_labels
 from flows.makers import Makers
@@ -115,8 +115,8 @@ def _draw(
     if with_context:
         items = write_contexts(store, study, drawn, output.with_suffix(".contexts"))
     rubric = output.with_suffix(".rubric.md")
-    write_atomically(output, written(items, [one.id for one in drawn.criteria], drawn.sample_id, rater or ""))
-    write_atomically(rubric, guide(drawn.criteria, drawn.asked, drawn.rubric, with_context=with_context).encode())
+    write_output(output, written(items, [one.id for one in drawn.criteria], drawn.sample_id, rater or ""))
+    write_output(rubric, guide(drawn.criteria, drawn.asked, drawn.rubric, with_context=with_context).encode())
     content = {
         "sample": drawn.sample_id, "answers": len(items), "of": drawn.n_candidates, "judge": drawn.judge,
         "judge_id": drawn.judge_id, "sheet": str(output), "rubric": str(rubric),

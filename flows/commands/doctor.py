@@ -60,5 +60,4 @@ def examine(location: str | None, study_file: str | None, *, start_prefect: bool
         if study is not None:
             findings += check_tonight(study, store)
         findings += check_nights(store)
-    findings.append(check_prefect(start=start_prefect))
-    return [*findings, *map(check_provider, PROVIDERS)]
+    return [*findings, *check_prefect(start=start_prefect), *map(check_provider, PROVIDERS)]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flows.commands import options as o
-from flows.files import write_atomically
+from flows.files import write_output
 from flows.problems import Problem, UsageProblem
 from flows.study import make_study
 from flows.study_template import template
@@ -29,7 +29,7 @@ def init(
     if file.exists() and not force:
         raise UsageProblem(f"{file} is there already; --force replaces it, or name another file")
     try:
-        write_atomically(file, template(file.name).encode())
+        write_output(file, template(file.name).encode())
     except OSError as error:
         raise Problem(f"{file}: cannot be written: {error.strerror or error}") from None
     make_study({}, str(file))

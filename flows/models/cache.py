@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from flows.files import made_for, make_folder
 from flows.models.calls import JournalEntry, StoredCall, as_row, from_row, pack, unpack
 from flows.models.meter import Meter
 from flows.models.owner import Owner
@@ -88,10 +89,12 @@ class CallCache:
         self._uses_since = 0.0
         self._closed = False
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
-            )
+            make_folder(folder.parent)
+            with made_for(folder.parent):  # not every command that asks a model holds the store
+                folder.mkdir(exist_ok=True)
+                self._db = sqlite3.connect(
+                    self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
+                )
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise StoreProblem(f"call cache {self.path}: cannot be opened: {reason}") from None

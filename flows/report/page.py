@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from flows import __version__
 from flows.database import connect
-from flows.files import write_atomically
+from flows.files import write_output
 from flows.leaderboard import DIMENSIONS
 from flows.problems import UsageProblem
 from flows.progress import Report, Silent
@@ -104,7 +104,7 @@ def write_report(
             with (report or Silent()).stage("texts", len(list(in_order(found))), "points") as told:
                 shown = details(connection, store, found, room, lambda: told.advance(1))
             whole = _page(store, found, shown, said, code, texts=True)
-    write_atomically(out, whole)
+    write_output(out, whole)
     return Written(
         out, len(whole), found.judge, found.other_judges, len(shown.points), shown.n_points, code is not None
     )  # fmt: skip

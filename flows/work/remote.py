@@ -6,6 +6,7 @@ Nothing is shared with the run's own process but the store. What a worker is tol
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import secrets
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 
 from compaction.version import code_version
 from flows.engine import engine_for
+from flows.files import umask_for
 from flows.permits import FOLDER, permitted, run_of, whereabouts
 from flows.problems import Problem
 from flows.redaction import KEY_VARIABLE, Redactor
@@ -133,6 +135,7 @@ def carry_out(work: bytes) -> Tally:
         if why := misfit(terms):
             raise Problem(f"the worker {whereabouts()} {why}")
         store = Store.at(terms.root)
+        os.umask(umask_for(store.root))  # for good: tasks of other clients may be at work beside this one
         with permitted(store.root, terms.token, task, store.place) as is_repetition:
             tally: Tally = function(*args)
             if is_repetition:

@@ -229,7 +229,8 @@ def test_a_runs_own_server_killed(table: Table) -> None:
     table.end(store)
 
 
-def test_a_configured_server_killed_and_back_or_gone(table: Table) -> None:
+def test_a_configured_server_killed_and_back_or_gone(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secrets.token_urlsafe", lambda length: "of-a-server-that-is-configured")  # the same each start
     server = Server()
     server.wait()
     for fault, more in (
@@ -238,7 +239,7 @@ def test_a_configured_server_killed_and_back_or_gone(table: Table) -> None:
     ):
         table.begin(fault)
         store = table.new_store()
-        run = table.night.start(store, environment={"PREFECT_API_URL": server.url, **more}, fresh=True)
+        run = table.night.start(store, environment={**server.client_settings, **more}, fresh=True)
         run.until(after(table.night, run, "answer: ", 5), "answer")
         server._process.kill()
         server.stop()  # whoever holds its socket lets clients wait instead of being refused

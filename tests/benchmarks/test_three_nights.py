@@ -64,7 +64,8 @@ def test_three_nights_and_an_idle_one(tmp_path: Path, monkeypatch: pytest.Monkey
     server = Server(lasting=True)
     try:
         server.wait()
-        monkeypatch.setenv("PREFECT_API_URL", server.url)
+        for name, value in server.client_settings.items():
+            monkeypatch.setenv(name, value)
         words = [f"part{number}" for number in range(SESSIONS)]
         for number, word in enumerate(words):
             write_session(tmp_path / "logs" / f"{word}.jsonl", f"session-{number}", 30, word)

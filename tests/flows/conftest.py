@@ -123,10 +123,9 @@ def prefect_server(prefect_home: PrefectHome) -> Iterator[str]:
     prepare()
     server = Server()
     server.wait()
-    os.environ["PREFECT_API_URL"] = server.url
-    yield server.url
+    with server.in_use():
+        yield server.url
     server.stop()
-    os.environ.pop("PREFECT_API_URL")
 
 
 @pytest.fixture(scope="session")

@@ -86,12 +86,12 @@ class Browser:
 
 
 @contextmanager
-def browsing(profile: Path) -> Iterator[Browser]:
-    """A browser of its own, with an empty profile."""
+def browsing(profile: Path, *flags: str) -> Iterator[Browser]:
+    """A browser of its own, with an empty profile and perhaps more flags."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: pip install selenium")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+    for flag in (*FLAGS, *flags, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     os.environ.setdefault("SE_OFFLINE", "true")  # the driver that is there, and no search for another

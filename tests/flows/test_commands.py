@@ -232,7 +232,10 @@ def test_list_strategies_shows_parameters_and_what_each_needs(command: Command) 
     assert any(item["parameters"] for item in items.values())
 
 
-def test_doctor_finds_a_sound_installation_sound(command: Command, tmp_path: Path) -> None:
+def test_doctor_finds_a_sound_installation_sound(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))  # the user's own may be open to others
     result = command("doctor", "--store", tmp_path / "store", "--json")
     findings = {finding["check"]: finding for finding in json.loads(result.stdout)}
     assert set(findings) == {

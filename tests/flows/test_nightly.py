@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
+from flows.checkup.orchestration import _asked
 from flows.database import connect
 from flows.night_report import store_slug
 from flows.problems import UsageProblem
@@ -252,20 +252,20 @@ def test_a_schedule_that_is_none_is_bad_usage(place: Path, prefect_server: str, 
 def lasting_server(own_server: dict[str, str]) -> Iterator[dict[str, str]]:
     """The environment of a machine with a Prefect server of its own, schedules and all."""
     code = (
-        "import sys; from flows.orchestrator import Server; server = Server(lasting=True); server.wait(); "
-        "print(server.url, flush=True); sys.stdin.read(); server.stop()"
+        "import json, sys; from flows.orchestrator import Server; server = Server(lasting=True); server.wait(); "
+        "print(json.dumps(server.client_settings), flush=True); sys.stdin.read(); server.stop()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env=own_server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        yield own_server | {"PREFECT_API_URL": process.stdout.readline().strip()}
+        yield own_server | json.loads(process.stdout.readline())
         process.communicate()
 
 
 @pytest.mark.timeout(600)
 def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
-    place: Path, lasting_server: dict[str, str]
+    place: Path, lasting_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = place / "worker.log"
     environment = lasting_server | {"PREFECT_WORKER_QUERY_SECONDS": "2", "PREFECT_LOGGING_LEVEL": "INFO"}
@@ -295,6 +295,7 @@ def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
     deployment = json.loads(prefect("deployment", "inspect", "nightly/nightly", "--output", "json"))
     assert deployment["global_concurrency_limit"]["limit"] == 1
     assert deployment["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", lasting_server["PREFECT_API_AUTH_STRING"])
     deadline = time.monotonic() + 60
     while (
         not (planned := _planned(lasting_server["PREFECT_API_URL"], deployment["id"])) and time.monotonic() < deadline
@@ -305,7 +306,5 @@ def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
 
 def _planned(url: str, deployment: str) -> list[str]:
     """When the scheduler has planned nights by the cron."""
-    body = json.dumps({"flow_runs": {"deployment_id": {"any_": [deployment]}}}).encode()
-    request = urllib.request.Request(f"{url}/flow_runs/filter", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=20) as response:
-        return [run["expected_start_time"] for run in json.load(response) if run["auto_scheduled"]]
+    found = _asked(url, "/flow_runs/filter", {"flow_runs": {"deployment_id": {"any_": [deployment]}}})
+    return [run["expected_start_time"] for run in found if run["auto_scheduled"]]

@@ -5,9 +5,11 @@ With a real Dask and a real Ray of two worker processes each.
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import socket
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from flows import schemas
+from flows.checkup.tonight import check_runner
 from flows.files import write_atomically
 from flows.permits import FOLDER, PermitProblem, end_permits, open_permits, permitted, withdraw
 from flows.problems import Problem
@@ -105,6 +108,56 @@ def test_a_worker_killed_in_the_middle_changes_no_table(
     again = forker.run("run", logs, "--store", store, *OPTIONS, "--runner", kind)
     assert "nothing to do" in again.err
     assert lost(store, by_processes, without=TIMES) == {}
+
+
+@pytest.mark.slow
+@needs["dask"]
+def test_a_dask_that_is_started_for_a_run_does_nothing_for_others(tmp_path: Path) -> None:
+    """Dask runs whatever is sent to it: the certificate of this start is needed to send anything."""
+    import distributed
+
+    from flows.cluster_dask import Dask
+
+    def touch(name: str) -> None:
+        Path(name).touch()
+
+    dask = Dask("", 1)
+    try:
+        addresses = [dask._address, *dask._client.scheduler_info(n_workers=-1)["workers"]]
+        assert [address.partition("://")[0] for address in addresses] == ["tls", "tls"]
+        assert dask.on_each(touch, str(tmp_path / "ours")) == [None]
+        plain = dask._address.replace("tls://", "tcp://")
+        for address, security in ((plain, None), (dask._address, distributed.Security.temporary())):
+            with pytest.raises(OSError), distributed.Client(address, security=security, timeout=2) as other:  # noqa: PT011
+                other.run(touch, str(tmp_path / "theirs"))
+        assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+        here = psutil.Process()
+        ports = {
+            one.laddr.port: one.laddr.ip
+            for process in (here, *here.children(recursive=True))
+            for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN
+        }  # fmt: skip
+        assert set(ports.values()) == {"127.0.0.1"}
+        assert [port for port in ports if b"workers" in _fetched(f"http://127.0.0.1:{port}/sitemap.json")] == []
+    finally:
+        dask.close()
+
+
+def _fetched(url: str) -> bytes:
+    """What is told over HTTP; nothing where there is no HTTP."""
+    with suppress(OSError, http.client.HTTPException), urllib.request.urlopen(url, timeout=2) as answer:
+        return bytes(answer.read())
+    return b""
+
+
+@pytest.mark.parametrize(
+    ("runner", "do"),
+    [("ray", "use dask"), ("ray:head", "use dask"), ("dask:tcp://scheduler:8786", "have it use TLS"),
+     ("dask:tls://scheduler:8786", None), ("dask", None), ("local", None)],
+)  # fmt: skip
+def test_doctor_warns_of_a_cluster_that_anybody_can_have_run_commands(runner: str, do: str | None) -> None:
+    found = check_runner(Study(runner=runner))
+    assert [(finding.state, finding.do.startswith(do or "")) for finding in found] == [("warning", True)] * bool(do)
 
 
 @pytest.mark.slow
