@@ -11,17 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from compaction.dialogue import Item, answers_of, tool_name
 from compaction.markers import CALL, RESULT, Marker, removed, wrapper
 from compaction.model import NativeRequest, SummaryError
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
-from compaction.strategies._wire import (
-    Item,
-    answers_of,
-    anthropic_messages,
-    anthropic_tools,
-    instructions_of,
-    openai_items,
-)
+from compaction.strategies._wire import anthropic_messages, anthropic_tools, instructions_of, openai_items
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -270,7 +264,7 @@ def anthropic_clear_request(
     if clear_at_least is not None:
         edit["clear_at_least"] = {"type": "input_tokens", "value": clear_at_least}
     if exclude_tools:
-        edit["exclude_tools"] = list(exclude_tools)
+        edit["exclude_tools"] = [tool_name(name) for name in exclude_tools]
     body = {**_anthropic_body(messages, 1), "context_management": {"edits": [edit]}}
     return NativeRequest("anthropic", ANTHROPIC_PATH, body, (CLEAR_BETA,))
 
