@@ -31,11 +31,24 @@ WAYS = ("json_schema", "json_object", "prompt")
 
 TOOL = "answer"
 
+API_VERSION = "2023-06-01"
+"""What is sent as ``anthropic-version``. The one after it (2026-10-21), which the SDK sends from 2.0 on, takes no
+temperature for any model; this one does for the models that have one. Source: "Versions" in Anthropic's reference."""
+
 _NAMES = {
     "json_schema": ("output_config.format", "output_config", "output_format", "json_schema", "schema", "format"),
     "json_object": ("tool_choice", "tools", "input_schema"),
 }
 _SAMPLING = ("temperature", "top_p", "seed", "output_config.effort", "output_config")
+
+
+def headers(key: str) -> dict[str, str]:
+    """The headers of every request beside the SDK's own.
+
+    The key also goes under the name that the version documents: the SDK sends it as a bearer token from 2.0 on, which
+    gateways written for the older name do not read.
+    """
+    return {"anthropic-version": API_VERSION, "x-api-key": key}
 
 
 class AnthropicTransport:
@@ -46,6 +59,7 @@ class AnthropicTransport:
         key = Key(settings)
         client = anthropic.AsyncAnthropic(
             api_key=key.sent, base_url=settings.base_url, max_retries=0, open_telemetry=False,
+            default_headers=headers(key.sent),
             # The same HTTP client as for OpenAI; the SDK takes any. No redirects: they would take the key along.
             http_client=openai.DefaultAioHttpClient(follow_redirects=False),
         )  # fmt: skip

@@ -57,12 +57,16 @@ def need(holds: object, message: str, param: str | None = None, **more: Any) -> 
 def check(path: str, headers: Mapping[str, str], raw: bytes, extra: Collection[str] = ()) -> None:
     """Raises Refusal. ``headers`` by names in lower case; ``extra``: fields that this server takes beside its own."""
     if path.startswith("/v1/messages"):
-        # Reference of the Messages API: both headers are required; requests have at most 32 MB.
-        need(headers.get("x-api-key"), "x-api-key header is required", status=401)
-        need(headers.get("anthropic-version") == "2023-06-01", "anthropic-version: header is required")
+        # Reference of the Messages API: a key, as x-api-key or as bearer; the version; at most 32 MB.
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        need(headers.get("x-api-key") or bearer, "x-api-key header is required", status=401)
+        version = headers.get("anthropic-version")
+        need(version in ("2023-06-01", "2026-10-21"), f"anthropic-version: {version!r} is not a valid version")
         need(len(raw) <= 32 * 2**20, "Request exceeds the maximum size", status=413)
         body = parsed(raw)
         betas = headers.get("anthropic-beta", "").split(",")
+        if version == "2026-10-21":  # "Versions": removed, a request that sends any is refused for all models
+            known(body, {*MESSAGES_FIELDS, *BETA_FIELDS, *extra} - {*SAMPLING}, openai=False)
         check_messages(body, betas, extra)
         return
     bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
