@@ -27,7 +27,7 @@ class ToolCall:
         """The arguments as a dict; ``{"input": text}`` when they are not a JSON object."""
         try:
             value = json.loads(self.arguments)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter: nested too deep to be read
             return {"input": self.arguments}
         return value if isinstance(value, dict) else {"input": value}
 

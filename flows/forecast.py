@@ -34,6 +34,7 @@ from flows.models.cache import CallCache
 from flows.models.gateway import called_for
 from flows.models.keys import call_key
 from flows.models.prices import Prices
+from flows.models.requests import turns
 from flows.models.settings import ModelSettings
 from flows.models.wire import TokenUse
 from flows.progress import Report
@@ -146,7 +147,7 @@ class Foreseen:
                 return
             self._seen.add(key)
             most = most_tokens(settings, request)
-            use = TokenUse(self._tokens(line.stage, request), round(most.output_tokens * ASSUMED_SHARE))
+            use = TokenUse(self._tokens(line.stage, settings, request), round(most.output_tokens * ASSUMED_SHARE))
             line.input_tokens += use.input_tokens
             line.output_tokens += use.output_tokens
             for name, cost in (
@@ -156,11 +157,13 @@ class Foreseen:
                 so_far = getattr(line, name)
                 setattr(line, name, None if so_far is None or cost is None else so_far + cost)
 
-    def _tokens(self, stage: str, request: ModelRequest | NativeRequest) -> int:
+    def _tokens(self, stage: str, settings: ModelSettings, request: ModelRequest | NativeRequest) -> int:
         if isinstance(request, NativeRequest):
             text = str(request.body)
         else:
-            text = "\n".join(message.text for message in request.messages)
+            said = turns(settings, request.messages)
+            calls = [(call.name, call.arguments, result.text) for one in said for call, result in one.calls]
+            text = "\n".join([*(one.text for one in said), *(part for call in calls for part in call)])
         number, characters, tokens = self._counted.setdefault(stage, [0, 0, 0])
         if number < COUNTED:
             found = self._counter.count(text)

@@ -11,17 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from compaction.dialogue import Item, answers_of, tool_name
 from compaction.markers import CALL, RESULT, Marker, removed, wrapper
 from compaction.model import NativeRequest, SummaryError
 from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
-from compaction.strategies._wire import (
-    Item,
-    answers_of,
-    anthropic_messages,
-    anthropic_tools,
-    instructions_of,
-    openai_items,
-)
+from compaction.strategies._wire import anthropic_messages, anthropic_tools, instructions_of, openai_items
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -53,12 +47,15 @@ def openai_compact(history: History) -> Sequence[Message]:
     The system prompt goes as instructions and stays. Any mix of items is taken as it comes: one that says what a
     message of the history says is that message, any other is kept as it is for the next request. The encrypted item
     stands for all messages that are gone; its tokens are those that the model wrote, less its reasoning. Where
-    nothing was said since the last compaction none is asked for.
+    nothing was said since the last compaction, or nothing but reasoning and empty messages, none is asked for.
     """
     rest = history.messages[len(system_prompt(history.messages)) :]
     if not rest or rest[-1].opaque or all(message.role == "user" and not message.opaque for message in rest):
         return history.messages
-    response = history.ask_provider(openai_request(history.messages))
+    request = openai_request(history.messages)
+    if not request.body["input"]:
+        return history.messages
+    response = history.ask_provider(request)
     left = openai_left(rest, response)
     if any(message.opaque and not message.tokens for message in left):
         history.flag("opaque_tokens_unknown")
@@ -147,6 +144,8 @@ def anthropic_compact(
     request = anthropic_compact_request(
         history.messages, form=form, trigger=trigger, instructions=instructions, max_tokens=max_tokens
     )
+    if not request.body["messages"]:
+        return history.messages
     block = compaction_block(history.ask_provider(request))
     if block is None:
         if form == "edit":
@@ -270,7 +269,7 @@ def anthropic_clear_request(
     if clear_at_least is not None:
         edit["clear_at_least"] = {"type": "input_tokens", "value": clear_at_least}
     if exclude_tools:
-        edit["exclude_tools"] = list(exclude_tools)
+        edit["exclude_tools"] = [tool_name(name) for name in exclude_tools]
     body = {**_anthropic_body(messages, 1), "context_management": {"edits": [edit]}}
     return NativeRequest("anthropic", ANTHROPIC_PATH, body, (CLEAR_BETA,))
 

@@ -14,11 +14,13 @@ import anthropic
 import openai
 import orjson
 
+from compaction.dialogue import Exchange, anthropic_tools, anthropic_turns, below_system
 from compaction.model import ModelRequest, NativeRequest
 from flows.models.answers import answer_text, check_model, joined, objects, part, refused, truncated, whole
 from flows.models.faults import Rejection, body_fault
 from flows.models.openai_client import missing_endpoint, unusable_setting
 from flows.models.post import Key, Poster
+from flows.models.requests import leading_system, native_body, token_limit, turns
 from flows.models.settings import ModelSettings
 from flows.models.structured import with_schema
 from flows.models.waits import Raw, pause_asked
@@ -29,11 +31,24 @@ WAYS = ("json_schema", "json_object", "prompt")
 
 TOOL = "answer"
 
+API_VERSION = "2023-06-01"
+"""What is sent as ``anthropic-version``. The one after it (2026-10-21), which the SDK sends from 2.0 on, takes no
+temperature for any model; this one does for the models that have one. Source: "Versions" in Anthropic's reference."""
+
 _NAMES = {
     "json_schema": ("output_config.format", "output_config", "output_format", "json_schema", "schema", "format"),
     "json_object": ("tool_choice", "tools", "input_schema"),
 }
 _SAMPLING = ("temperature", "top_p", "seed", "output_config.effort", "output_config")
+
+
+def headers(key: str) -> dict[str, str]:
+    """The headers of every request beside the SDK's own.
+
+    The key also goes under the name that the version documents: the SDK sends it as a bearer token from 2.0 on, which
+    gateways written for the older name do not read.
+    """
+    return {"anthropic-version": API_VERSION, "x-api-key": key}
 
 
 class AnthropicTransport:
@@ -44,6 +59,7 @@ class AnthropicTransport:
         key = Key(settings)
         client = anthropic.AsyncAnthropic(
             api_key=key.sent, base_url=settings.base_url, max_retries=0, open_telemetry=False,
+            default_headers=headers(key.sent),
             # The same HTTP client as for OpenAI; the SDK takes any. No redirects: they would take the key along.
             http_client=openai.DefaultAioHttpClient(follow_redirects=False),
         )  # fmt: skip
@@ -76,7 +92,7 @@ class AnthropicTransport:
     async def send_native(self, settings: ModelSettings, request: NativeRequest) -> Reply:
         """One try of a compaction or of context edits; the response as ``body``. Raises CallFault."""
         betas = {"anthropic-beta": ",".join(request.betas)} if request.betas else None
-        body = {"model": settings.model, **request.body}
+        body = {"model": settings.model, **native_body(request)}
         try:
             answered = await self._poster.post(self._path(request.path), body, settings.timeout, betas)
         except Rejection as fault:
@@ -114,22 +130,25 @@ def body(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
 def body_in(settings: ModelSettings, request: ModelRequest, way: str) -> dict[str, Any]:
     """A request of ``/v1/messages`` that asks for JSON in this way; nothing in it that was not asked for.
 
-    The leading system messages are the parameter ``system``, later ones a user's text, marked; blank messages, which
-    the API refuses, are left out.
+    The leading system messages are the parameter ``system``, later ones a user's text, marked. Tools that the messages
+    call are named, because the API wants that, and none may be called.
     """
     if any(message.is_unreadable for message in request.messages):
         raise CallFault("rejected", "a compaction item of another provider cannot be sent to anthropic")
-    said = [{"role": m.role, "content": m.text} for m in request.messages if m.text.strip()]
+    said = turns(settings, request.messages)
     if request.schema is not None and way == "prompt":
-        said = with_schema(said, request.schema)
-    lead = next((n for n, message in enumerate(said) if message["role"] != "system"), len(said))
+        said = _with_schema(said, request.schema)
+    lead = leading_system(said)
+    tools = anthropic_tools(said)
     body: dict[str, Any] = {
         "model": settings.model,
-        "max_tokens": request.max_tokens + settings.reasoning_tokens,
-        "messages": [_below_the_system_prompt(message) for message in said[lead:]],
+        "max_tokens": token_limit(settings, request),
+        "messages": anthropic_turns(said[lead:]) if tools else [_plain_message(one) for one in said[lead:]],
     }
     if lead:
-        body["system"] = "\n\n".join(message["content"] for message in said[:lead])
+        body["system"] = "\n\n".join(one.text for one in said[:lead])
+    if tools:
+        body |= {"tools": tools, "tool_choice": {"type": "none"}}
     given = {"temperature": settings.temperature, "top_p": settings.top_p, "seed": settings.seed}
     body |= {name: value for name, value in given.items() if value is not None}
     config: dict[str, Any] = {}
@@ -141,7 +160,8 @@ def body_in(settings: ModelSettings, request: ModelRequest, way: str) -> dict[st
         body["output_config"] = config
     if request.schema is not None and way == "json_object":
         tool = {"name": TOOL, "description": "Takes your whole answer.", "input_schema": request.schema}
-        body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+        others = [other for other in tools if other["name"] != TOOL]
+        body |= {"tools": [*others, tool], "tool_choice": {"type": "tool", "name": TOOL}}
     return body
 
 
@@ -153,10 +173,17 @@ def _taken_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         return schema
 
 
-def _below_the_system_prompt(message: dict[str, str]) -> dict[str, str]:
-    if message["role"] != "system":
-        return message
-    return {"role": "user", "content": f"<system>\n{message['content']}\n</system>"}
+def _with_schema(said: Sequence[Exchange], schema: Mapping[str, Any]) -> tuple[Exchange, ...]:
+    asked = with_schema([{"role": one.role, "content": one.text} for one in said], schema)
+    before = [Exchange("system", message["content"]) for message in asked[: len(asked) - len(said)]]
+    texts = [message["content"] for message in asked[len(before) :]]
+    return (*before, *(replace(one, text=text) for one, text in zip(said, texts, strict=True)))
+
+
+def _plain_message(one: Exchange) -> dict[str, str]:
+    if one.role == "system":
+        return {"role": "user", "content": below_system(one.text)}
+    return {"role": one.role, "content": one.text}
 
 
 def _plain(body: Mapping[str, Any]) -> Mapping[str, Any]:

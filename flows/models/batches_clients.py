@@ -29,11 +29,12 @@ def batch_client(settings: ModelSettings) -> BatchClient:
             )
         import anthropic  # noqa: PLC0415 (an extra)
 
-        from flows.models.batches_anthropic import AnthropicBatches  # noqa: PLC0415 (imports it)
+        from flows.models.anthropic_client import headers  # noqa: PLC0415 (imports it)
+        from flows.models.batches_anthropic import AnthropicBatches  # noqa: PLC0415 (the same)
 
         return AnthropicBatches(
             anthropic.Anthropic(
-                api_key=key.sent, base_url=settings.base_url.removesuffix("/v1"),
+                api_key=key.sent, base_url=settings.base_url.removesuffix("/v1"), default_headers=headers(key.sent),
                 # A redirect would take the prompts, and with some servers the key, to an address that nobody named.
                 http_client=anthropic.DefaultHttpxClient(follow_redirects=False),
             ),

@@ -17,12 +17,15 @@ from dataclasses import dataclass, replace
 import orjson
 
 from compaction.model import CallsStoppedError, ModelRequest, NativeRequest
+from flows.models.requests import native_body, token_limit, turns
 from flows.models.settings import ModelSettings
 from flows.models.wire import FaultKind, TokenUse
 from flows.problems import UsageProblem
 
 PER_MESSAGE = 16
 """Tokens around a message's text at most. OpenAI counts 3 a message and one for a name; chat templates up to ten."""
+PER_CALL = 512
+"""Tokens around a call and its result. Anthropic adds some 350 to a request that names tools; a few for each tool."""
 PER_REQUEST = 64
 PER_SCHEMA = 1024
 """Tokens of a provider's own instructions on structured output, beside the schema (twice, as it may be laid out)."""
@@ -59,16 +62,20 @@ def most_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) 
     the compaction, and for the answer after it.
     """
     if isinstance(request, NativeRequest):
-        sent = _json_bytes(request.body) + PER_REQUEST
+        sent = _json_bytes(native_body(request)) + PER_REQUEST
         limit = request.body.get("max_tokens") or request.body.get("max_output_tokens") or NATIVE_OUTPUT
         passes = 2 if request.provider == "anthropic" else 1
         return TokenUse(passes * sent, passes * int(limit))
-    read = PER_REQUEST + sum(
-        _bytes(message.text) + _bytes(message.opaque) + PER_MESSAGE for message in request.messages
-    )
+    said = turns(settings, request.messages)
+    read = PER_REQUEST + sum(_bytes(one.text) + _bytes(one.opaque) + PER_MESSAGE for one in said)
+    # The text of a call's arguments is escaped, its id stands in it twice, and its tool is named once more.
+    read += sum(
+        2 * (_bytes(call.arguments) + _bytes(call.id) + _bytes(call.name)) + _bytes(result.text) + PER_CALL
+        for one in said for call, result in one.calls
+    )  # fmt: skip
     if request.schema is not None:
         read += 2 * _json_bytes(request.schema) + PER_SCHEMA
-    return TokenUse(read, request.max_tokens + settings.reasoning_tokens)
+    return TokenUse(read, token_limit(settings, request))
 
 
 def most_charged(settings: ModelSettings, request: ModelRequest | NativeRequest, price: Price) -> Charge:

@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from compaction.model import ModelRequest, NativeRequest
+from flows.models.requests import native_body, token_limit, turns
 from flows.models.settings import ModelSettings
 
 KEY_FORMAT = 1
@@ -24,8 +25,8 @@ KEY_FORMAT = 1
 def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, replicate: int | None = None) -> str:
     """SHA-256, as hex digits, of a call.
 
-    It covers ``settings.identity``, the replicate, and of a request the roles, texts and opaque items of its messages,
-    the token limit and the schema. Of a native request it covers path, body and betas, and of the settings only
+    It covers ``settings.identity``, the replicate, and of a request its messages as they are sent (roles, texts, opaque
+    items, calls with their results), the token limit and the schema. Of a native request it covers path, body and betas, and of the settings only
     provider, base URL and model: nothing else of them is sent. The order of names within a schema or a body counts:
     models write the fields of an answer in the order of its schema. ``replicate`` None stands for the request's own
     (a native request has none: 0).
@@ -33,16 +34,19 @@ def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, rep
     texts: list[bytes] = []
     if isinstance(request, ModelRequest):
         # Texts follow as they are, with their lengths before: to escape a long one takes longer than to hash it.
-        texts = [message.text.encode("utf-8", "surrogatepass") for message in request.messages]
-        said = [
-            [m.role, len(text), *([m.opaque] if m.is_unreadable else ())]
-            for m, text in zip(request.messages, texts, strict=True)
-        ]
-        asked: list[Any] = ["complete", said, request.max_tokens, request.schema]
+        said: list[list[Any]] = []
+        for one in turns(settings, request.messages):
+            texts.append(one.text.encode("utf-8", "surrogatepass"))
+            said.append([one.role, len(texts[-1]), *([one.opaque] if one.opaque else ())])
+            for call, result in one.calls:
+                texts.append(result.text.encode("utf-8", "surrogatepass"))
+                said.append([call.id, call.name, call.arguments, result.is_error, len(texts[-1])])
+        limit = token_limit(settings, request) - settings.reasoning_tokens
+        asked: list[Any] = ["complete", said, limit, request.schema]
         number = request.replicate if replicate is None else replicate
         model = _identity(settings)
     else:
-        asked = ["native", request.path, request.body, request.betas]
+        asked = ["native", request.path, native_body(request), request.betas]
         number = replicate or 0
         model = _dumped([settings.provider, settings.base_url, settings.model])
     head = model + _dumped([KEY_FORMAT, number, *asked])

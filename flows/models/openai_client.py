@@ -13,11 +13,13 @@ from typing import Any
 import openai
 import orjson
 
+from compaction.dialogue import chat_messages, responses_items
 from compaction.model import ModelRequest, NativeRequest
 from flows.models.answers import answer_text, check_model, joined, objects, part, refused, truncated, whole
 from flows.models.faults import Rejection, body_fault, said_of
 from flows.models.faults import status_fault as fault_of
 from flows.models.post import Key, Poster
+from flows.models.requests import native_body, token_limit, turns
 from flows.models.settings import REASONING, ModelSettings
 from flows.models.structured import is_strict, with_schema
 from flows.models.waits import Raw, pause_asked
@@ -107,7 +109,7 @@ class OpenAITransport:
         # An OpenAI base URL ends with the version that the request's path begins with.
         path = "/" + request.path.removeprefix("/v1").lstrip("/")
         try:
-            answered = await self._poster.post(path, {"model": settings.model, **request.body}, settings.timeout)
+            answered = await self._poster.post(path, {"model": settings.model, **native_body(request)}, settings.timeout)
         except Rejection as fault:
             raise missing_endpoint(settings, request, fault) or fault from None
         body = answered.body
@@ -146,7 +148,7 @@ def body_in(settings: ModelSettings, request: ModelRequest, manner: Manner) -> d
 
 def _chat_body(settings: ModelSettings, request: ModelRequest, manner: Manner) -> dict[str, Any]:
     body: dict[str, Any] = {"model": settings.model, "messages": _messages(settings, request, manner)}
-    body |= {manner.limit: request.max_tokens + settings.reasoning_tokens, **_sampling(settings)}
+    body |= {manner.limit: token_limit(settings, request), **_sampling(settings)}
     if settings.reasoning_effort is not None:
         body["reasoning_effort"] = settings.reasoning_effort
     if request.schema is not None and manner.way != "prompt":
@@ -156,7 +158,7 @@ def _chat_body(settings: ModelSettings, request: ModelRequest, manner: Manner) -
 
 def _responses_body(settings: ModelSettings, request: ModelRequest, manner: Manner) -> dict[str, Any]:
     body: dict[str, Any] = {"model": settings.model, "input": _messages(settings, request, manner)}
-    body |= {manner.limit: request.max_tokens + settings.reasoning_tokens, **_sampling(settings)}
+    body |= {manner.limit: token_limit(settings, request), **_sampling(settings)}
     if settings.reasoning_effort is not None:
         body["reasoning"] = {"effort": settings.reasoning_effort}
     if request.schema is not None and manner.way != "prompt":
@@ -168,16 +170,14 @@ def _responses_body(settings: ModelSettings, request: ModelRequest, manner: Mann
 
 
 def _messages(settings: ModelSettings, request: ModelRequest, manner: Manner) -> list[dict[str, Any]]:
-    """The messages; one that only OpenAI can read goes as the item that OpenAI made."""
+    """The messages in the interface's form; one that only OpenAI can read goes as the item that OpenAI made."""
     if settings.api == "chat" and any(message.is_unreadable for message in request.messages):
         raise CallFault(
             "rejected",
             f'a compaction item can be sent to responses only: set api = "responses" in [models."{settings.spec}"]',
         )
-    messages: list[dict[str, Any]] = [
-        orjson.loads(message.opaque) if message.is_unreadable else {"role": message.role, "content": message.text}
-        for message in request.messages
-    ]
+    said = turns(settings, request.messages)
+    messages = chat_messages(said) if settings.api == "chat" else responses_items(said)
     if request.schema is not None and manner.way != "json_schema":
         return with_schema(messages, request.schema)
     return messages
@@ -299,7 +299,7 @@ def _read_responses(
         reasoning = whole(part(part(body, "usage"), "output_tokens_details").get("reasoning_tokens"))
         raise truncated(settings, request, use, reasoning)
     # llama.cpp calls an answer complete that it cut; only the count of its tokens tells.
-    limit = None if request is None else request.max_tokens + settings.reasoning_tokens
+    limit = None if request is None else token_limit(settings, request)
     if limit is not None and not settings.is_official and use.output_tokens >= limit:
         raise truncated(settings, request, use, 0)
     if any(str(item.get("type")).endswith("_call") for item in items) and not parts:

@@ -8,7 +8,7 @@ made, and are never written anywhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 from urllib.parse import urlsplit
@@ -126,6 +126,8 @@ def make_settings(
         "base_url": os.environ.get(BASE_URL_VARIABLES[provider]) or BASE_URLS[provider],
         "temperature": 0.0 if _takes_temperature(provider, model) else None,
     }
+    if provider == "anthropic" and "top_p" in given:
+        values["temperature"] = None  # from Opus 4.1 on both together are refused
     values |= {name: _checked(name, value, at(name)) for name, value in given.items()}
     values["base_url"] = values["base_url"].rstrip("/")
     address = urlsplit(values["base_url"])
@@ -137,12 +139,30 @@ def make_settings(
             f"{at_url}: an address with a user, a password or a query would be stored; "
             f"put the key into {KEY_VARIABLES[provider]}"
         )
-    return ModelSettings(spec=spec, **values)
+    found = ModelSettings(spec=spec, **values)
+    for name, why in _refused(found):
+        raise UsageProblem(f"{at(name)}: {why}")
+    return found
+
+
+def _refused(settings: ModelSettings) -> Iterator[tuple[str, str]]:
+    """Settings that the provider itself refuses whatever the model, and why; another server may take them."""
+    if not settings.is_official:
+        return
+    anthropic = settings.provider == "anthropic"
+    if settings.seed is not None and (anthropic or settings.api == "responses"):
+        where = "anthropic" if anthropic else "OpenAI's responses interface"
+        yield "seed", f"{where} takes no seed; leave it out"
+    most = 1 if anthropic else 2
+    if (settings.temperature or 0) > most:
+        yield "temperature", f"expected at most {most}, found {settings.temperature:g}"
+    if (settings.top_p or 0) > 1:
+        yield "top_p", f"expected at most 1, found {settings.top_p:g}"
 
 
 def _takes_temperature(provider: str, model: str) -> bool:
     if provider == "openai":
-        return not model.startswith(REASONING)
+        return not model.removeprefix("ft:").startswith(REASONING)  # "ft:" begins the name of a model of one's own
     return not model.startswith("claude-") or model.startswith(SAMPLED_CLAUDES)
 
 

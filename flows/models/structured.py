@@ -16,12 +16,12 @@ valid against this JSON schema:
 """
 
 
-def with_schema(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, str]]:
+def with_schema(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The messages, with the schema in the words of the last system message, or in one of its own before them all."""
     ask = _ASK + orjson.dumps(schema).decode()
     asked = [dict(message) for message in messages]
     for message in reversed(asked):
-        if message["role"] == "system":
+        if message.get("role") == "system":  # a provider's own item has no role
             message["content"] = f"{message['content']}\n\n{ask}" if message["content"] else ask
             return asked
     return [{"role": "system", "content": ask}, *asked]

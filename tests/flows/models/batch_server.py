@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tests.flows.models import shapes
+from tests.flows.models import shapes, strict
 from tests.flows.models.server import HttpError, MockProvider
 from tests.flows.models.shapes import Json
 
@@ -152,19 +152,18 @@ class BatchProvider(MockProvider):
         return self._shown(batch)
 
     def _wrong(self, lines: Sequence[Json], endpoint: str) -> str:
-        ids = {line["custom_id"] for line in lines}
-        models = {line["body"]["model"] for line in lines}
         if len(lines) > self.most_requests:
             return f"the file has {len(lines)} requests, more than {self.most_requests}"
-        if len(ids) < len(lines) or any(len(id) > 64 for id in ids):
-            return "custom_id: not unique, or too long"
-        if len(models) > 1 or any(line["url"] != endpoint or line["method"] != "POST" for line in lines):
-            return "one model and one endpoint a batch"
+        try:
+            strict.check_openai_batch(lines, endpoint)
+        except strict.Refusal as refusal:
+            return refusal.message
         return ""
 
     def _worked_off(self, line: Json, endpoint: str) -> tuple[Fate, Json]:
         key, body = line["custom_id"], line["body"]
-        fate = self.fate(key, body)
+        refusal = self._refusal(endpoint, body)
+        fate: Fate = "rejected" if refusal else self.fate(key, body)
         shown: Json = {"id": "batch_req_1", "custom_id": key, "response": None, "error": None}
         self.bodies[key] = body
         if fate in ANSWERED:
@@ -176,9 +175,20 @@ class BatchProvider(MockProvider):
             shown["error"] = {"code": "batch_expired", "message": "This request could not be executed in time."}
         else:
             status = 400 if fate == "rejected" else 500
-            response = shapes.error(False, status, {"message": f"{fate}: no answer"})
+            said_no = refusal.error(False) if refusal else {"message": f"{fate}: no answer"}
+            response = shapes.error(False, status, said_no)
             shown["response"] = {"status_code": status, "request_id": "r", "body": orjson.loads(response.body)}
         return fate, shown
+
+    def _refusal(self, endpoint: str, body: Json) -> strict.Refusal | None:
+        """Why the real provider would refuse a request of a batch; a batch's own headers stand for its requests'."""
+        headers = {"authorization": "Bearer k", "x-api-key": "k", "anthropic-version": "2023-06-01"}
+        try:
+            strict.check(endpoint, headers, orjson.dumps(body), self.takes)
+        except strict.Refusal as refusal:
+            self.refusals.append(str(refusal))
+            return refusal
+        return None
 
     def _said(self, answer: Callable[[Json], Response], body: Json, fate: Fate) -> Json:
         said: Json = orjson.loads(answer({**body, "_fault": fate}).body)
@@ -236,15 +246,19 @@ class BatchProvider(MockProvider):
 
     def _create_messages(self, request: Request, raw: bytes) -> Response:
         asked = orjson.loads(raw)["requests"]
-        ids = [one["custom_id"] for one in asked]
-        if len(set(ids)) < len(ids) or any(len(id) > 64 for id in ids) or len(ids) > self.most_requests:
-            raise HttpError(400, "requests: custom_id not unique or too long, or too many")
+        try:
+            strict.check_anthropic_batch(asked)
+        except strict.Refusal as refusal:
+            raise HttpError(refusal.status, refusal.message) from None
+        if len(asked) > self.most_requests:
+            raise HttpError(400, "requests: too many")
         id = f"msgbatch_{len(self.batches) + 1}"
         batch = {"id": id, "_created": time.time(), "_looks": 0, "_ended": False, "_done": []}
         for one in asked:
             key, body = one["custom_id"], one["params"]
             self.bodies[key] = body
-            fate = self.fate(key, body)
+            refusal = self._refusal("/v1/messages", body)
+            fate: Fate = "rejected" if refusal else self.fate(key, body)
             if fate in ANSWERED:
                 self.paid[key] += 1
                 result = {"type": "succeeded", "message": self._said(self.messages, body, fate)}
@@ -252,7 +266,8 @@ class BatchProvider(MockProvider):
                 result = {"type": "expired"}
             else:
                 status = 400 if fate == "rejected" else 500
-                said = shapes.error(True, status, {"message": f"{fate}: no answer"})
+                said_no = refusal.error(True) if refusal else {"message": f"{fate}: no answer"}
+                said = shapes.error(True, status, said_no)
                 result = {"type": "errored", "error": orjson.loads(said.body)}
             batch["_done"].append({"custom_id": key, "result": result})
         self.batches[id] = batch

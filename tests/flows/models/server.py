@@ -32,7 +32,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.flows.models import shapes
+from tests.flows.models import shapes, strict
 from tests.flows.models.shapes import Json
 
 FAULTS = (
@@ -99,12 +99,18 @@ class MockProvider:
     """Whether ``requests`` is filled."""
     polls: int = 1
     """How often a batch is looked at before it has ended."""
+    strict: bool = True
+    """Whether a request that the real providers refuse is refused (``strict.check``)."""
+    takes: Sequence[str] = ("response_format", "seed")
+    """Parameters that it takes beside the providers' own, as compatible servers do: the client sends them to these."""
 
     def __post_init__(self) -> None:
         self.requests: list[Received] = []
         self.counts: Counter[str] = Counter()
         """By fault; ``none`` for requests that were answered."""
         self.script: deque[str | None] = deque()
+        self.refusals: list[str] = []
+        """What ``strict`` refused, in the words of the responses."""
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, Json] = {}
         self.most_at_once = 0
@@ -247,8 +253,14 @@ class MockProvider:
         if fault == "reset":
             return self._reset(request)
         try:
+            if self.strict:
+                headers = {name.lower(): value for name, value in request.headers.items()}
+                strict.check(request.url.path, headers, raw, self.takes)
             body = orjson.loads(raw)
             response = self.refusal_of(anthropic, body) or answer(self, {**body, "_fault": fault})
+        except strict.Refusal as refusal:
+            self.refusals.append(str(refusal))
+            return shapes.error(anthropic, refusal.status, refusal.error(anthropic))
         except HttpError as error:
             return shapes.error(anthropic, error.status, error.error, error.headers)
         content = bytes(response.body)

@@ -25,7 +25,7 @@ def error(anthropic: bool, status: int, said: Json, headers: Mapping[str, str] |
              529: "overloaded_error"}  # fmt: skip
     usual = types.get(status, "invalid_request_error" if status < 500 else "api_error")
     inner = {"type": usual, **said} if anthropic else {"type": usual, "param": None, "code": None, **said}
-    body = {"type": "error", "error": inner} if anthropic else {"error": inner}
+    body = {"type": "error", "error": inner, "request_id": "req_1"} if anthropic else {"error": inner}
     return Response(orjson.dumps(body), status, dict(headers or {}), "application/json")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,8 @@ def test_what_a_compaction_used_is_added_to_the_totals(provider: MockProvider) -
 def test_context_edits_may_end_at_the_token_limit(provider: MockProvider) -> None:
     """They are asked for with the smallest answer there is; a compaction that is cut is no compaction."""
     edits = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919", "keep": {"value": 0}}]}}
-    reply = answer(settings_for(provider, MODEL), native(**edits))
+    cleared = replace(native(**edits), betas=("context-management-2025-06-27",))
+    reply = answer(settings_for(provider, MODEL), cleared)
     assert reply.body["stop_reason"] == "max_tokens"
     assert reply.body["context_management"]["applied_edits"][0]["cleared_tool_uses"] == 0
     provider.handler = messages(stop_reason="max_tokens")

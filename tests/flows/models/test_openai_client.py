@@ -129,7 +129,7 @@ def test_half_a_surrogate_pair_does_not_stop_a_call(provider: MockProvider) -> N
 def test_a_refused_token_limit_is_sent_by_its_other_name_and_that_is_remembered(
     provider: MockProvider, name: str, other: str
 ) -> None:
-    provider.refuses = [name]
+    provider.refuses, provider.strict = [name], False  # a compatible server's model may be called as it likes
     settings = settings_for(provider, "openai:o3-mini" if name == "max_completion_tokens" else "openai:wren-2")
     found = answers(settings, [asked(), asked()])
     assert not any(isinstance(reply, CallFault) for reply in found)
