@@ -70,6 +70,7 @@ def events_of(history: History, messages: Sequence[Message], thinking_blocks: bo
             names.update((call.id, call.name) for call in message.tool_calls)
         elif message.role == "tool":
             name = message.tool_name or names.get(message.tool_call_id or "", "")
+            tokens += history.counter.count(ERROR_HEADER) if message.is_error else 0
             events.append(Event("observation", message, tokens, tool_name=name))
         elif message.seq is None and message.covers:
             events.append(Event("summary", message, tokens))
