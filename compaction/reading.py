@@ -123,8 +123,7 @@ _read: Memo[Reading] = Memo(32_000_000)
 
 def read(message: Message) -> Reading:
     """The reading of a message, remembered as long as there is room."""
-    key = id(message)
-    return _read.get(key) or _read.put(key, (message,), Reading(message))
+    return _read.of(Reading, message)
 
 
 def shell_text(call: ToolCall) -> str:

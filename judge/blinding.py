@@ -117,8 +117,7 @@ class Blinder:
         """A context as a judge is shown it."""
         if not isinstance(context, tuple):
             return self._context(context)
-        found = self._contexts.get(id(context))
-        return self._contexts.put(id(context), context, self._context(context)) if found is None else found
+        return self._contexts.of(self._context, context)
 
     def cleaned(self, text: str, *, made: bool) -> str:
         """A text with the common forms in the places of markers; ``made``: it is of a message that a strategy made."""
@@ -141,8 +140,7 @@ class Blinder:
         return _REMOVED_LINES.sub("", text)
 
     def _block(self, message: Message) -> _Block:
-        key = id(message)
-        return self._blocks.get(key) or self._blocks.put(key, (message,), self._made_block(message))
+        return self._blocks.of(self._made_block, message)
 
     def _made_block(self, message: Message) -> _Block:
         if message.seq is None:

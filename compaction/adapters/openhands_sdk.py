@@ -70,14 +70,19 @@ class Client(TestLLM):  # type: ignore[misc]
         return TestLLM.from_messages([reply]).completion(messages)
 
     def get_token_count(self, messages: list[Any], *args: Any, **kwargs: Any) -> int:
-        """Tokens of some messages, counted as ``compaction.tokens`` counts ours."""
+        """Tokens of some messages: of each part of a content alone, of the first as ``compaction.tokens`` has it.
+
+        The header of a failed result is a part of its own, and so is each of several user messages in a row.
+        """
         return sum(map(self._size, messages))
 
     def _size(self, message: Any) -> int:
-        parts = [message.reasoning_content or "", *(block.thinking for block in message.thinking_blocks)]
-        parts += [part.text for part in message.content if isinstance(part, TextContent)]
+        first, *others = [part.text for part in message.content if isinstance(part, TextContent)] or [""]
+        parts = [message.reasoning_content or "", *(block.thinking for block in message.thinking_blocks), first]
         parts += [text for call in message.tool_calls or () for text in (call.name, call.arguments)]
-        text = "\n".join(filter(None, parts))
+        return sum(map(self._count, ("\n".join(filter(None, parts)), *others)))
+
+    def _count(self, text: str) -> int:
         if text not in self._sizes:
             self._sizes[text] = self._asking.history.counter.count(text)
         return self._sizes[text]

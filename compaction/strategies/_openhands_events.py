@@ -70,6 +70,7 @@ def events_of(history: History, messages: Sequence[Message], thinking_blocks: bo
             names.update((call.id, call.name) for call in message.tool_calls)
         elif message.role == "tool":
             name = message.tool_name or names.get(message.tool_call_id or "", "")
+            tokens += history.counter.count(ERROR_HEADER) if message.is_error else 0
             events.append(Event("observation", message, tokens, tool_name=name))
         elif message.seq is None and message.covers:
             events.append(Event("summary", message, tokens))
@@ -215,15 +216,15 @@ def action_class(tool: str) -> str:
 
 def shown_message(history: History, message: Message, max_chars: int | None, *, whole: bool) -> Message:
     """The message with what the written form of its events tells of it, and no more."""
+    return remembered(history.counter, _shown, message, max_chars, whole)
 
-    def make() -> Message:
-        calls = message.tool_calls if whole else tuple(replace(call, arguments="{}") for call in message.tool_calls)
-        text = _result(message) if message.role == "tool" else message.text
-        if not whole:
-            text = _cut(text, whole) if message.tool_calls or message.role == "tool" else _preview(text, whole)
-        return replace(message, text=clipped(text, max_chars), reasoning="", tool_calls=calls, tokens=None)
 
-    return remembered(f"openhands_sdk:{whole}:{max_chars}", (message,), history.counter, make)
+def _shown(message: Message, max_chars: int | None, whole: bool) -> Message:
+    calls = message.tool_calls if whole else tuple(replace(call, arguments="{}") for call in message.tool_calls)
+    text = _result(message) if message.role == "tool" else message.text
+    if not whole:
+        text = _cut(text, whole) if message.tool_calls or message.role == "tool" else _preview(text, whole)
+    return replace(message, text=clipped(text, max_chars), reasoning="", tool_calls=calls, tokens=None)
 
 
 def _result(message: Message) -> str:

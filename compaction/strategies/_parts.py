@@ -4,25 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, TypeVarTuple
 
 from compaction.groups import declarations
 from compaction.memo import Memo
 from compaction.strategy import History, StrategyError
 from compaction.tokens import TokenCounter, counted
-from compaction.transcript import Message
+from compaction.transcript import Message, ToolCall
+
+Ts = TypeVarTuple("Ts")
 
 _made: Memo[Message] = Memo(32_000_000)
 
 
-def remembered(
-    kind: str, originals: tuple[Message, ...], counter: TokenCounter, make: Callable[[], Message]
-) -> Message:
-    """The counted message that ``make`` builds out of some others, built once for the same objects.
+def remembered(counter: TokenCounter, make: Callable[[*Ts], Message], *args: *Ts) -> Message:
+    """The counted message that a function makes of these arguments, made once for the same messages (``Memo.of``).
 
     A session is compacted again and again with the same messages in it: at every point, and by several methods.
     """
-    key = (kind, counter.name, *map(id, originals))
-    return _made.get(key) or _made.put(key, originals, counted(make(), counter))
+    return _made.of(_counted, counter, make, args)
+
+
+def with_text(message: Message, text: str) -> Message:
+    """The message with another text, for ``remembered``."""
+    return message.with_text(text)
+
+
+def with_calls(message: Message, calls: tuple[ToolCall, ...]) -> Message:
+    """The message with other calls, for ``remembered``."""
+    return replace(message, tool_calls=calls, tokens=None)
+
+
+def _counted(counter: TokenCounter, make: Callable[..., Message], args: tuple[Any, ...]) -> Message:
+    return counted(make(*args), counter)
 
 
 def at_least(minimum: int, **parameters: int | None) -> None:
@@ -58,7 +72,11 @@ def without_reasoning(history: History, message: Message) -> Message:
     """The message as it is where reasoning is left out."""
     if not message.reasoning:
         return message
-    return remembered("no reasoning", (message,), history.counter, lambda: replace(message, reasoning="", tokens=None))
+    return remembered(history.counter, _without_reasoning, message)
+
+
+def _without_reasoning(message: Message) -> Message:
+    return replace(message, reasoning="", tokens=None)
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[Message]]:

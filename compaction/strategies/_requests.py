@@ -94,12 +94,13 @@ def _shown(history: History, message: Message, result_chars: int | None) -> Mess
     if result_chars is None or message.role != "tool" or len(message.text) <= result_chars:
         return message
 
-    def make() -> Message:
-        head, tail = result_chars - result_chars // 3, result_chars // 3
-        cut = f"\n[… {len(message.text) - result_chars} characters cut …]\n"
-        return message.with_text(message.text[:head] + cut + message.text[len(message.text) - tail :])
+    return remembered(history.counter, _cut, message, result_chars)
 
-    return remembered(f"shown:{result_chars}", (message,), history.counter, make)
+
+def _cut(message: Message, result_chars: int) -> Message:
+    head, tail = result_chars - result_chars // 3, result_chars // 3
+    cut = f"\n[… {len(message.text) - result_chars} characters cut …]\n"
+    return message.with_text(message.text[:head] + cut + message.text[len(message.text) - tail :])
 
 
 def _rendered(number: int, message: Message) -> str:

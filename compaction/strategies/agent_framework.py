@@ -192,7 +192,9 @@ def collapsed(history: History, groups: Sequence[Group], keep: int, max_chars: i
     if not older:
         return groups
     return [
-        Group("assistant_text", (_collapsed(history, g, max_chars),), g.positions[:1]) if i in older else g
+        Group("assistant_text", (remembered(history.counter, _collapsed, g.messages, max_chars),), g.positions[:1])
+        if i in older
+        else g
         for i, g in enumerate(groups)
     ]
 
@@ -212,18 +214,15 @@ def _without(groups: Sequence[Group], gone: Collection[int]) -> Sequence[Group]:
     return [g for i, g in enumerate(groups) if i not in gone] if gone else groups
 
 
-def _collapsed(history: History, group: Group, max_chars: int) -> Message:
-    def make() -> Message:
-        names = {call.id: call.name for m in group.messages for call in m.tool_calls if call.id and call.name}
-        results = [
-            f"{names[m.tool_call_id]}: {m.text}" if m.tool_call_id in names else m.text
-            for m in group.messages
-            if m.role == "tool"
-        ]
-        text = _tool_results([result.strip() for result in results], max_chars)
-        return Message("assistant", text, covers=stands_for(group.messages))
-
-    return remembered(f"af_py_tool_result:{max_chars}", group.messages, history.counter, make)
+def _collapsed(messages: tuple[Message, ...], max_chars: int) -> Message:
+    names = {call.id: call.name for m in messages for call in m.tool_calls if call.id and call.name}
+    results = [
+        f"{names[m.tool_call_id]}: {m.text}" if m.tool_call_id in names else m.text
+        for m in messages
+        if m.role == "tool"
+    ]
+    text = _tool_results([result.strip() for result in results], max_chars)
+    return Message("assistant", text, covers=stands_for(messages))
 
 
 def _tool_results(results: Sequence[str], max_chars: int) -> str:

@@ -301,15 +301,16 @@ def _collapsed(history: History, groups: Groups, rule: _Rule, floor: int, text: 
 
 
 def _in_one(history: History, group: IndexedGroup, text: Text) -> IndexedGroup:
-    def make() -> Message:
-        if text == "names":
-            shown = f"{NAMES_MARK} {', '.join(call.name for m in group.messages for call in m.tool_calls)}]"
-        else:
-            shown = _tool_calls(group.messages)
-        return Message("assistant", shown, covers=stands_for(group.messages))
-
-    message = remembered(f"af_net_tool_result:{text}", group.messages, history.counter, make)
+    message = remembered(history.counter, _in_one_message, group.messages, text)
     return IndexedGroup("summary", (message,), group.turn)
+
+
+def _in_one_message(messages: tuple[Message, ...], text: Text) -> Message:
+    if text == "names":
+        shown = f"{NAMES_MARK} {', '.join(call.name for m in messages for call in m.tool_calls)}]"
+    else:
+        shown = _tool_calls(messages)
+    return Message("assistant", shown, covers=stands_for(messages))
 
 
 def _tool_calls(messages: Sequence[Message]) -> str:

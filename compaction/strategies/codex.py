@@ -14,7 +14,7 @@ from compaction.groups import declarations
 from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section
 from compaction.strategies._originals import quarter
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
+from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -163,10 +163,7 @@ def _newest(history: History, users: Sequence[Message], max_tokens: int) -> list
 
 
 def _cut(history: History, message: Message, max_tokens: int) -> Message:
-    def make() -> Message:
-        return message.with_text(cut_middle(message.text, max_tokens))
-
-    return remembered(f"codex_local:{max_tokens}", (message,), history.counter, make)
+    return remembered(history.counter, with_text, message, cut_middle(message.text, max_tokens))
 
 
 def _summarize(

@@ -16,7 +16,7 @@ from typing import Literal
 from compaction.groups import declarations
 from compaction.markers import removed, wrapper
 from compaction.model import SummaryRequest
-from compaction.strategies._parts import at_least, cuts, remembered, stands_for, system_prompt
+from compaction.strategies._parts import at_least, cuts, stands_for, system_prompt, without_reasoning
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies.masking import OMITTED, mask_sweagent
 from compaction.strategies.openhands_sdk import MARKERS as HEADINGS
@@ -211,7 +211,9 @@ class _Checkpoints:
             parts = [f"<PROBLEM_STATEMENT>\n{stated}\n</PROBLEM_STATEMENT>\n"]
         span = [] if previous else problem
         for number, turn in enumerate(turns):
-            said = [_shown(self.history, self._unmasked.get(message.seq, message)) for message in turn.messages]
+            said = [
+                without_reasoning(self.history, self._unmasked.get(message.seq, message)) for message in turn.messages
+            ]
             parts.append(f"\n<TURN-{number}>\n{''.join(map(_rendered, said))}\n</TURN-{number}>\n")
             span += said
         parts.append("\nThese are all of the turns. Write the checkpoint.")
@@ -232,15 +234,6 @@ def _head(messages: Sequence[Message]) -> int:
 
 def _is_checkpoint(message: Message) -> bool:
     return message.seq is None and message.role == "assistant" and _CHECKPOINT.match(message.text) is not None
-
-
-def _shown(history: History, message: Message) -> Message:
-    """Without reasoning, which SWE-agent does not keep in a message's content."""
-    if not message.reasoning:
-        return message
-    return remembered(
-        "complexity_trap", (message,), history.counter, lambda: replace(message, reasoning="", tokens=None)
-    )
 
 
 def _rendered(message: Message) -> str:

@@ -8,12 +8,11 @@ original's: of JSON, and estimated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from compaction.markers import SHORTENED, Marker, headings, shortened, wrapper
 from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRequest
 from compaction.strategies._originals import json_length, utf16_length
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
+from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text, without_reasoning
 from compaction.strategies._requests import instructions, render
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError, strategy
@@ -86,7 +85,7 @@ def gemini_snapshot(
     if split == 0:
         return history.messages
     fits = estimated_tokens(said[:split]) < window - RESERVE
-    span = tuple(_shown(history, m) for m in (said if fits else cut)[:split] if m.text or m.tool_calls)
+    span = tuple(without_reasoning(history, m) for m in (said if fits else cut)[:split] if m.text or m.tool_calls)
     text = as_snapshot(_written_and_checked(history, span, summary_tokens))
     covers = stands_for(said[:split])
     made = (Message("user", text, covers=covers), Message("assistant", ACKNOWLEDGED, covers=covers))
@@ -211,17 +210,7 @@ def _output_cut(history: History, message: Message, max_chars: int) -> Message:
         return message
     file = f"tool-outputs/{message.tool_name or 'unknown_tool'}_{message.seq}.txt"
 
-    def make() -> Message:
-        return message.with_text(cut_output(message.text, max_chars, file))
-
-    return remembered(f"gemini_snapshot:{max_chars}", (message,), history.counter, make)
-
-
-def _shown(history: History, message: Message) -> Message:
-    if not message.reasoning:
-        return message
-    make = lambda: replace(message, reasoning="", tokens=None)  # noqa: E731 (a thunk for `remembered`)
-    return remembered("gemini_snapshot:shown", (message,), history.counter, make)
+    return remembered(history.counter, with_text, message, cut_output(message.text, max_chars, file))
 
 
 def _written_and_checked(history: History, span: tuple[Message, ...], max_tokens: int) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from compaction.markers import removed
-from compaction.strategies._parts import at_least, remembered, without_reasoning
+from compaction.strategies._parts import at_least, remembered, with_calls, with_text, without_reasoning
 from compaction.strategy import History, StrategyError, strategy
 from compaction.transcript import Message, ToolCall
 
@@ -130,8 +130,7 @@ def _with_calls(history: History, message: Message, answered: Collection[str | N
     calls = tuple(call for call in message.tool_calls if call.id in answered)
     if len(calls) == len(message.tool_calls):
         return message
-    kind = f"inspect calls {','.join(call.id for call in calls)}"
-    return remembered(kind, (message,), history.counter, lambda: replace(message, tool_calls=calls, tokens=None))
+    return remembered(history.counter, with_calls, message, calls)
 
 
 def _tool_uses(messages: Sequence[Message], excluded: Collection[str]) -> list[int]:
@@ -153,7 +152,7 @@ def _tool_uses(messages: Sequence[Message], excluded: Collection[str]) -> list[i
 def _removed(history: History, message: Message) -> Message:
     if message.text == REMOVED:
         return message
-    return remembered("inspect removed", (message,), history.counter, lambda: message.with_text(REMOVED))
+    return remembered(history.counter, with_text, message, REMOVED)
 
 
 def _saved(history: History, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -168,7 +167,7 @@ def _without_memory(history: History, message: Message) -> Message:
     calls = tuple(map(_forgetting, message.tool_calls))
     if calls == message.tool_calls:
         return message
-    return remembered("memory", (message,), history.counter, lambda: replace(message, tool_calls=calls, tokens=None))
+    return remembered(history.counter, with_calls, message, calls)
 
 
 def _forgetting(call: ToolCall) -> ToolCall:

@@ -15,7 +15,15 @@ from xml.sax.saxutils import escape, quoteattr
 from compaction.groups import declarations
 from compaction.markers import headings, removed, wrapper
 from compaction.model import Section, SummaryError, SummaryRequest
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, without_reasoning
+from compaction.strategies._parts import (
+    at_least,
+    remembered,
+    stands_for,
+    system_prompt,
+    with_calls,
+    with_text,
+    without_reasoning,
+)
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies._trim import newest_from_user
 from compaction.strategies.summaries import SUMMARY_TOKENS
@@ -206,12 +214,9 @@ def _call(message: Message, id: str | None) -> ToolCall | None:
 
 
 def _cleared(history: History, message: Message) -> Message:
-    return remembered("cleared", (message,), history.counter, lambda: message.with_text(CLEARED))
+    return remembered(history.counter, with_text, message, CLEARED)
 
 
 def _without_inputs(history: History, message: Message, id: str) -> Message:
-    def make() -> Message:
-        calls = tuple(replace(call, arguments="{}") if call.id == id else call for call in message.tool_calls)
-        return replace(message, tool_calls=calls, tokens=None)
-
-    return remembered(f"inputs cleared {id}", (message,), history.counter, make)
+    calls = tuple(replace(call, arguments="{}") if call.id == id else call for call in message.tool_calls)
+    return remembered(history.counter, with_calls, message, calls)

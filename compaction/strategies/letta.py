@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section, SummaryError, SummaryRequest
 from compaction.strategies._originals import cut_head
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, without_reasoning
+from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text, without_reasoning
 from compaction.strategies._requests import instructions
 from compaction.strategy import History, StrategyError, strategy
 from compaction.transcript import Message
@@ -176,4 +176,4 @@ def _clamped(history: History, message: Message) -> Message:
     if message.role != "tool" or len(message.text) <= RESULT_CHARS:
         return message
     text = cut_head(message.text, RESULT_CHARS, "... [truncated {} chars]")
-    return remembered("letta clamped", (message,), history.counter, lambda: message.with_text(text))
+    return remembered(history.counter, with_text, message, text)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from compaction.groups import declarations
 from compaction.markers import removed
-from compaction.strategies._parts import at_least, remembered
+from compaction.strategies._parts import at_least, remembered, with_text
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -72,7 +72,7 @@ def mask_openhands_v0(
     stays: list[Message] = []
     for position, message in enumerate(messages):
         if position in masked:
-            stays.append(_bare_mask(history, message))
+            stays.append(remembered(history.counter, _bare_mask, message))
         elif position not in broken and asked[position] not in broken:
             stays.append(message)
     return stays
@@ -98,19 +98,20 @@ def _omit(history: History, message: Message) -> Message:
         return message
     lines = len(message.text.splitlines())
     text = f"Old environment output: ({lines} lines omitted)"
-    return remembered("mask_sweagent", (message,), history.counter, lambda: message.with_text(text))
+    return remembered(history.counter, with_text, message, text)
 
 
 def _mask(history: History, message: Message) -> Message:
     """Masked in place; a summary that is masked stands for nothing any more."""
     if message.text == MASK:
         return message
-    return remembered("mask", (message,), history.counter, lambda: replace(message.with_text(MASK), covers=()))
+    return remembered(history.counter, _masked, message)
 
 
-def _bare_mask(history: History, message: Message) -> Message:
-    def make() -> Message:
-        bare = replace(message, role="user", tool_call_id=None, tool_name=None, is_error=False, covers=())
-        return bare.with_text(MASK)
+def _masked(message: Message) -> Message:
+    return replace(message.with_text(MASK), covers=())
 
-    return remembered("mask_bare", (message,), history.counter, make)
+
+def _bare_mask(message: Message) -> Message:
+    bare = replace(message, role="user", tool_call_id=None, tool_name=None, is_error=False, covers=())
+    return bare.with_text(MASK)

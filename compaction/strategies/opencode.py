@@ -14,7 +14,7 @@ from typing import Literal
 from compaction.markers import Marker, headings, removed
 from compaction.model import Section
 from compaction.strategies._originals import json_length, utf16_length
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
+from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -165,4 +165,4 @@ def _pruned(history: History, messages: Sequence[Message], protect: int, minimum
 
 
 def _cleared(history: History, message: Message) -> Message:
-    return remembered("opencode_summary", (message,), history.counter, lambda: message.with_text(CLEARED))
+    return remembered(history.counter, with_text, message, CLEARED)

@@ -19,7 +19,7 @@ from compaction.markers import Heading, Marker, headings, shortened, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.paths import Roots
 from compaction.strategies._originals import cut_head, quarter, utf16_length
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
+from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -275,10 +275,7 @@ def _shown(history: History, message: Message) -> Message:
     if message.role != "tool" or len(message.text) <= RESULT_CHARS:
         return message
 
-    def make() -> Message:
-        return message.with_text(cut_head(message.text, RESULT_CHARS, RESULT_CUT))
-
-    return remembered("pi_anchored_files", (message,), history.counter, make)
+    return remembered(history.counter, with_text, message, cut_head(message.text, RESULT_CHARS, RESULT_CUT))
 
 
 def _json(value: object) -> str:

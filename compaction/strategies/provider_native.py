@@ -14,7 +14,7 @@ from typing import Any, Literal
 from compaction.dialogue import Item, answers_of, tool_name
 from compaction.markers import CALL, RESULT, Marker, removed, wrapper
 from compaction.model import NativeRequest, SummaryError
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt
+from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_calls, with_text
 from compaction.strategies._wire import anthropic_messages, anthropic_tools, instructions_of, openai_items
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
@@ -242,15 +242,11 @@ def anthropic_clear(
 def _cleared(history: History, message: Message, is_result: bool, emptied: frozenset[int]) -> Message:
     """The message without its text if it is a cleared result, and without the arguments of these calls."""
     if is_result:
-        return remembered("cleared", (message,), history.counter, lambda: message.with_text(CLEARED))
+        return remembered(history.counter, with_text, message, CLEARED)
     if not emptied:
         return message
-
-    def make() -> Message:
-        calls = [replace(c, arguments="{}") if n in emptied else c for n, c in enumerate(message.tool_calls)]
-        return replace(message, tool_calls=tuple(calls), tokens=None)
-
-    return remembered(f"cleared {sorted(emptied)}", (message,), history.counter, make)
+    calls = tuple(replace(c, arguments="{}") if n in emptied else c for n, c in enumerate(message.tool_calls))
+    return remembered(history.counter, with_calls, message, calls)
 
 
 def anthropic_clear_request(

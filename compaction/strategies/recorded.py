@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compaction.markers import Marker, removed
-from compaction.strategies._parts import remembered, system_prompt
+from compaction.strategies._parts import remembered, system_prompt, with_text
 from compaction.strategy import History, NotApplicable, strategy
 from compaction.transcript import Message, RecordedCompaction
 
@@ -94,7 +94,7 @@ def _cleared(history: History, message: Message, texts: dict[int, str], held: di
     earlier = held.get(_at(message))
     if earlier is not None and earlier.text == text:
         return earlier
-    return remembered(f"recorded {text}", (message,), history.counter, lambda: message.with_text(text))
+    return remembered(history.counter, with_text, message, text)
 
 
 def _at(message: Message) -> int:

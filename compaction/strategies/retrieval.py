@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -155,8 +156,11 @@ def _text_tokens(message: Message, counter: TokenCounter) -> int:
         return message.tokens
     if not message.text:
         return 0
-    alone = remembered("text alone", (message,), counter, lambda: Message(message.role, message.text))
-    return alone.tokens or 0
+    return remembered(counter, _text_alone, message).tokens or 0
+
+
+def _text_alone(message: Message) -> Message:
+    return Message(message.role, message.text)
 
 
 def _ends(text: str, max_tokens: int) -> str:
@@ -173,11 +177,11 @@ def _ends(text: str, max_tokens: int) -> str:
 def _stub(history: History, message: Message, position: int, keys: set[str]) -> Message:
     """The message with a line in the place of its text that says what was there."""
     key = _key(message.text, position, keys)
+    return remembered(history.counter, _stubbed, message, key)
 
-    def make() -> Message:
-        return message.with_text(STUB.format(key=key, lines=message.text.count("\n") + 1, kind=_kind(message.text)))
 
-    return remembered(f"retrieval stub {key}", (message,), history.counter, make)
+def _stubbed(message: Message, key: str) -> Message:
+    return message.with_text(STUB.format(key=key, lines=message.text.count("\n") + 1, kind=_kind(message.text)))
 
 
 def _key(text: str, position: int, keys: set[str]) -> str:
@@ -258,21 +262,23 @@ class _Index:
     def _longer(self, word: str) -> Iterator[str]:
         """Words that begin with this one."""
         if len(word) >= SHORTEST_PREFIX:
-            start = bisect_left(self._words, word)
-            for i in range(start, len(self._words)):
-                if not self._words[i].startswith(word):
+            words = self._words  # another thread may put a longer list in its place
+            for i in range(bisect_left(words, word), len(words)):
+                if not words[i].startswith(word):
                     return
-                if self._words[i] != word:
-                    yield self._words[i]
+                if words[i] != word:
+                    yield words[i]
 
 
 _last = [_Index()]
+_adding = threading.Lock()
 
 
 def _index_of(messages: Sequence[Message]) -> _Index:
     """An index that begins with these messages: the last one, if it is of the same session."""
-    index = _last[0]
-    if any(ours is not theirs for ours, theirs in zip(messages, index.messages, strict=False)):
-        index = _last[0] = _Index()
-    index.add(messages[len(index.messages) :])
+    with _adding:
+        index = _last[0]
+        if any(ours is not theirs for ours, theirs in zip(messages, index.messages, strict=False)):
+            index = _last[0] = _Index()
+        index.add(messages[len(index.messages) :])
     return index

@@ -10,7 +10,7 @@ from compaction.groups import declarations
 from compaction.markers import CALL, Marker
 from compaction.strategies._parts import at_least, remembered
 from compaction.strategy import History, strategy
-from compaction.transcript import Message, ToolCall
+from compaction.transcript import Message
 
 MARKERS = (Marker("[called {name}({lines})]", CALL + "{name} {lines}", "line"),)
 
@@ -35,7 +35,7 @@ def tool_fifo(
     if mode == "valid":
         owner = asked[latest] if latest >= 0 else None
         for position, gone in _calls_without_result(messages, asked, dropped[1:], latest).items():
-            stays[position] = _spelled_out(history, messages[position], gone)
+            stays[position] = remembered(history.counter, _spelled_out, messages[position], gone)
     tokens = history.count(tuple(stays.values()))
     limit = history.budget if context_length is None else context_length
     for position in [i for i, m in stays.items() if m.role == "assistant" and i != owner]:
@@ -57,16 +57,9 @@ def _calls_without_result(
     return {position: frozenset(ids) for position, ids in found.items()}
 
 
-def _spelled_out(history: History, message: Message, gone: frozenset[str]) -> Message:
+def _spelled_out(message: Message, gone: frozenset[str]) -> Message:
     """The message with some of its calls as text: what was tried stays, and no call is left without a result."""
-
-    def line(call: ToolCall) -> str:
-        return f"[called {call.name}({call.arguments})]"
-
-    def make() -> Message:
-        lines = [line(call) for call in message.tool_calls if call.id in gone]
-        text = "\n".join([message.text, *lines] if message.text else lines)
-        calls = tuple(call for call in message.tool_calls if call.id not in gone)
-        return replace(message, text=text, tool_calls=calls, tokens=None)
-
-    return remembered(f"tool_fifo:{','.join(sorted(gone))}", (message,), history.counter, make)
+    lines = [f"[called {call.name}({call.arguments})]" for call in message.tool_calls if call.id in gone]
+    text = "\n".join([message.text, *lines] if message.text else lines)
+    calls = tuple(call for call in message.tool_calls if call.id not in gone)
+    return replace(message, text=text, tool_calls=calls, tokens=None)

@@ -160,15 +160,7 @@ class ModelJudge:
         return replace(request, messages=(system, user.with_text(f"{user.text}\n\n{note}")))
 
     def _context(self, context: tuple[Message, ...]) -> str:
-        known = self._contexts.get(id(context))
-        if known is None:
-            if has_opaque(context):
-                raise JudgeError(
-                    "the context holds an item that nobody but its provider can read, so no judge can be shown it: use "
-                    "the protocol closed"
-                )
-            known = self._contexts.put(id(context), context, f'"compacted_context":{json_text(shown(context))},\n')
-        return known
+        return self._contexts.of(_shown_context, context)
 
     def _probe(self, probe: Probe) -> tuple[str, str]:
         known = self._probes.get(id(probe))
@@ -198,6 +190,15 @@ class ModelJudge:
         tokens = TOKENS_BESIDE + TOKENS_PER_CRITERION * len(form.criteria)
         ids = f'"rubric_criteria":{json_text(form.criteria)}}}'
         return _Task(form, Message("system", system), form.schema(), tokens, ids)
+
+
+def _shown_context(context: tuple[Message, ...]) -> str:
+    if has_opaque(context):
+        raise JudgeError(
+            "the context holds an item that nobody but its provider can read, so no judge can be shown it: use the "
+            "protocol closed"
+        )
+    return f'"compacted_context":{json_text(shown(context))},\n'
 
 
 def _shown_answer(answer: str, max_tokens: int) -> str:

@@ -64,8 +64,7 @@ class ModelResponder:
     def _messages(self, context: Sequence[Message]) -> str:
         if not isinstance(context, tuple):
             return context_json(context)
-        known = self._shown.get(id(context))
-        return self._shown.put(id(context), context, context_json(context)) if known is None else known
+        return self._shown.of(context_json, context)
 
 
 def context_json(context: Sequence[Message]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from compaction import CompactedContext, Message, StrategyError, SummaryError, SummaryRequest, compact, make_method
 from compaction.strategies._openhands_events import action_class, clipped
-from compaction.testing import ScriptedSummarizer, failing, history, talk
+from compaction.testing import CharacterCounter, ScriptedSummarizer, failing, history, talk
 from compaction.transcript import ToolCall
 
 LONG = talk("s u " + "a u " * 9)
@@ -54,6 +54,15 @@ def test_without_a_request_only_more_events_or_more_tokens_than_the_limits_trigg
     assert seqs(run(LONG, forced=False, max_size=19)[0]) == [0, 1, None, *range(14, 20)]
     assert seqs(run(LONG, forced=False, max_tokens=200)[0]) == list(range(20))
     assert seqs(run(LONG, forced=False, max_tokens=199)[0]) == [0, 1, None, *range(13, 20)]
+
+
+def test_a_failed_result_counts_with_the_header_that_the_model_is_sent() -> None:
+    said = talk("s u " + "a1 " * 6)
+    failed = tuple(replace(message, is_error=message.role == "tool") for message in said)
+    limit = 140 + 6 * CharacterCounter().count("[An error occurred during execution.]\n")
+    assert seqs(run(said, forced=False, max_tokens=140)[0]) == list(range(14))
+    assert seqs(run(failed, forced=False, max_tokens=limit)[0]) == list(range(14))
+    assert None in seqs(run(failed, forced=False, max_tokens=limit - 1)[0])
 
 
 def test_a_point_with_too_many_tokens_is_no_request_for_half_of_the_events() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from compaction import Message, SummaryError, SummaryRequest, compact, make_method
-from compaction.strategies._openhands_events import events_of, legal_cuts, view_of
-from compaction.testing import ScriptedSummarizer, history
+from compaction.strategies._openhands_events import ERROR_HEADER, events_of, legal_cuts, view_of
+from compaction.testing import CharacterCounter, ScriptedSummarizer, history
 from tests.compaction.histories import build, digest, packed, varied
 
 RECORDED = json.loads((Path(__file__).parent / "golden" / "openhands_sdk.json").read_text(encoding="utf-8"))
@@ -21,9 +21,13 @@ ENDLESS = 10**9
 
 
 def messages_of(case: dict[str, Any]) -> tuple[Message, ...]:
-    """The case's history, with the tokens that the peer counted."""
+    """The case's history, with the tokens that the peer counted: those of a failed result have the header's in them."""
+    header = CharacterCounter().count(ERROR_HEADER)
     messages = varied(build(case["words"]))
-    return tuple(replace(m, tokens=tokens) for m, tokens in zip(messages, case["tokens"], strict=True))
+    return tuple(
+        replace(m, tokens=tokens - header if m.role == "tool" and m.is_error else tokens)
+        for m, tokens in zip(messages, case["tokens"], strict=True)
+    )
 
 
 class Script(ScriptedSummarizer):
