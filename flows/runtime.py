@@ -237,7 +237,7 @@ class Run:
         """The sessions that the run is about, as they are in the store now."""
         if self.is_whole_store:
             return all_stored(self.parts())[: self.study.limit]
-        return in_scope(self.parts(), self.inputs(), self.study.limit)
+        return in_scope(self.parts(), self.study, self.study.limit)
 
     def summary(self, draft: duckdb.DuckDBPyConnection | None = None) -> Summary:
         """What the run came to, as the database holds it, or as the one that is being made will."""

@@ -24,10 +24,11 @@ from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
 from flows.makers import Makers, read_note, write_note
 from flows.nights import TakeNight, night_tables
-from flows.plan import method_rows
+from flows.plan import in_scope, method_rows
 from flows.store import DATABASE, Store
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
+from flows.transcripts import read_parts
 from judge import PROBE_TYPES
 
 Rows = list[dict[str, Any]]
@@ -124,7 +125,7 @@ def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Call
     advance()
     shards = {f"shard_{name}": getattr(store, name).dataset() for name in SHARDS}
     shards["shard_labels"] = pads.dataset(stored_labels(store))
-    for name, value in _wanted(study, makers).items():
+    for name, value in _wanted(store, study, makers).items():
         draft.connection.execute(f"SET VARIABLE {name} = ?", [value])
     for name in LOADED:
         draft.load(name, shards)
@@ -133,9 +134,12 @@ def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Call
         advance()
 
 
-def _wanted(study: Study, makers: Makers) -> dict[str, Any]:
+def _wanted(store: Store, study: Study, makers: Makers) -> dict[str, Any]:
     """Variables that ``sql/load`` reads."""
+    limit = makers.limit
+    shown = None if limit is None else [info.session_id for info in in_scope(read_parts(store), study, limit)]
     return {
+        "session_ids": shown,
         "points_spec": str(study.points_spec), "prober": makers.prober, "responder": makers.responder,
         "measuring": makers.measuring, "embedded": EMBEDDED, "probe_types": list(PROBE_TYPES), "id_length": ID_LENGTH,
     }  # fmt: skip
@@ -154,7 +158,8 @@ def _drop_repetitions(draft: Draft, table: str, unit: str) -> None:
 
 
 def _key(study: Study) -> dict[str, Any]:
-    return {"study_key": study.study_key, "labels": study.label_sha256, "sql": sql_sha256()}
+    sources = None if study.limit is None else [*study.sources]  # they say which sessions come first
+    return {"study_key": study.study_key, "labels": study.label_sha256, "sql": sql_sha256(), "sources": sources}
 
 
 def stamp(store: Store) -> str:

@@ -183,7 +183,7 @@ def test_a_database_of_other_sql_counts_as_not_loaded(small: SmallStore, monkeyp
 @pytest.fixture
 def newer_code(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> SmallStore:
     """The code that makes and measures has changed since the store was filled."""
-    later = Makers(*(f"{name}0" for name in vars(small.makers).values()))
+    later = Makers(*(f"{name}0" for name in vars(small.makers).values() if name is not None))
     monkeypatch.setattr(Makers, "now", classmethod(lambda cls, study: later))
     return small
 
