@@ -131,13 +131,15 @@ def summarize(
     parts: Sequence[Part],
     sessions: Sequence[SessionInfo],
     records: Sequence[InputRecord],
+    checks: Sequence[tuple[str, int]],
     draft: duckdb.DuckDBPyConnection | None = None,
     stopped: str = "",
     run_id: str = "",
 ) -> Summary:
     """The outcome over some sessions and inputs, as the database holds it now, or as the one that is being made will.
 
-    ``stopped`` says why the run made no more calls; ``run_id`` names the run whose model calls are told of.
+    ``checks`` are those that do not hold, with their numbers of violations. ``stopped`` says why the run made no more
+    calls; ``run_id`` names the run whose model calls are told of.
     """
     counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
     shortfalls, notes = [], []
@@ -155,7 +157,7 @@ def summarize(
             notes.append(query.spent(run_id))
             notes += [query.too_short(str(study.points_spec)), query.not_asked()]
             notes += query.not_applicable(is_asked_for=bool(study.strategies))
-        shortfalls = [*aside, *query.failures(), *query.violations()]
+        shortfalls = [*aside, *query.failures(), *violated(checks)]
     problems = [] if counts["points"] else [_no_points(study, sessions, store)]
     return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems), stopped)
 
@@ -187,16 +189,13 @@ def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> s
     return f"no session reaches a compaction point at {study.points}; try --points messages:{step}"
 
 
-def violated(connection: duckdb.DuckDBPyConnection) -> list[Shortfall]:
-    """The checks of a database that do not hold, as one entry; none where all hold."""
-    rows = connection.execute(
-        "SELECT invariant, violations FROM checks WHERE violations > 0 ORDER BY violations DESC, invariant"
-    ).fetchall()
-    if not rows:
+def violated(checks: Sequence[tuple[str, int]]) -> list[Shortfall]:
+    """The checks that do not hold, each with its number of violations, as one entry; none where all hold."""
+    if not checks:
         return []
-    what = f"violations of {counted(len(rows), 'check')}: the figures are not on the same questions, or not whole"
+    what = f"violations of {counted(len(checks), 'check')}: the figures are not on the same questions, or not whole"
     look = 'compaction-eval sql "FROM checks WHERE violations > 0"'
-    return [Shortfall(what, sum(number for _, number in rows), tuple(rows[:EXAMPLES]), look)]
+    return [Shortfall(what, sum(number for _, number in checks), tuple(checks[:EXAMPLES]), look)]
 
 
 @contextmanager
@@ -280,10 +279,6 @@ class _Scope:
             f"{sent:,} model calls sent ({faulty:,} of them faulty), {cached:,} answered from the cache; "
             f"{tokens_in or 0:,} tokens sent, {tokens_out or 0:,} received, {price} (view costs)"
         )
-
-    def violations(self) -> list[Shortfall]:
-        """The checks that do not hold: some figure is not what it says that it is."""
-        return violated(self._connection)
 
     def failures(self) -> list[Shortfall]:
         kinds = (

@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow.dataset as pads
 
-from flows.database import Draft, drafting, is_sound, sql_sha256, store_info
+from flows.database import Draft, drafting, is_sound, sql_sha256, store_info, violations
 from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
@@ -64,10 +64,18 @@ UNITS = {
 """Table → what it has one row of. A run that was killed can leave a unit of work in two shards."""
 
 
+class NewDatabase(NamedTuple):
+    """A database that is not published yet."""
+
+    connection: duckdb.DuckDBPyConnection
+    violations: list[tuple[str, int]]
+    """Of its checks (``flows.database.violations``)."""
+
+
 def rebuild(
     store: Store,
     study: Study,
-    see: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    see: Callable[[NewDatabase], None] | None = None,
     *,
     makers: Makers | None = None,
     night: TakeNight | None = None,
@@ -90,10 +98,11 @@ def rebuild(
     advance = stepped or (lambda: None)
     with drafting(store.root / DATABASE, store.place) as draft:
         fill(draft, store, study, makers, advance)
-        if see is not None:
-            see(draft.connection)
         for name, rows in (night(draft.connection) if night is not None else {}).items():
             draft.insert(name, rows)
+        found = violations(draft.connection)
+        if see is not None:
+            see(NewDatabase(draft.connection, found))
         runs = store.records("runs")
         draft.insert("runs", as_table("runs", map(_run_row, runs)))
         draft.insert("run_stages", as_table("run_stages", _stage_rows(runs)))
@@ -104,8 +113,19 @@ def rebuild(
         store,
         study,
         makers,
-        {**_key(study), "stamp": before, "database": _stat(store), "night": _methods(study) if night else None},
+        {
+            **_key(study),
+            "stamp": before,
+            "database": _stat(store),
+            "night": _methods(study) if night else None,
+            "violations": found,
+        },
     )
+
+
+def noted_violations(store: Store) -> list[tuple[str, int]]:
+    """The checks that did not hold when the database was made: to ask anew takes long in a large store."""
+    return [(name, number) for name, number in read_note(store).get("violations", ())]
 
 
 def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.checkup.finding import Finding
-from flows.database import connect
+from flows.database import connect, violations
 from flows.files import TMP
 from flows.makers import Makers, loaded_study
 from flows.models.cache import FILE as CACHE_FILE
@@ -269,7 +269,7 @@ def _checks(store: Store) -> list[Finding]:
     if not store.database.is_file():
         return []
     with connect(store.database) as connection:
-        found = violated(connection)
+        found = violated(violations(connection))
     if not found:
         return [Finding("checks", "ok", "every check of the results holds")]
     [item] = found
