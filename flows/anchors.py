@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flows.engine import Engine, engine_for
-from flows.plan import AnswerJob, PointInfo, ScoreJob, answers_expected, in_scope, inputs_of, known_points, statuses
+from flows.plan import AnswerJob, PointInfo, ScoreJob, answers_expected, in_scope, known_points, statuses
 from flows.sampling import HIGH, LOW, Candidate, draw
 from flows.store import Store
 from flows.study import Study
@@ -39,7 +39,7 @@ def is_due(store: Store, study: Study) -> bool:
     """Whether a run of this study would score anchors today, of answers that are there already."""
     if not study.anchors:
         return False
-    points = known_points(store, study, in_scope(read_parts(store), inputs_of(study), study.limit))
+    points = known_points(store, study, in_scope(read_parts(store), study, study.limit))
     return any(anchors_to_do(store, study, engine_for(study), points, today()).values())
 
 

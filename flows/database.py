@@ -268,6 +268,13 @@ def is_sound(path: Path) -> bool:
     return True
 
 
+def violations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
+    """The checks that do not hold, by name, each with its number of violations; the most first."""
+    return connection.execute(
+        "SELECT invariant, violations FROM checks WHERE violations > 0 ORDER BY violations DESC, invariant"
+    ).fetchall()
+
+
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Refuse a database that lacks what this version's commands ask for, or that they cannot know."""
     again = f"make it anew with: compaction-eval rebuild --store {_of(path)}"

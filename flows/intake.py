@@ -137,7 +137,7 @@ def _rows_of(part: Part, labels: Labels) -> Iterator[tuple[str, Row]]:
         yield "inputs", {
             "input_path": path, "source_format": record.format, "n_bytes": record.fingerprint.size,
             "n_sessions": record.n_sessions, "n_folded": len(here), "n_messages": record.n_messages,
-            "n_quarantined": record.n_set_aside,
+            "n_quarantined": record.n_refused if record.kept_because else record.n_set_aside,
         }  # fmt: skip
         for kind, number in record.met.items():
             yield "messages_met", {"input_path": path, "kind": kind, "n_met": number}

@@ -27,12 +27,16 @@ class Makers:
     prober: str
     responder: str
     measuring: str
+    limit: int | None = None
+    """Of how many sessions, where not of all (``flows.plan.in_scope``)."""
 
     @classmethod
     def now(cls, study: Study) -> Makers:
         """What a run of the study would make them with."""
         engine = engine_for(study)
-        return cls(engine.summarizer.name, engine.prober.name, engine.responder.name, measured.measuring())
+        return cls(
+            engine.summarizer.name, engine.prober.name, engine.responder.name, measured.measuring(), study.limit
+        )  # fmt: skip
 
     @classmethod
     def noted(cls, store: Store) -> Makers | None:
@@ -75,6 +79,7 @@ class Makers:
             _latest(now.prober, [name for (name,) in probers]),
             _latest(now.responder, [name for (name,) in responders]),
             now.measuring,
+            study.limit,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from flows.comparison import chance, signed
 from flows.database import connect
-from flows.nights import told_night
+from flows.nights import Told, told_nights
 from flows.printing import (
     MISSING,
     WIDTH,
@@ -45,6 +45,8 @@ class Moved:
     """Of the view ``moved``, dimension overall."""
     night_then: int | None
     night_now: int | None
+    now: tuple[tuple[str, str, bool], ...] = ()
+    """Judge version, method, and whether it is open (``night_figures.is_open``), of the last night."""
     is_told: bool = False
     """Whether nothing has changed since the outcome was told last."""
 
@@ -56,6 +58,19 @@ class Moved:
         """
         return [row for row in self.rows if row["is_same_judge"] and (_falls(row, threshold) or _fails(row, threshold))]
 
+    def told(self, threshold: float | None) -> Told:
+        """What is told when this has been said.
+
+        A method that is open stays as it was told before, unless it is said to be worse now: what it lacks is compared
+        when it is there.
+        """
+        worse = set() if threshold is None else {(row["judge_id"], row["method"]) for row in self.worse(threshold)}
+        found: dict[str, dict[str, int]] = {}
+        for judge_id, method, is_open in self.now:
+            if self.night_now is not None and (not is_open or (judge_id, method) in worse):
+                found.setdefault(judge_id, {})[method] = self.night_now
+        return found
+
 
 def _falls(row: Row, threshold: float) -> bool:
     return bool(row["is_beyond_noise"]) and row["difference"] < -threshold
@@ -66,30 +81,38 @@ def _fails(row: Row, threshold: float) -> bool:
 
 
 def moved_since_told(store: Store, study_key: str) -> Moved:
-    """What moved since the night that was told last; the first time, since the night before the last."""
-    told = told_night(store, study_key)
+    """What moved since it was told last, each judge and method by itself; else since the night before."""
+    told = told_nights(store, study_key)
     with connect(store.database) as connection:
-        last = last_night(connection)
-        if last is not None and told is not None and told >= last:
-            return Moved((), told, last, is_told=True)
-        return _of_overall(moved_rows(connection, told), last)
+        rows = moved_rows(connection, None, told)
+        found = _of_overall(rows, connection)
+    if found.now and all(told.get(judge_id, {}).get(method) == found.night_now for judge_id, method, _ in found.now):
+        return replace(found, rows=(), night_then=found.night_now, is_told=True)
+    left = tuple(row for row in found.rows if told.get(row["judge_id"], {}).get(row["method"]) != found.night_now)
+    return replace(found, rows=left)
 
 
-def _of_overall(rows: Rows, last: int | None) -> Moved:
+def _of_overall(rows: Rows, connection: duckdb.DuckDBPyConnection) -> Moved:
     overall = tuple(row for row in rows.dicts() if row["dimension"] == "overall")
-    return Moved(overall, overall[0]["night_then"] if overall else None, last)
+    now = connection.execute(
+        "SELECT night, judge_id, method, coalesce(is_open, false) FROM night_figures "
+        "WHERE dimension = 'overall' AND night = (SELECT max(night) FROM night_figures) ORDER BY ALL"
+    ).fetchall()
+    last = now[0][0] if now else None
+    then = max((row["night_then"] for row in overall), default=None)
+    return Moved(overall, then, last, tuple((judge_id, method, is_open) for _, judge_id, method, is_open in now))
 
 
-def moved_rows(connection: duckdb.DuckDBPyConnection, since: int | None) -> Rows:
-    """The rows of the view ``moved``, against a night or the one before the last."""
+def moved_rows(connection: duckdb.DuckDBPyConnection, since: int | None, told: Told | None = None) -> Rows:
+    """The rows of the view ``moved``, against a night, those that were told last, or the ones before the last."""
+    nights = [
+        {"judge_id": judge_id, "method": method, "night": night}
+        for judge_id, methods in (told or {}).items()
+        for method, night in methods.items()
+    ]
     connection.execute("SET VARIABLE moved_since = $since", {"since": since})
+    connection.execute("SET VARIABLE moved_told = $told", {"told": nights or None})
     return fetched(connection, "FROM moved")
-
-
-def last_night(connection: duckdb.DuckDBPyConnection) -> int | None:
-    """The number of the last night; None before the first."""
-    ((night,),) = connection.execute("SELECT max(night) FROM night_figures").fetchall()
-    return None if night is None else int(night)
 
 
 def night_of(connection: duckdb.DuckDBPyConnection, since: str) -> int:
@@ -140,7 +163,7 @@ def render(path: Path, since: str | None, judge: str | None, format: Format) -> 
     with connect(path) as connection:
         rows = moved_rows(connection, None if since is None else night_of(connection, since))
         rows = of_judge(rows, judge) if rows.values else rows
-        moved = _of_overall(rows, last_night(connection))
+        moved = _of_overall(rows, connection)
     if format in ("csv", "json"):
         return written(rows, format), moved
     return text(moved, format), moved
@@ -161,7 +184,7 @@ def text(moved: Moved, format: Format = "table") -> str:
 
 
 def _section(rows: Sequence[Row], format: Format) -> str:
-    first = rows[0]
+    first = max(rows, key=lambda row: row["night_then"])
     shown = [row for row in rows if abs(row["difference"]) >= LEAST_SHOWN or row["is_beyond_noise"]]
     names = ["method", "then", "now", "differs", "±95%", "p adj.", "same sess.", "other", "sessions", "says"]
     cells = [
@@ -187,6 +210,14 @@ def _section(rows: Sequence[Row], format: Format) -> str:
         )
     elif not first["is_same_engine"]:
         notes.append("What asks or answers is of another version than then, which moves all methods.")
+    earlier: dict[int, list[str]] = {}
+    for row in rows:
+        if row["night_then"] != first["night_then"]:
+            earlier.setdefault(row["night_then"], []).append(row["method"])
+    notes += [
+        f"{', '.join(names)}: against night {night}, the last before with all their scores."
+        for night, names in sorted(earlier.items())
+    ]
     still = len(rows) - len(shown)
     if still:
         notes.append(f"{counted(still, 'method')} moved by less than {LEAST_SHOWN}.")

@@ -82,8 +82,7 @@ async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
     slug = store_slug(run.store.full_name)
     for name, page in pages(run, found).items():
         await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.name}")
-    if found.moved.night_now is not None:
-        note_told(run.store, run.study.study_key, found.moved.night_now)
+    note_told(run.store, run.study.study_key, found.moved.told(threshold))
     return found
 
 

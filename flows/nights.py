@@ -38,7 +38,10 @@ class TakeNight(Protocol):
 
 
 TOLD = "told.json"
-"""Up to which night each study's outcome has been told."""
+"""Of each study, judge and method the night that was told last."""
+
+Told = Mapping[str, Mapping[str, int]]
+"""Judge version → method → the night whose figures were told last."""
 
 
 def night_tables(store: Store, study_key: str) -> dict[str, pa.Table]:
@@ -66,6 +69,7 @@ def take_night(store: Store, study_key: str, run_id: str, engine: str, methods: 
         _make_temporary(connection, "night_methods")
         connection.unregister("latest_methods")
         _make_temporary(connection, "night_changes")
+        _make_temporary(connection, "night_open")
         if connection.execute(sql_text("nights", "is_new")).fetchall() != [(True,)]:
             return {}
         made = connection.sql(sql_text("nights", "night")).to_arrow_table()
@@ -95,15 +99,19 @@ def _last_run(row: Mapping[str, str]) -> str:
     return row["last_run_at"]
 
 
-def told_night(store: Store, study_key: str) -> int | None:
-    """The last night of a study whose outcome was told to somebody; None before the first."""
+def told_nights(store: Store, study_key: str) -> Told:
+    """Of each judge and method of a study the night that was told last; empty before the first."""
     found = _told(store).get(study_key)
-    return found if isinstance(found, int) else None
+    return found if isinstance(found, dict) else {}
 
 
-def note_told(store: Store, study_key: str, night: int) -> None:
-    """Note that the outcome up to a night has been told, so that the next comparison begins there."""
-    content = {**_told(store), study_key: night}
+def note_told(store: Store, study_key: str, told: Told) -> None:
+    """Note which nights have been told, beside those of other judges and methods; the next comparison begins there."""
+    before = told_nights(store, study_key)
+    merged = {judge: {**before.get(judge, {}), **told.get(judge, {})} for judge in (*before, *told)}
+    if merged == before:
+        return
+    content = {**_told(store), study_key: merged}
     with made_for(store.root):  # a run tells when it has given the store back
         store.place.write(store.nights.folder / TOLD, json.dumps(content, indent=2).encode())
 

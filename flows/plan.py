@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +22,7 @@ from flows.ids import content_id
 from flows.problems import UsageProblem
 from flows.redaction import Redactor
 from flows.shards import Shards
-from flows.sources import Input, SourceError, discover
+from flows.sources import Input, SourceError, covers, discover
 from flows.sources.base import path_text
 from flows.store import Store
 from flows.study import Study
@@ -112,22 +113,34 @@ def fingerprint(input: Input, study: Study) -> Fingerprint:
     return Fingerprint(absolute(input), input.size, input.mtime_ns, reader)
 
 
+def is_gone(path: str) -> bool:
+    """Whether nothing is any more where an input was. Of a path that is stored with escapes it cannot be told."""
+    return "\\x" not in path and not os.path.lexists(path)
+
+
 def unread(parts: Sequence[Part], inputs: Sequence[Input], study: Study) -> list[Input]:
     """The inputs that are not in the store as they are now."""
     known = {record.fingerprint for part in parts for record in part.inputs}
     return [input for input in inputs if fingerprint(input, study) not in known]
 
 
-def in_scope(parts: Sequence[Part], inputs: Sequence[Input], limit: int | None) -> list[SessionInfo]:
-    """The sessions of the study's sources, or the first ``limit`` of them, by path."""
-    paths = set(map(absolute, inputs))
-    elsewhere = {info.folded_into for part in parts for info in part.folded if info.input_path in paths}
-    found = [info for info in all_stored(parts) if info.input_path in paths or info.session_id in elsewhere]
+def in_scope(parts: Sequence[Part], study: Study, limit: int | None) -> list[SessionInfo]:
+    """Every session of the store, whether its log is still there or not; or the first ``limit`` of them.
+
+    With a limit the sessions of the study's sources come first, then all others, each by path. Every stage and the
+    load go by this, so that all methods are asked the same questions.
+    """
+    found = all_stored(parts)
+    if limit is None or limit >= len(found):
+        return found
+    is_inside = covers(study.sources or (samples(),))
+    copies = {info.folded_into for part in parts for info in part.folded if is_inside(info.input_path)}
+    found.sort(key=lambda info: not (is_inside(info.input_path) or info.session_id in copies))
     return found[:limit]
 
 
 def all_stored(parts: Sequence[Part]) -> list[SessionInfo]:
-    """Every session of the store, by path, wherever its source is now."""
+    """Every session of the store, by path, wherever its log is now."""
     found = [info for part in parts for info in part.sessions if info.n_messages]
     return sorted(found, key=lambda info: (info.input_path, info.first_row, info.session_id))
 

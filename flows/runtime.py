@@ -19,8 +19,6 @@ from functools import cache, cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-import duckdb
-
 from flows import __version__, log
 from flows.buckets import Bucket, buckets_of, depth_for
 from flows.engine import Engine, Part, calls_through, engine_for
@@ -43,7 +41,7 @@ from flows.sources import Input
 from flows.store import Store
 from flows.study import IN_FLIGHT, Study
 from flows.summary import Summary, all_records, records_of, summarize
-from flows.tables import STEPS, rebuild
+from flows.tables import STEPS, NewDatabase, noted_violations, rebuild
 from flows.timing import StageTime
 from flows.transcripts import Part as StoredPart
 from flows.transcripts import SessionInfo, read_parts
@@ -237,14 +235,15 @@ class Run:
         """The sessions that the run is about, as they are in the store now."""
         if self.is_whole_store:
             return all_stored(self.parts())[: self.study.limit]
-        return in_scope(self.parts(), self.inputs(), self.study.limit)
+        return in_scope(self.parts(), self.study, self.study.limit)
 
-    def summary(self, draft: duckdb.DuckDBPyConnection | None = None) -> Summary:
+    def summary(self, new: NewDatabase | None = None) -> Summary:
         """What the run came to, as the database holds it, or as the one that is being made will."""
         parts = self.parts()
+        draft, checks = new or (None, noted_violations(self.store))
         records = all_records(parts) if self.is_whole_store else records_of(parts, self.study)
         return summarize(
-            self.store, self.study, parts, self.sessions(), records, draft, self.stopped, self.run_id
+            self.store, self.study, parts, self.sessions(), records, checks, draft, self.stopped, self.run_id
         )  # fmt: skip
 
     def buckets(self) -> list[Bucket]:
@@ -363,8 +362,8 @@ def load_database(run: Run) -> None:
 def _load_database(run: Run, stepped: Callable[[], None]) -> None:
     time = run.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
-    def note_outcome(draft: duckdb.DuckDBPyConnection) -> None:
-        summary = run.summary(draft)
+    def note_outcome(new: NewDatabase) -> None:
+        summary = run.summary(new)
         clock.close()  # the run's record has to stand in the database that is being made
         time.done += 1
         log.event("stage_ended", **time.as_dict())

@@ -310,6 +310,7 @@ NIGHTS = pa.schema(
         ("session_id", pa.string()),
         ("content_sha256", pa.string()),
         ("score_sum", pa.float64()),
+        ("is_open", pa.bool_()),
     ]
 )
 """One row a night, judge, method and dimension with the figures, and one (``session_id`` is set) a session of it whose

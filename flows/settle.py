@@ -7,10 +7,11 @@ stored once, in its fullest form, and every other form is noted as folded into t
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from flows import schemas
 from flows.files import TMP
 from flows.ids import content_id
 from flows.part_writer import FLUSH_BYTES
+from flows.printing import counted
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.sources.registry import formats
 from flows.store import Store
@@ -37,6 +39,10 @@ COMPARED_AT_ONCE = 1_024
 """Sessions whose digests are held ready: those of one piece of boilerplate are compared with all that have it."""
 MOST_ALIKE = 64
 """Sessions that are compared at most because they share one piece: more share boilerplate."""
+WORSE = "reads worse than before, so its last good form is kept"
+"""How the reason begins for which a later reading of an input is not taken."""
+DIGEST = 12
+"""Hex digits of a message's digest."""
 _MADE_UP_ID = re.compile(r"-[0-9a-f]{16}\Z")
 
 Place = tuple[str, int]
@@ -45,7 +51,7 @@ Place = tuple[str, int]
 def settle(store: Store) -> None:
     """Bring the parts into agreement; a function of what was read, whatever the order and however often.
 
-    - Of an input that was read again the latest reading holds.
+    - Of an input that was read again the latest reading holds, unless it reads worse (``_worse``).
     - Of sessions that are one (``is_copy``) the fullest stays, the others are noted as folded into it, without rows.
     - Different sessions with the same recorded id stay both; all but the first by path get a suffix.
     - Where a folded session has to come back (the other one is gone or has changed), its input counts as not read.
@@ -54,14 +60,13 @@ def settle(store: Store) -> None:
     if store.place.read(as_settled) == _stamp(store):
         return
     parts = [with_digests(seen, store.place) for seen in store.place.seen(store.transcripts)]
-    latest: dict[str, tuple[int, str]] = {}
-    for part in parts:
-        for record in part.inputs:
-            path = record.fingerprint.path
-            latest[path] = max(latest.get(path, (-1, "")), (part.generation, part.name))
+    holds = _holding(parts)
+    for record, _ in holds.values():
+        if record.kept_because:
+            _note_kept(store, record)
     live = [
         info for part in parts for info in (*part.sessions, *part.folded)
-        if latest[info.input_path][1] == part.name
+        if holds[info.input_path][1] == part.name
     ]  # fmt: skip
     stay, folds = _told_apart(live)
     names = _names([info for info in stay if not info.folded_into])
@@ -69,9 +74,10 @@ def settle(store: Store) -> None:
     unread = {info.input_path for info in stay if info.folded_into}
     for part in parts:
         inputs = tuple(
-            _forgotten(record) if record.fingerprint.path in unread else record
-            for record in part.inputs
-            if latest[record.fingerprint.path][1] == part.name
+            _forgotten(held) if path in unread else held
+            for path in (record.fingerprint.path for record in part.inputs)
+            for held, name in [holds[path]]
+            if name == part.name
         )
         sessions, folded = [], []
         for info in (*part.sessions, *part.folded):
@@ -89,6 +95,87 @@ def settle(store: Store) -> None:
             _rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
     if parts:
         store.place.write(as_settled, _stamp(store))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One reading of an input: its record, and the sessions in the part that it was written to."""
+
+    record: InputRecord
+    part: str
+    sessions: tuple[SessionInfo, ...]
+
+
+def _holding(parts: Sequence[Part]) -> dict[str, tuple[InputRecord, str]]:
+    """Path of an input → its record as it is to be, and the part that has the sessions which are stored of it."""
+    found: dict[str, _Reading] = {}
+    for part in sorted(parts, key=lambda part: (part.generation, part.name)):
+        sessions: dict[str, list[SessionInfo]] = {}
+        for info in (*part.sessions, *part.folded):
+            sessions.setdefault(info.input_path, []).append(info)
+        for record in part.inputs:
+            path = record.fingerprint.path
+            now = _Reading(record, part.name, tuple(sessions.get(path, ())))
+            why = _worse(found[path], now) if path in found else ""
+            if why:
+                found[path] = replace(found[path], record=_kept(found[path].record, record, why))
+            else:
+                found[path] = now
+    return {path: (reading.record, reading.part) for path, reading in found.items()}
+
+
+def _worse(then: _Reading, now: _Reading) -> str:
+    """Why the later reading of an input is not taken; blank where it is.
+
+    It reads worse when it adds nothing and lacks something: each of its sessions is the beginning of a stored one, or
+    the same, and one is shorter or missing. Or when more of it could not be read than before, and a session has lost
+    messages; the last one of a session that grew may be another, as it may have been half-written before. All other
+    content is a change, and is taken. So is whatever newer readers make of the same file.
+    """
+    old, new = then.record.fingerprint, now.record.fingerprint
+    if not then.sessions or (not old.reader and any(info.folded_into for info in then.sessions)):
+        return ""  # a folded session has no rows that could be kept
+    if (old.size, old.mtime_ns) == (new.size, new.mtime_ns) and new.reader:
+        return ""
+    found = {info.recorded_id: info for info in now.sessions}
+    if all(_begins_with(found.get(info.recorded_id), info.digests) for info in then.sessions):
+        return ""
+    stored = {info.recorded_id: info.digests for info in then.sessions}
+    adds = any(not stored.get(info.recorded_id, "").startswith(info.digests) for info in now.sessions)
+    if not adds:
+        number, of = (sum(info.n_messages for info in some) for some in (now.sessions, then.sessions))
+        return f"{number:,} of the {of:,} messages that it had, and nothing new"
+    lost = [info for info in then.sessions if not _has_grown(info, found.get(info.recorded_id))]
+    if not lost or now.record.n_set_aside <= then.record.n_set_aside:
+        return ""
+    return f"more of it cannot be read than before, and {counted(len(lost), 'session')} of it lost messages"
+
+
+def _begins_with(info: SessionInfo | None, digests: str) -> bool:
+    return info is not None and info.digests.startswith(digests)
+
+
+def _has_grown(then: SessionInfo, now: SessionInfo | None) -> bool:
+    """Whether all messages but the last are still there, and as many or more."""
+    return now is not None and now.n_messages >= then.n_messages and _begins_with(now, then.digests[:-DIGEST])
+
+
+def _kept(held: InputRecord, refused: InputRecord, why: str) -> InputRecord:
+    """The record of what is stored, known by the file as it is now, so that it is read again when it has changed."""
+    return replace(
+        held, fingerprint=refused.fingerprint, kept_because=f"{WORSE}: {why}", n_refused=refused.n_set_aside + 1
+    )  # fmt: skip
+
+
+def _note_kept(store: Store, record: InputRecord) -> None:
+    """Say in the quarantine, after what could not be read, that the last good form of an input is kept."""
+    path = record.fingerprint.path
+    file = store.quarantine / f"{content_id(path)}.jsonl"
+    rows = (store.place.read(file) or b"").decode().splitlines()
+    row = {"path": path, "line": None, "reason": record.kept_because, "excerpt": "", "input": path}
+    line = json.dumps(row, ensure_ascii=True)
+    if line not in rows:
+        store.place.write(file, "\n".join([*rows, line, ""]).encode())
 
 
 def _stamp(store: Store) -> bytes:

@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from flows.database import connect
 from flows.intake import each_quarantined
-from flows.plan import absolute, inputs_of
+from flows.plan import absolute, all_stored, inputs_of, is_gone
+from flows.printing import counted
 from flows.problems import DONE, INCOMPLETE, STOPPED
+from flows.settle import WORSE
 from flows.store import Store
 from flows.study import Study
 from flows.task_labels import read_labels
@@ -91,6 +93,27 @@ def label_note(study: Study, parts: Iterable[Part]) -> str:
     return f"{unknown:,} labels in {study.task_types} belong to no session of the store" if unknown else ""
 
 
+def scope_notes(parts: Sequence[Part]) -> list[str]:
+    """How many sessions are as no log has them now, because it is gone or reads worse than before."""
+    gone = [info for info in all_stored(parts) if is_gone(info.input_path)]
+    kept = [record for record in all_records(parts) if record.kept_because]
+    notes = []
+    if gone:
+        notes.append(
+            f"{counted(len(gone), 'session')} whose log is gone stay in the results; to take them out: "
+            "compaction-eval store drop --gone"
+        )
+    if kept:
+        notes.append(f"{counted(len(kept), 'log')} {WORSE} (table quarantine): {_some(kept)}")
+    return notes
+
+
+def _some(records: Sequence[InputRecord]) -> str:
+    more = len(records) - EXAMPLES
+    names = ", ".join(record.fingerprint.path for record in records[:EXAMPLES])
+    return names + (f" and {more:,} more" if more > 0 else "")
+
+
 def records_of(parts: Iterable[Part], study: Study) -> list[InputRecord]:
     """The study's inputs as they were read."""
     paths = set(map(absolute, inputs_of(study)))
@@ -108,13 +131,15 @@ def summarize(
     parts: Sequence[Part],
     sessions: Sequence[SessionInfo],
     records: Sequence[InputRecord],
+    checks: Sequence[tuple[str, int]],
     draft: duckdb.DuckDBPyConnection | None = None,
     stopped: str = "",
     run_id: str = "",
 ) -> Summary:
     """The outcome over some sessions and inputs, as the database holds it now, or as the one that is being made will.
 
-    ``stopped`` says why the run made no more calls; ``run_id`` names the run whose model calls are told of.
+    ``checks`` are those that do not hold, with their numbers of violations. ``stopped`` says why the run made no more
+    calls; ``run_id`` names the run whose model calls are told of.
     """
     counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
     shortfalls, notes = [], []
@@ -123,6 +148,7 @@ def summarize(
     folded = sum(info.input_path in paths for part in parts for info in part.folded)
     if folded:
         notes.append(f"{folded:,} copies of sessions were folded into longer ones (table folded_sessions)")
+    notes += scope_notes(parts)
     notes.append(masked_note(records))
     notes.append(label_note(study, parts))
     with _scope(connect(store.database) if draft is None else draft.cursor(), sessions) as query:
@@ -131,7 +157,7 @@ def summarize(
             notes.append(query.spent(run_id))
             notes += [query.too_short(str(study.points_spec)), query.not_asked()]
             notes += query.not_applicable(is_asked_for=bool(study.strategies))
-        shortfalls = [*aside, *query.failures()]
+        shortfalls = [*aside, *query.failures(), *violated(checks)]
     problems = [] if counts["points"] else [_no_points(study, sessions, store)]
     return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems), stopped)
 
@@ -161,6 +187,15 @@ def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> s
         return "no session has a compaction that its agent recorded; try --points messages:20"
     step = min(20, longest // 2)
     return f"no session reaches a compaction point at {study.points}; try --points messages:{step}"
+
+
+def violated(checks: Sequence[tuple[str, int]]) -> list[Shortfall]:
+    """The checks that do not hold, each with its number of violations, as one entry; none where all hold."""
+    if not checks:
+        return []
+    what = f"violations of {counted(len(checks), 'check')}: the figures are not on the same questions, or not whole"
+    look = 'compaction-eval sql "FROM checks WHERE violations > 0"'
+    return [Shortfall(what, sum(number for _, number in checks), tuple(checks[:EXAMPLES]), look)]
 
 
 @contextmanager

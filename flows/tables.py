@@ -13,21 +13,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow.dataset as pads
 
-from flows.database import Draft, drafting, is_sound, sql_sha256, store_info
+from flows.database import Draft, drafting, is_sound, sql_sha256, store_info, violations
 from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
 from flows.makers import Makers, read_note, write_note
 from flows.nights import TakeNight, night_tables
-from flows.plan import method_rows
+from flows.plan import in_scope, method_rows
 from flows.store import DATABASE, Store
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
+from flows.transcripts import read_parts
 from judge import PROBE_TYPES
 
 Rows = list[dict[str, Any]]
@@ -63,10 +64,18 @@ UNITS = {
 """Table → what it has one row of. A run that was killed can leave a unit of work in two shards."""
 
 
+class NewDatabase(NamedTuple):
+    """A database that is not published yet."""
+
+    connection: duckdb.DuckDBPyConnection
+    violations: list[tuple[str, int]]
+    """Of its checks (``flows.database.violations``)."""
+
+
 def rebuild(
     store: Store,
     study: Study,
-    see: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    see: Callable[[NewDatabase], None] | None = None,
     *,
     makers: Makers | None = None,
     night: TakeNight | None = None,
@@ -89,10 +98,11 @@ def rebuild(
     advance = stepped or (lambda: None)
     with drafting(store.root / DATABASE, store.place) as draft:
         fill(draft, store, study, makers, advance)
-        if see is not None:
-            see(draft.connection)
         for name, rows in (night(draft.connection) if night is not None else {}).items():
             draft.insert(name, rows)
+        found = violations(draft.connection)
+        if see is not None:
+            see(NewDatabase(draft.connection, found))
         runs = store.records("runs")
         draft.insert("runs", as_table("runs", map(_run_row, runs)))
         draft.insert("run_stages", as_table("run_stages", _stage_rows(runs)))
@@ -103,8 +113,19 @@ def rebuild(
         store,
         study,
         makers,
-        {**_key(study), "stamp": before, "database": _stat(store), "night": _methods(study) if night else None},
+        {
+            **_key(study),
+            "stamp": before,
+            "database": _stat(store),
+            "night": _methods(study) if night else None,
+            "violations": found,
+        },
     )
+
+
+def noted_violations(store: Store) -> list[tuple[str, int]]:
+    """The checks that did not hold when the database was made: to ask anew takes long in a large store."""
+    return [(name, number) for name, number in read_note(store).get("violations", ())]
 
 
 def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Callable[[], None]) -> None:
@@ -124,7 +145,7 @@ def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Call
     advance()
     shards = {f"shard_{name}": getattr(store, name).dataset() for name in SHARDS}
     shards["shard_labels"] = pads.dataset(stored_labels(store))
-    for name, value in _wanted(study, makers).items():
+    for name, value in _wanted(store, study, makers).items():
         draft.connection.execute(f"SET VARIABLE {name} = ?", [value])
     for name in LOADED:
         draft.load(name, shards)
@@ -133,9 +154,12 @@ def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Call
         advance()
 
 
-def _wanted(study: Study, makers: Makers) -> dict[str, Any]:
+def _wanted(store: Store, study: Study, makers: Makers) -> dict[str, Any]:
     """Variables that ``sql/load`` reads."""
+    limit = makers.limit
+    shown = None if limit is None else [info.session_id for info in in_scope(read_parts(store), study, limit)]
     return {
+        "session_ids": shown,
         "points_spec": str(study.points_spec), "prober": makers.prober, "responder": makers.responder,
         "measuring": makers.measuring, "embedded": EMBEDDED, "probe_types": list(PROBE_TYPES), "id_length": ID_LENGTH,
     }  # fmt: skip
@@ -154,7 +178,8 @@ def _drop_repetitions(draft: Draft, table: str, unit: str) -> None:
 
 
 def _key(study: Study) -> dict[str, Any]:
-    return {"study_key": study.study_key, "labels": study.label_sha256, "sql": sql_sha256()}
+    sources = None if study.limit is None else [*study.sources]  # they say which sessions come first
+    return {"study_key": study.study_key, "labels": study.label_sha256, "sql": sql_sha256(), "sources": sources}
 
 
 def stamp(store: Store) -> str:

@@ -61,6 +61,10 @@ class InputRecord:
     """(kind, or ``record``; reason; how many) of what was met and is deliberately not stored."""
     masked: dict[str, int] = field(default_factory=dict)
     """Kind of secret → how many were masked."""
+    kept_because: str = ""
+    """Why an earlier form of the input is stored, and not the one of the fingerprint; blank where it is that one."""
+    n_refused: int = 0
+    """Places that could not be read in the form that is not stored."""
 
 
 @dataclass(frozen=True, slots=True)

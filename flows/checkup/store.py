@@ -13,15 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from flows.checkup.finding import Finding, open_to
-from flows.database import connect
+from flows.database import connect, violations
 from flows.files import OWNERS_UMASK, TMP, umask_for
 from flows.makers import Makers, loaded_study
 from flows.models.cache import FILE as CACHE_FILE
+from flows.plan import all_stored, is_gone
+from flows.printing import counted
 from flows.problems import Problem
+from flows.settle import WORSE
 from flows.shards import REARRANGING, SMALL_BYTES
 from flows.shipping import cache_folder
 from flows.store import DATABASE, Store, is_elsewhere, store_path
+from flows.summary import all_records, violated
 from flows.tables import is_loaded
+from flows.transcripts import read_parts
 
 LITTLE_SPACE = 1_000_000_000
 """Bytes of free disk under which the check warns, where no run tells how much one takes."""
@@ -35,6 +40,8 @@ MANY_FILES = 5_000
 """Small files from which on every reader is slow (1,000 small ones: 0.3 s a scan, one large one: 0.03 s)."""
 AHEAD_OF_CLOCK = 120.0
 """Seconds that a file may be newer than the clock says: file servers have clocks of their own."""
+MOST_NAMED = 3
+"""Paths that one finding names."""
 LEAST_FREE_INODES = 0.05
 """Share of a disk's files that should be free."""
 
@@ -91,7 +98,8 @@ def check_store(store: Store) -> list[Finding]:
     checks: list[Callable[[], list[Finding]]] = [
         lambda: _access(store), lambda: _lock(store), lambda: _leftovers(store), lambda: _files(store),
         lambda: _clock(store, runs), lambda: _runs(runs), lambda: _failing(store, runs),
-        lambda: _quarantine(store, runs), lambda: _loaded(store), lambda: _cache(store), lambda: _memory(runs),
+        lambda: _quarantine(store, runs), lambda: _loaded(store), lambda: _checks(store), lambda: _logs(store),
+        lambda: _cache(store), lambda: _memory(runs),
     ]  # fmt: skip
     findings = []
     for check in checks:
@@ -267,6 +275,43 @@ def _loaded(store: Store) -> list[Finding]:
         return [Finding("results", "ok", "scores.duckdb is as new as the other files")]
     do = "the next run makes it anew, or now: compaction-eval rebuild"
     return [Finding("results", "warning", "scores.duckdb is older than the other files, or damaged", do)]
+
+
+def _checks(store: Store) -> list[Finding]:
+    """Whether every invariant of the results holds."""
+    if not store.database.is_file():
+        return []
+    with connect(store.database) as connection:
+        found = violated(violations(connection))
+    if not found:
+        return [Finding("checks", "ok", "every check of the results holds")]
+    [item] = found
+    names = ", ".join(f"{name} {number:,}" for name, number in item.reasons)
+    return [Finding("checks", "broken", f"{item.count:,} {item.what} ({names})", f"see: {item.look}; then run again")]
+
+
+def _logs(store: Store) -> list[Finding]:
+    """Sessions whose log is gone, and logs that read worse than when they were stored."""
+    parts = read_parts(store)
+    stored = all_stored(parts)
+    lost = [info for info in stored if is_gone(info.input_path)]
+    kept = [record.fingerprint.path for record in all_records(parts) if record.kept_because]
+    findings = []
+    if lost:
+        paths = sorted({info.input_path for info in lost})
+        said = f"{counted(len(lost), 'session')} of {len(stored):,} have no log any more: {_named(paths)}"
+        do = "they stay in the results; to take them out: compaction-eval store drop --gone"
+        findings.append(Finding("logs", "warning", said, do))
+    if kept:
+        do = "mend it; until then what was stored of it stays in the results"
+        said = f"{counted(len(kept), 'log')} {WORSE}: {_named(kept)}"
+        findings.append(Finding("logs", "warning", said, do))
+    return findings or [Finding("logs", "ok", f"all logs of {counted(len(stored), 'session')} are there")]
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = len(paths) - MOST_NAMED
+    return ", ".join(paths[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _cache(store: Store) -> list[Finding]:

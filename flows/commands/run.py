@@ -140,8 +140,7 @@ def finish(run: Run, *, quiet: bool, as_json: bool, nothing_to_do: bool, fail_if
 def _worse(run: Run, threshold: float) -> list[str]:
     """The methods that got worse since this was asked last, in words."""
     moved = moved_since_told(run.store, run.study.study_key)
-    if moved.night_now is not None:
-        note_told(run.store, run.study.study_key, moved.night_now)
+    note_told(run.store, run.study.study_key, moved.told(threshold))
     return [in_words(row, threshold) for row in moved.worse(threshold)]
 
 

@@ -10,7 +10,7 @@ to visible text), ``session`` (pieces to the normal form), a format, ``registry`
 """
 
 from flows.sources.base import Head, Input, ReadResult, SetAside, Source, SourceError, SourceFormat
-from flows.sources.discovery import discover
+from flows.sources.discovery import covers, discover
 from flows.sources.registry import Reading, formats, read_input
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Source",
     "SourceError",
     "SourceFormat",
+    "covers",
     "discover",
     "formats",
     "read_input",

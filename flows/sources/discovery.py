@@ -51,6 +51,15 @@ def discover(sources: Sequence[str]) -> list[Input]:
     return sorted(found.values(), key=lambda one: one.label)
 
 
+def covers(sources: Sequence[str]) -> Callable[[str], bool]:
+    """Whether an input's path lies in one of some sources, also where nothing is there any more.
+
+    Of a glob the folder before its first sign counts.
+    """
+    roots = [path_text(Path(*_parted(_path(source).absolute())[0])) for source in sources]
+    return lambda path: any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
 def _identity(path: Path, folders: dict[str, str]) -> str:
     """The real path; that of a folder is found once for all files in it."""
     if os.path.islink(path):

@@ -157,7 +157,7 @@ def is_complete(store: Store, study: Study) -> bool:
     if unread(parts, inputs, study):
         return False
     depth = depth_for(store, sum(info.n_tokens for part in parts for info in part.sessions), 1)
-    buckets = buckets_of(in_scope(parts, inputs, study.limit), depth)
+    buckets = buckets_of(in_scope(parts, study, study.limit), depth)
     return not any(left_in(store, study, stage, buckets) for stage in stages_of(engine(study)))
 
 

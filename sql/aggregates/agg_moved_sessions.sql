@@ -1,49 +1,67 @@
 -- One row per judge × method × dimension (and 'overall') × session that one of two nights has answers of.
 --
--- The last night is compared with the one before it, or with the last one up to the number in the variable
--- `moved_since` (set variable moved_since = 12). Judges are matched by version; a version that is new is set against
--- the one of its name that had judged most then. Methods are matched by name, whatever their code.
+-- The last night is compared with an earlier one, which each judge × method has for itself: the last in which it had
+-- figures and was whole (not is_open), so that what was not scored for a night or more is not lost. Two variables move
+-- it further back: `moved_since` (set variable moved_since = 12), a night after which none is taken, and `moved_told`, a
+-- list of {judge_id, method, night}, the nights that were told last; what is in it is compared with that night.
+-- Judges are matched by version; where a version is new to a method, it is set against the one of its name that had
+-- judged most of it in the last night before. Methods are matched by name, whatever their code.
 create view agg_moved_sessions as
 with last_night as (
     select max(night) as night
     from night_figures
 ),
 
-compared as (
-    select
-        last_night.night as night_now,
-        max(night_figures.night) as night_then
-    from last_night
-    inner join night_figures
-        on
-            last_night.night > night_figures.night
-            and night_figures.night <= coalesce(cast(getvariable('moved_since') as integer), last_night.night)
-    group by last_night.night
-),
-
 judged as (
     select
+        night_figures.night,
         night_figures.judge_id,
         night_figures.judge,
-        night_figures.night = compared.night_now as is_now,
-        sum(night_figures.n_answers) as n_answers
+        night_figures.method,
+        sum(night_figures.n_answers) as n_answers,
+        coalesce(bool_or(night_figures.is_open), false) as is_open
     from night_figures
-    inner join compared on night_figures.night in (compared.night_now, compared.night_then)
-    group by night_figures.judge_id, night_figures.judge, is_now
+    group by night_figures.night, night_figures.judge_id, night_figures.judge, night_figures.method
 ),
 
-judge_pairs as (
+told as (
+    select unnest(getvariable('moved_told')::struct(judge_id varchar, method varchar, night integer)[], recursive := true)
+),
+
+earlier as (
+    select
+        judged.*,
+        told.night as told_night
+    from judged
+    inner join last_night on judged.night < last_night.night
+    left join told on judged.judge_id = told.judge_id and judged.method = told.method
+    where
+        judged.night <= coalesce(cast(getvariable('moved_since') as integer), last_night.night)
+        and (told.night is null or judged.night <= told.night)
+),
+
+-- For each judge × method of the last night what it is set against: one judge version in one night.
+compared as (
     select
         now.judge_id,
         now.judge,
-        coalesce(
-            max(earlier.judge_id) filter (where earlier.judge_id = now.judge_id),
-            arg_max(earlier.judge_id, (earlier.n_answers, earlier.judge_id))
-        ) as judge_id_then
+        now.method,
+        now.night as night_now,
+        arg_max(
+            {'judge_id': earlier.judge_id, 'night': earlier.night},
+            (
+                earlier.judge_id = now.judge_id,
+                coalesce(earlier.night = earlier.told_night, false),
+                not earlier.is_open,
+                earlier.night,
+                earlier.n_answers,
+                earlier.judge_id
+            )
+        ) as against
     from judged as now
-    inner join judged as earlier on now.judge = earlier.judge and not earlier.is_now
-    where now.is_now
-    group by now.judge_id, now.judge
+    inner join last_night on now.night = last_night.night
+    inner join earlier on now.judge = earlier.judge and now.method = earlier.method
+    group by now.judge_id, now.judge, now.method, now.night
 ),
 
 state_now as (
@@ -56,13 +74,13 @@ state_now as (
         arg_max(night_sums.score_sum, night_sums.night) as score_sum,
         arg_max(night_sums.n_answers, night_sums.night) as n_answers
     from night_sums
-    inner join compared on night_sums.night <= compared.night_now
+    inner join compared on night_sums.judge_id = compared.judge_id and night_sums.method = compared.method
     group by night_sums.judge_id, night_sums.method, night_sums.dimension, night_sums.session_id
 ),
 
 state_then as (
     select
-        judge_pairs.judge_id,
+        compared.judge_id,
         night_sums.method,
         night_sums.dimension,
         night_sums.session_id,
@@ -70,9 +88,12 @@ state_then as (
         arg_max(night_sums.score_sum, night_sums.night) as score_sum,
         arg_max(night_sums.n_answers, night_sums.night) as n_answers
     from night_sums
-    inner join compared on night_sums.night <= compared.night_then
-    inner join judge_pairs on night_sums.judge_id = judge_pairs.judge_id_then
-    group by judge_pairs.judge_id, night_sums.method, night_sums.dimension, night_sums.session_id
+    inner join compared
+        on
+            compared.against.judge_id = night_sums.judge_id
+            and night_sums.method = compared.method
+            and compared.against.night >= night_sums.night
+    group by compared.judge_id, night_sums.method, night_sums.dimension, night_sums.session_id
 ),
 
 both_states as (
@@ -97,8 +118,8 @@ both_states as (
 
 select
     both_states.judge_id,
-    judge_pairs.judge,
-    judge_pairs.judge_id_then,
+    compared.judge,
+    compared.against.judge_id as judge_id_then,
     both_states.method,
     both_states.dimension,
     both_states.session_id,
@@ -112,11 +133,10 @@ select
         when both_states.is_same_text then 'same'
         else 'changed'
     end as session_is,
-    compared.night_then,
+    compared.against.night as night_then,
     compared.night_now
 from both_states
-inner join judge_pairs on both_states.judge_id = judge_pairs.judge_id
-cross join compared
+inner join compared on both_states.judge_id = compared.judge_id and both_states.method = compared.method
 where both_states.n_answers > 0 or both_states.n_answers_then > 0;
 
 comment on column agg_moved_sessions.judge_id is 'Judge version now';
@@ -131,5 +151,5 @@ comment on column agg_moved_sessions.n_answers_then is 'Answers with a score the
 comment on column agg_moved_sessions.n_answers is 'Answers with a score now';
 comment on column agg_moved_sessions.session_is is
 'same: the same text both times; changed: it grew or was read anew; new or gone: scored at one of the two only';
-comment on column agg_moved_sessions.night_then is 'Number of the night that is compared with';
+comment on column agg_moved_sessions.night_then is 'Number of the night that this judge''s figures of the method are compared with';
 comment on column agg_moved_sessions.night_now is 'Number of the last night';

@@ -1,4 +1,6 @@
 -- One row per compaction point of a session as it is now, by the study's rule for points.
+--
+-- The variable session_ids has the sessions of a study that is limited to some; it is NULL for all.
 with found as (
     select
         shard_points.session_id,
@@ -9,7 +11,12 @@ with found as (
         on
             shard_points.session_id = sessions.session_id
             and shard_points.content_sha256 = sessions.content_sha256
-    where shard_points.points_spec = getvariable('points_spec')
+    where
+        shard_points.points_spec = getvariable('points_spec')
+        and (
+            getvariable('session_ids') is null
+            or list_contains(getvariable('session_ids'), shard_points.session_id)
+        )
 )
 
 select

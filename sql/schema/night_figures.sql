@@ -13,7 +13,8 @@ create table night_figures (
     std_error double,
     n_answers bigint not null check (n_answers > 0),
     n_sessions bigint not null check (n_sessions > 0),
-    rank bigint
+    rank bigint,
+    is_open boolean
 );
 
 comment on table night_figures is
@@ -32,3 +33,5 @@ comment on column night_figures.std_error is 'Its standard error, clustered by s
 comment on column night_figures.n_answers is 'Answers that the mean is over';
 comment on column night_figures.n_sessions is 'Sessions that these answers are of';
 comment on column night_figures.rank is 'Rank on the leaderboard; NULL for single dimensions and where there was none';
+comment on column night_figures.is_open is
+'Whether answers that had scores before had none that night (provider down, budget spent); NULL in older nights';

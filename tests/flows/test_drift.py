@@ -16,7 +16,7 @@ import pytest
 from flows.anchors import anchors_to_do, is_due, replicate_of, today
 from flows.database import connect
 from flows.engine import engine_for
-from flows.plan import in_scope, inputs_of, known_points
+from flows.plan import all_stored, known_points
 from flows.store import Store
 from flows.study import Study, make_study
 from flows.transcripts import read_parts
@@ -119,7 +119,7 @@ def study_flags(study: Study) -> dict[str, Any]:
 
 
 def points(store: Store, study: Study) -> Any:
-    return known_points(store, study, in_scope(read_parts(store), inputs_of(study), None))
+    return known_points(store, study, all_stored(read_parts(store)))
 
 
 def test_without_anchors_there_is_nothing_to_take_and_the_command_says_how_to_have_some(

@@ -14,9 +14,9 @@ from flows.database import connect
 from flows.engine import engine_for
 from flows.measured import MeasureJob, measure_id, measures_to_do
 from flows.plan import (
+    all_stored,
     compactions_to_do,
     expected_compactions,
-    in_scope,
     inputs_of,
     known_points,
     method_rows,
@@ -50,7 +50,7 @@ class Stage:
         find(self.store, self.study, self._slice({info.session_id: (info,) for info in self.sessions()}))
 
     def sessions(self) -> list[SessionInfo]:
-        return in_scope(read_parts(self.store), inputs_of(self.study), None)
+        return all_stored(read_parts(self.store))
 
     def points(self) -> dict[str, Any]:
         return known_points(self.store, self.study, self.sessions())

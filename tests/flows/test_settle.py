@@ -9,6 +9,7 @@ import pytest
 
 from compaction import Message, ToolCall, Transcript, counted
 from flows.engine import LazyCounter
+from flows.intake import each_quarantined
 from flows.part_writer import PartWriter
 from flows.settle import settle
 from flows.store import Store
@@ -36,12 +37,21 @@ def work(
     return Transcript(session_id, done, "test", "f", parent_session_id=parent)
 
 
-def put(store: Store, path: str, *transcripts: Transcript, generation: int = 1) -> None:
-    print_of = Fingerprint(path, generation, 1, "reader")
+def put(
+    store: Store,
+    path: str,
+    *transcripts: Transcript,
+    generation: int = 1,
+    size: int | None = None,
+    n_set_aside: int = 0,
+    reader: str = "reader",
+) -> None:
+    print_of = Fingerprint(path, generation if size is None else size, 1, reader)
     writer = PartWriter(store, [print_of], generation, "o200k_base")
     for transcript in transcripts:
         writer.add_session(transcript, path)
-    writer.add_input(InputRecord(print_of, "test", len(transcripts), sum(map(len, transcripts)), 0))
+    n_messages = sum(map(len, transcripts))
+    writer.add_input(InputRecord(print_of, "test", len(transcripts), n_messages, n_set_aside))
     writer.finish()
 
 
@@ -208,3 +218,48 @@ def test_an_own_log_that_is_read_again_takes_the_place_of_the_export_that_it_was
     assert stored(store) == {"later": 44}
     put(store, "/a", with_reasoning(work("own", range(20), ids=True)), generation=2)
     assert stored(store) == {"own": 41}
+
+
+OTHER = work("other", range(4), "barn")
+
+
+@pytest.mark.parametrize(
+    ("later", "n_set_aside", "is_kept"),
+    [
+        pytest.param((), 1, True, id="unreadable or empty"),
+        pytest.param((work("s", range(5)), OTHER), 0, True, id="cut between two lines"),
+        pytest.param((work("s", range(9)),), 0, True, id="a whole session is missing"),
+        pytest.param((work("s", range(8)), OTHER), 1, True, id="cut within a line"),
+        pytest.param((work("s", range(3, 12)), OTHER), 1, True, id="damaged at its beginning, and grown"),
+        pytest.param((work("s", range(11)), OTHER), 1, False, id="grown, and its last line is half-written"),
+        pytest.param((work("s", range(3, 12)), OTHER), 0, False, id="edited"),
+        pytest.param((work("s", range(5)), work("t", range(2), "dam")), 0, False, id="other content"),
+        pytest.param((work("s", range(9)), OTHER), 1, False, id="a damaged place that costs no message"),
+    ],
+)
+def test_a_log_that_reads_worse_than_before_keeps_its_last_good_form_and_says_so(
+    later: tuple[Transcript, ...], n_set_aside: int, is_kept: bool, store: Store
+) -> None:
+    put(store, "/log", work("s", range(9)), OTHER)
+    good = stored(store)
+    assert good == {"s": 19, "other": 9}
+    put(store, "/log", *later, generation=2, n_set_aside=n_set_aside)
+    read = {transcript.session_id: len(transcript) for transcript in later}
+    assert stored(store) == (good if is_kept else read)
+    (record,) = [record for part in read_parts(store) for record in part.inputs]
+    assert record.fingerprint.size == 2  # the file as it is now: it is not read again until it changes
+    assert bool(record.kept_because) == is_kept
+    said = [row["reason"] for row in each_quarantined(store)]
+    assert said == ([record.kept_because] if is_kept else [])
+    assert all(len(load(store, info)) == info.n_messages for part in read_parts(store) for info in part.sessions)
+
+    put(store, "/log", work("s", range(12)), OTHER, generation=3)  # mended, and grown
+    assert stored(store) == {"s": 25, "other": 9}
+    assert [record.kept_because for part in read_parts(store) for record in part.inputs] == [""]
+
+
+def test_of_the_same_file_newer_readers_may_make_less(store: Store) -> None:
+    put(store, "/log", work("s", range(9)))
+    assert stored(store) == {"s": 19}
+    put(store, "/log", work("s", range(5)), generation=2, size=1, reader="newer", n_set_aside=1)
+    assert stored(store) == {"s": 11}

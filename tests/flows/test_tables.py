@@ -149,7 +149,7 @@ def test_a_load_that_fails_leaves_the_old_database_and_nothing_else(small: Small
 def test_memory_can_be_limited_and_a_wrong_limit_is_named(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MEMORY_VARIABLE, "200MB")
     seen: list[Any] = []
-    rebuild(small.store, small.study, lambda draft: seen.append(_settings(draft)))
+    rebuild(small.store, small.study, lambda new: seen.append(_settings(new.connection)))
     [(limit, spill)] = seen
     assert limit == "190.7 MiB"
     assert Path(spill).parent == small.store.root
@@ -183,7 +183,7 @@ def test_a_database_of_other_sql_counts_as_not_loaded(small: SmallStore, monkeyp
 @pytest.fixture
 def newer_code(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> SmallStore:
     """The code that makes and measures has changed since the store was filled."""
-    later = Makers(*(f"{name}0" for name in vars(small.makers).values()))
+    later = Makers(*(f"{name}0" for name in vars(small.makers).values() if name is not None))
     monkeypatch.setattr(Makers, "now", classmethod(lambda cls, study: later))
     return small
 

@@ -160,7 +160,7 @@ def test_an_input_is_known_again_until_it_changes(store: Store, tmp_path: Path) 
     assert unread(read_parts(store), discover([str(path)]), Study()) == discover([str(path)])
 
 
-def test_the_scope_is_the_sessions_of_the_sources_and_the_winners_of_folded_ones(store: Store, tmp_path: Path) -> None:
+def test_the_scope_is_all_that_is_stored_and_a_limit_takes_the_sources_own_first(store: Store, tmp_path: Path) -> None:
     short = write_session(tmp_path / "logs" / "short.jsonl", "s", 4)
     long = write_session(tmp_path / "logs" / "long.jsonl", "s", 8)
     other = write_session(tmp_path / "logs" / "other.jsonl", "t", 4, "pear")
@@ -169,11 +169,14 @@ def test_the_scope_is_the_sessions_of_the_sources_and_the_winners_of_folded_ones
     parts = read_parts(store)
 
     def scope(*paths: Path, limit: int | None = None) -> list[str]:
-        return [info.input_path for info in in_scope(parts, discover([str(path) for path in paths]), limit)]
+        return [info.input_path for info in in_scope(parts, Study(sources=tuple(map(str, paths))), limit)]
 
-    assert scope(short) == [str(long)]
-    assert scope(short, long, other) == [str(long), str(other)]
-    assert scope(short, long, other, limit=1) == [str(long)]
+    assert scope(short) == scope(long, other) == [str(long), str(other)]
+    assert scope(short, limit=1) == [str(long)]  # what the short one is a copy of
+    assert scope(other, limit=1) == [str(other)]
+    long.unlink()  # a log that is gone has its place all the same
+    assert scope(tmp_path / "logs", limit=1) == scope(tmp_path / "logs" / "l*", limit=1) == [str(long)]
+    assert scope(tmp_path / "log", limit=2) == [str(long), str(other)]
 
 
 def test_what_is_kept_in_memory_is_the_most_recently_used_within_the_limit() -> None:

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 
 from flows.database import connect
-from flows.moved import Moved
+from flows.moved import Moved, moved_rows
 
 from .tiny import Rows, make
 
@@ -169,3 +169,42 @@ def test_judges_are_matched_by_version_and_another_version_is_no_movement_of_met
 def test_the_first_night_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     assert moved(store({"A": {"s": ("t", 8.0, 2)}}), tmp_path) == {}
     assert moved({}, tmp_path) == {}
+
+
+def test_a_method_is_compared_with_the_last_night_in_which_it_was_whole(tmp_path: Path) -> None:
+    """Night 2 has no figures of A, night 3 some of B's: each is set against its own last whole night."""
+    sessions = {f"s{i}": (f"t{i}", 16.0, 4) for i in range(6)}
+    worse = {s: (text, 4.0, n) for s, (text, _, n) in sessions.items()}
+    some = {s: sessions[s] for s in ("s1", "s2")}
+    nights: list[State] = [
+        {"A": sessions, "B": sessions}, {"B": sessions}, {"B": some}, {"A": worse, "B": worse},
+    ]  # fmt: skip
+    rows = store(*nights)
+    for row in rows["night_figures"]:
+        row["is_open"] = row["night"] == 3
+    found = moved(rows, tmp_path)
+    assert {name: (row["night_then"], row["difference"]) for name, row in found.items()} == {
+        "A": (1, -3.0), "B": (2, -3.0),
+    }  # fmt: skip
+    assert found["B"]["n_sessions_same"] == 6
+    assert {name: row["night_then"] for name, row in moved(rows, tmp_path, 1).items()} == {"A": 1, "B": 1}
+    assert {name: row["night_then"] for name, row in moved(rows, tmp_path, 3).items()} == {"A": 1, "B": 2}
+    with connect(tmp_path / "store" / "scores.duckdb") as connection:
+        then = {row["method"]: row["night_then"] for row in moved_rows(connection, None, {"j1": {"B": 3}}).dicts()}
+    assert then == {"A": 1, "B": 3}  # the night that was told, whole or not
+
+
+def test_a_judge_that_comes_back_is_compared_with_itself(tmp_path: Path) -> None:
+    sessions = {f"s{i}": (f"t{i}", 16.0, 4) for i in range(6)}
+    worse = {s: (text, 4.0, n) for s, (text, _, n) in sessions.items()}
+    row = moved(store({"A": sessions}, {"A": worse}, {"A": worse}, judges=("j1", "j2", "j1")), tmp_path)["A"]
+    assert (row["is_same_judge"], row["night_then"], row["difference"]) == (True, 1, -3.0)
+
+
+def test_what_is_open_stays_open_until_it_is_whole_or_said_to_be_worse() -> None:
+    row = {"judge_id": "j", "method": "A", "is_same_judge": True, "is_beyond_noise": True, "difference": -1.0,
+           "is_same_beyond_noise": False, "difference_same": 0.0}  # fmt: skip
+    now = (("j", "A", True), ("j", "B", False))
+    assert Moved((row,), 1, 2, now).told(None) == {"j": {"B": 2}}
+    assert Moved((row,), 1, 2, now).told(2.0) == {"j": {"B": 2}}
+    assert Moved((row,), 1, 2, now).told(0.2) == {"j": {"A": 2, "B": 2}}
