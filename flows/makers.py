@@ -135,6 +135,15 @@ def study_of_results(store: Store) -> Study:
     return found
 
 
+def newest_study(store: Store, study_key: str) -> Study | None:
+    """The study of the newest run of a study key, None when none is recorded.
+
+    Runs that took up the whole store, as a backfill does, name the methods that they worked on, not those of a study.
+    """
+    rows = (row for row in _runs(store) if row.get("study_key") == study_key and not row.get("is_whole_store"))
+    return next((found for row in rows if (found := _as_study(row.get("study"))) is not None), None)
+
+
 def _as_study(values: Any) -> Study | None:
     try:
         plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}

@@ -273,6 +273,7 @@ class Run:
             "run_id": self.run_id,
             "study": self.study.as_dict(),
             "study_key": self.study.study_key,
+            "is_whole_store": self.is_whole_store,
             "versions": versions(),
             "makers": asdict(self.makers),
             "counts": {
@@ -379,7 +380,10 @@ def _load_database(run: Run, stepped: Callable[[], None]) -> None:
             engine = f"{run.engine.prober.name}; {run.engine.responder.name}"
             methods = {row["method_id"]: row["method"] for row in method_rows(run.study)}
             night = take_night(run.store, run.study.study_key, run.run_id, engine, methods)
-        rebuild(run.store, run.study, note_outcome, makers=run.makers, night=night, stepped=stepped)
+        rebuild(
+            run.store, run.study, note_outcome, makers=run.makers, night=night, is_whole_store=run.is_whole_store,
+            stepped=stepped,
+        )  # fmt: skip
 
 
 def _close_killed(store: Store) -> None:

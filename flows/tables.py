@@ -11,7 +11,7 @@ Python are made part by part: a load takes the same memory however many sessions
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -22,9 +22,10 @@ from flows.database import Draft, drafting, is_sound, sql_sha256, store_info, vi
 from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
-from flows.makers import Makers, read_note, write_note
+from flows.makers import Makers, newest_study, read_note, write_note
 from flows.nights import TakeNight, night_tables
 from flows.plan import in_scope, method_rows
+from flows.problems import Problem
 from flows.store import DATABASE, Store
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
@@ -40,9 +41,9 @@ SHARDS = ("points", "compactions", "probes", "answers", "scores", "label_samples
           "measures", "calls")  # fmt: skip
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
-LOADED = ("points", "compactions", "probes", "probes_not_asked", "answers", "superseded_scores", "scores", "verdicts",
-          "human_scores", "label_samples", "anchor_scores", "measured_points", "wanted_measures", "needs", "measures",
-          "fact_checks", "calls")  # fmt: skip
+LOADED = ("item_costs", "points", "equal_contexts", "compactions", "probes", "probes_not_asked", "answers",
+          "superseded_scores", "scores", "verdicts", "human_scores", "label_samples", "anchor_scores",
+          "measured_points", "wanted_measures", "needs", "measures", "fact_checks", "calls")  # fmt: skip
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
 STEPS = len(LOADED) + 2
@@ -79,6 +80,7 @@ def rebuild(
     *,
     makers: Makers | None = None,
     night: TakeNight | None = None,
+    is_whole_store: bool = False,
     stepped: Callable[[], None] | None = None,
 ) -> None:
     """Make ``scores.duckdb`` from the Parquet files, and note of what.
@@ -91,13 +93,15 @@ def rebuild(
         makers: Whose rows are taken, for what adds to results that are there (``Makers.noted``); without it those of
             the code as it is now.
         night: Takes the night (``flows.nights``).
+        is_whole_store: The study does not say which methods are current (``_current``).
         stepped: Is called ``STEPS`` times on the way.
     """
     before = stamp(store)
     makers = makers or Makers.now(study)
     advance = stepped or (lambda: None)
     with drafting(store.root / DATABASE, store.place) as draft:
-        fill(draft, store, study, makers, advance)
+        current = _current(store, study, is_whole_store=is_whole_store)
+        fill(draft, store, study, makers, advance, current)
         for name, rows in (night(draft.connection) if night is not None else {}).items():
             draft.insert(name, rows)
         found = violations(draft.connection)
@@ -115,6 +119,7 @@ def rebuild(
         makers,
         {
             **_key(study),
+            "current": current,
             "stamp": before,
             "database": _stat(store),
             "night": _methods(study) if night else None,
@@ -128,14 +133,24 @@ def noted_violations(store: Store) -> list[tuple[str, int]]:
     return [(name, number) for name, number in read_note(store).get("violations", ())]
 
 
-def fill(draft: Draft, store: Store, study: Study, makers: Makers, advance: Callable[[], None]) -> None:
-    """Load all tables but ``runs`` and ``store_info``."""
+def fill(
+    draft: Draft,
+    store: Store,
+    study: Study,
+    makers: Makers,
+    advance: Callable[[], None],
+    current: Collection[str] | None = None,
+) -> None:
+    """Load all tables but ``runs`` and ``store_info``; ``current`` as ``_current`` gives it."""
     fill_intake(draft, store, read_labels(study.task_types) if study.task_types else Labels())
     fill_quarantine(draft, store)
     methods = _latest_code(
         row for row in store.records("methods")
         if row["history"] == study.history and row["summarizer"] in (None, makers.summarizer)
     )  # fmt: skip
+    methods = [{**row, "is_current": current is None or _without_code(row) in current} for row in methods]
+    if not any(row["is_current"] for row in methods):  # a run that was stopped before it compacted anything
+        methods = [{**row, "is_current": True} for row in methods]
     judges = store.records("judges")
     draft.insert("methods", as_table("methods", map(_with_params, methods)))
     draft.insert("judges", as_table("judges", map(_with_params, judges)))
@@ -197,12 +212,13 @@ def stamp(store: Store) -> str:
     )
 
 
-def is_loaded(store: Store, study: Study, makers: Makers | None = None) -> bool:
+def is_loaded(store: Store, study: Study, makers: Makers | None = None, *, is_whole_store: bool = False) -> bool:
     """Whether the database is made from the files as they are now, for this study, by the SQL as it is now.
 
-    ``makers`` as in ``rebuild``.
+    ``makers`` and ``is_whole_store`` as in ``rebuild``.
     """
-    wanted = {**_key(study), "stamp": stamp(store), "makers": asdict(makers or Makers.now(study))}
+    current = _current(store, study, is_whole_store=is_whole_store)
+    wanted = {**_key(study), "current": current, "stamp": stamp(store), "makers": asdict(makers or Makers.now(study))}
     noted = read_note(store)
     same = {name: noted.get(name) for name in wanted} == wanted and noted.get("database") == _stat(store)
     return same and is_sound(store.database)
@@ -227,10 +243,34 @@ def _latest_code(methods: Iterable[dict[str, Any]]) -> Rows:
     """Of methods that differ in the version of their code only, the one that was run last."""
     found: dict[str, dict[str, Any]] = {}
     for row in methods:
-        key = json.dumps([row["strategy"], row["params"], row["history"], row["summarizer"]], sort_keys=True)
+        key = json.dumps([_without_code(row), row["summarizer"]])
         if key not in found or row["last_run_at"] > found[key]["last_run_at"]:
             found[key] = row
     return sorted(found.values(), key=lambda row: str(row["method_id"]))
+
+
+def _without_code(row: Mapping[str, Any]) -> str:
+    """What a study says of a method; neither its version nor what summarises for it."""
+    return json.dumps([row["strategy"], row["params"], row["history"]], sort_keys=True)
+
+
+def _current(store: Store, study: Study, *, is_whole_store: bool) -> list[str] | None:
+    """The methods that are asked for now, as ``_without_code``.
+
+    They are those of the study. A command that is about all that a store has leaves them as they were at the last load;
+    where that is not known, they are those of the newest run. None where that is not known either: then none is told
+    apart.
+    """
+    noted = read_note(store)
+    if is_whole_store and noted.get("study_key") == study.study_key and noted.get("current"):
+        return [str(key) for key in noted["current"]]
+    chosen = newest_study(store, study.study_key) if is_whole_store else study
+    if chosen is None:
+        return None
+    try:
+        return sorted({_without_code(row) for row in method_rows(chosen)})
+    except Problem:  # a strategy that this installation does not have
+        return None
 
 
 def _with_params(row: dict[str, Any]) -> dict[str, Any]:

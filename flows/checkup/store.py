@@ -271,7 +271,7 @@ def _loaded(store: Store) -> list[Finding]:
     study = loaded_study(store)
     if study is None:
         return []
-    if is_loaded(store, study, Makers.noted(store)):
+    if is_loaded(store, study, Makers.noted(store), is_whole_store=True):
         return [Finding("results", "ok", "scores.duckdb is as new as the other files")]
     do = "the next run makes it anew, or now: compaction-eval rebuild"
     return [Finding("results", "warning", "scores.duckdb is older than the other files, or damaged", do)]

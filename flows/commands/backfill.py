@@ -140,7 +140,7 @@ def backfill(
         if found.n_jobs:
             flow = partial(_backfill, selection=selection, by_day=by_day, backlog=found)
             carry_out(active, flow, ephemeral=ephemeral, verbose=verbose)
-        elif not is_loaded(target, effective, active.makers):
+        elif not is_loaded(target, effective, active.makers, is_whole_store=True):
             load_database(active)  # a backfill was killed before it got there
     finish(active, quiet=quiet, as_json=as_json, nothing_to_do=not found.n_jobs)
 

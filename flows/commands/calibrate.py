@@ -101,7 +101,7 @@ def calibrate(
 
 def _rebuild(store: Store, study: Study, told: Report) -> None:
     with told.stage("load", STEPS, "steps") as shown:
-        rebuild(store, study, makers=Makers.noted(store), stepped=lambda: shown.advance(1))
+        rebuild(store, study, makers=Makers.noted(store), is_whole_store=True, stepped=lambda: shown.advance(1))
 
 
 def _draw(

@@ -38,7 +38,9 @@ def rebuild(
         export_calls(target)
         with active.report.stage("rebuild", tables.STEPS, "steps") as shown:
             makers = Makers.of_results(target, chosen)
-            tables.rebuild(target, chosen, makers=makers, stepped=lambda: shown.advance(1))
+            tables.rebuild(
+                target, chosen, makers=makers, is_whole_store=study is None, stepped=lambda: shown.advance(1)
+            )
     counts = _counts(target)
     if as_json:
         content = {"store": target.name, "study": chosen.as_dict(), "counts": counts}

@@ -187,9 +187,9 @@ def ingest(
         shown = loaded_study(target)
         shown = effective if shown is None else replace(shown, task_types=effective.task_types or shown.task_types)
         makers = Makers.noted(target)
-        if not is_loaded(target, shown, makers):
+        if not is_loaded(target, shown, makers, is_whole_store=True):
             with report.stage("load", STEPS, "steps") as told:
-                rebuild(target, shown, makers=makers, stepped=lambda: told.advance(1))
+                rebuild(target, shown, makers=makers, is_whole_store=True, stepped=lambda: told.advance(1))
     _say_files(target, effective, as_json)
 
 

@@ -1,5 +1,7 @@
 -- One row per pair of judges (from: the one that was used first) × method × dimension (and 'overall') × probe: the sums
 -- of both judges' scores over the answers that both have scored.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view agg_bridge_probes as
 with two_judges as (
     select
@@ -22,7 +24,9 @@ answer_scores as materialized (
         probe_id,
         score
     from int_answer_scores
-    where (select count(*) from judges) > 1
+    where
+        (select count(*) from judges) > 1
+        and method_id in (select methods.method_id from methods where methods.is_current)
 )
 
 select

@@ -13,6 +13,7 @@ select
     count(*) filter (where status = 'done' and invalid_context) as n_invalid_context,
     sum(seconds) as seconds,
     sum(cost_usd) as cost_usd,
+    sum(saved_usd) as saved_usd,
     count(*) filter (where cost_usd is null) as n_cost_unknown
 from compactions
 group by method_id;
@@ -29,5 +30,6 @@ comment on column agg_compactions.n_grew is 'Done compactions whose context has 
 comment on column agg_compactions.n_invalid_context is
 'Done compactions whose context has a tool result without its call';
 comment on column agg_compactions.seconds is 'Wall time in seconds, failed compactions included';
-comment on column agg_compactions.cost_usd is 'US dollars of the compactions whose cost is known';
+comment on column agg_compactions.cost_usd is 'US dollars paid for the compactions whose cost is known';
+comment on column agg_compactions.saved_usd is 'US dollars that cached answers saved of these compactions';
 comment on column agg_compactions.n_cost_unknown is 'Compactions whose cost is not known';

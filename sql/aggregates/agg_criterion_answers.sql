@@ -1,5 +1,7 @@
 -- One row per judge × done answer × criterion that the judge was asked: the mean over its replicates, and the mean of
 -- the answer's other criteria.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view agg_criterion_answers as
 with given as (
     select
@@ -35,7 +37,8 @@ select
 from given
 inner join whole_answers on given.judge_id = whole_answers.judge_id and given.answer_id = whole_answers.answer_id
 inner join stg_answers on given.answer_id = stg_answers.answer_id
-where stg_answers.status = 'done';
+inner join methods on stg_answers.method_id = methods.method_id
+where stg_answers.status = 'done' and methods.is_current;
 
 comment on column agg_criterion_answers.judge_id is 'Judge version';
 comment on column agg_criterion_answers.answer_id is 'Answer';

@@ -2,6 +2,8 @@
 --
 -- Expected are all probes of the compaction's point, as often as the method was answered at all: once for every
 -- responder and replicate that the store holds of it.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view agg_expected_answers as
 with probes_of_point as (
     select
@@ -36,7 +38,9 @@ select
     coalesce(given.n_done, 0) as n_done,
     coalesce(given.n_failed, 0) as n_failed
 from questions
-left join given on questions.method_id = given.method_id;
+inner join methods on questions.method_id = methods.method_id
+left join given on questions.method_id = given.method_id
+where methods.is_current;
 
 comment on column agg_expected_answers.method_id is 'Identity of the method';
 comment on column agg_expected_answers.n_expected is 'Answers that its done compactions call for';

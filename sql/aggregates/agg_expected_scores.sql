@@ -2,6 +2,8 @@
 --
 -- A verdict is all criteria of one answer by one replicate of the judge. Expected is one for every done answer and
 -- every replicate that the store holds of the judge, and at least one.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view agg_expected_scores as
 with verdicts as (
     select
@@ -51,7 +53,9 @@ select
     coalesce(given.n_unscored, 0) as n_unscored
 from replicates
 cross join done_answers
-left join given on replicates.judge_id = given.judge_id and done_answers.method_id = given.method_id;
+inner join methods on done_answers.method_id = methods.method_id
+left join given on replicates.judge_id = given.judge_id and done_answers.method_id = given.method_id
+where methods.is_current;
 
 comment on column agg_expected_scores.judge_id is 'Judge version';
 comment on column agg_expected_scores.method_id is 'Identity of the method';

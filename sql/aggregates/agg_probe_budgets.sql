@@ -4,6 +4,8 @@
 -- Means over the method's replicates. What the answering model reads is the compacted context and, under a method
 -- that fetches for a question (retrieval), what was fetched for this one: without it such a method would look
 -- cheaper than it is.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view agg_probe_budgets as
 select
     int_answer_scores.judge_id,
@@ -18,7 +20,8 @@ select
 from int_answer_scores
 inner join answers on int_answer_scores.answer_id = answers.answer_id
 inner join compactions on answers.compaction_id = compactions.compaction_id
-where int_answer_scores.dimension = 'overall'
+inner join methods on int_answer_scores.method_id = methods.method_id
+where int_answer_scores.dimension = 'overall' and methods.is_current
 group by
     int_answer_scores.judge_id, int_answer_scores.method_id, int_answer_scores.probe_id, int_answer_scores.session_id;
 

@@ -1,6 +1,6 @@
 -- One row per judge: model calls and US dollars that a compaction, an answer, a verdict and a session's questions cost.
 --
--- Dollars are those that the store noted, NULL as soon as one of them is not known. Calls are those that were sent and
+-- Dollars are those that were paid, NULL as soon as one of them is not known. Calls are those that were sent and
 -- done (what the call cache answered was not sent), over the items that there are; the embedded engine makes none.
 create view agg_unit_costs as
 with sent as (

@@ -1,4 +1,5 @@
--- One row per judge × dimension (and 'overall'): components of the variance of scores, and the sizes they come from.
+-- One row per judge × dimension (and 'overall') × method, and one with method_id NULL of all methods: components of the
+-- variance of scores, and the sizes they come from. Of current methods only.
 --
 -- The model of a score: its method's mean (fixed), and, each with a variance of its own,
 --   session              s      shared by all methods: sessions are easy or hard
@@ -16,72 +17,15 @@
 -- of all methods on the question is taken off (scaled for what that takes away): the first has all four components, the
 -- second the two with the method in them. That part is exact when every method has every question, else close.
 --
+-- The compactions of a cell are its distinct contexts (int_context_scores): answers to equal ones are copies. A cell
+-- whose repeated compactions left one context has no compaction variance: none is in its mean, and it says nothing of
+-- the variance where contexts differ, which is what raw_compaction is.
+--
 -- A level that is not repeated (no degrees of freedom) is NULL, and its variance is in the level above. Raw estimates
--- can be below 0. Without a second method, ms and mp are NULL and lie in s and p.
+-- can be below 0. Without a second method, and in the rows of single methods, ms and mp are NULL and lie in s and p.
 create view agg_variance as
-with per_dimension as (
-    select
-        judge_id,
-        answer_id,
-        judge_replicate,
-        dimension,
-        sum(score * weight) / sum(weight) as score
-    from stg_scores
-    where score is not null
-    group by judge_id, answer_id, judge_replicate, dimension
-),
-
-verdicts_given as (
-    select
-        judge_id,
-        answer_id,
-        dimension,
-        score
-    from per_dimension
-    union all
-    select
-        judge_id,
-        answer_id,
-        'overall' as dimension,
-        avg(score) as score
-    from per_dimension
-    group by judge_id, answer_id, judge_replicate
-),
-
-of_answers as (
-    select
-        judge_id,
-        answer_id,
-        dimension,
-        count(*) as n,
-        avg(score) as mean,
-        var_pop(score) * count(*) as ss_judge
-    from verdicts_given
-    group by judge_id, answer_id, dimension
-),
-
-of_compactions as materialized (
-    select
-        of_answers.judge_id,
-        of_answers.dimension,
-        stg_answers.method_id,
-        stg_answers.session_id,
-        stg_answers.point_id,
-        stg_answers.probe_id,
-        stg_answers.compaction_id,
-        sum(of_answers.n) as n,
-        count(*) as n_answers,
-        sum(of_answers.n ** 2) as n_square_answers,
-        sum(of_answers.n * of_answers.mean) / sum(of_answers.n) as mean,
-        sum(of_answers.ss_judge) as ss_judge,
-        sum(of_answers.n * of_answers.mean ** 2)
-        - sum(of_answers.n * of_answers.mean) ** 2 / sum(of_answers.n) as ss_answer
-    from of_answers
-    inner join stg_answers on of_answers.answer_id = stg_answers.answer_id
-    where stg_answers.status = 'done'
-    group by
-        of_answers.judge_id, of_answers.dimension, stg_answers.method_id, stg_answers.session_id,
-        stg_answers.point_id, stg_answers.probe_id, stg_answers.compaction_id
+with of_compactions as materialized (
+    select * from int_context_scores
 ),
 
 cells as materialized (
@@ -92,8 +36,12 @@ cells as materialized (
         session_id,
         point_id,
         probe_id,
+        any_value(varies) as varies,
         sum(n) as n,
         sum(n_answers) as n_answers,
+        sum(n_answers_made) as n_answers_made,
+        sum(n_verdicts_made) as n_verdicts_made,
+        sum(n_compactions_made) as n_compactions_made,
         count(*) as n_compactions,
         sum(n * mean) / sum(n) as mean,
         sum(ss_judge) as ss_judge,
@@ -112,9 +60,12 @@ within_sums as (
     select
         judge_id,
         dimension,
-        sum(n) as n_verdicts,
-        sum(n_answers) as n_answers,
-        sum(n_compactions) as n_compaction_questions,
+        method_id,
+        sum(n_verdicts_made) as n_verdicts,
+        sum(n_answers_made) as n_answers,
+        sum(n_compactions_made) as n_compaction_questions,
+        sum(n_answers) as n_independent_answers,
+        bool_or(varies) as varies,
         count(*) as n_cells,
         count(distinct method_id) as n_methods,
         count(distinct session_id) as n_sessions,
@@ -129,11 +80,13 @@ within_sums as (
         sum(n_compactions) - count(*) as df_compaction,
         sum(answers_in_compactions - answers_in_cell) as answer_in_ss_compaction,
         sum(n - compactions_in_cell) as compaction_in_ss_compaction,
-        avg(compactions_in_cell / n) as compaction_in_mean,
+        avg(case when varies then compactions_in_cell / n else 0 end) as compaction_in_mean,
         avg(answers_in_cell / n) as answer_in_mean,
-        avg(1 / n) as judge_in_mean
+        avg(1 / n) as judge_in_mean,
+        avg(case when varies then 0 else answers_in_cell / n end) as fixed_answer_in_mean,
+        avg(case when varies then 0 else 1 / n end) as fixed_judge_in_mean
     from cells
-    group by judge_id, dimension
+    group by grouping sets ((judge_id, dimension), (judge_id, dimension, method_id))
 ),
 
 of_judge as (
@@ -165,6 +118,7 @@ of_compaction as (
                             - answer_in_ss_compaction * coalesce(raw_answer, 0)
                         ) / compaction_in_ss_compaction, 10
                     )
+            when not varies then 0
         end as raw_compaction
     from of_answer
 ),
@@ -202,13 +156,14 @@ compaction_means as (
             and of_compactions.point_id = repeated_points.point_id
     group by
         of_compactions.judge_id, of_compactions.dimension, of_compactions.method_id, of_compactions.point_id,
-        of_compactions.compaction_id
+        of_compactions.context_id
 ),
 
 shared_by_point as (
     select
         repeated_points.judge_id,
         repeated_points.dimension,
+        repeated_points.method_id,
         any_value(repeated_points.n_compactions) - 1 as df,
         (
             any_value(repeated_points.n_questions) * var_pop(compaction_means.mean) * count(*)
@@ -231,9 +186,10 @@ shared_compaction as (
     select
         judge_id,
         dimension,
+        method_id,
         round(sum(shared) / sum(df), 10) as raw_compaction_shared
     from shared_by_point
-    group by judge_id, dimension
+    group by grouping sets ((judge_id, dimension), (judge_id, dimension, method_id))
 ),
 
 -- Between cells: within methods, sessions against questions within sessions; kind 'own' on the means as they are, kind
@@ -321,6 +277,7 @@ of_methods as (
         judge_id,
         dimension,
         kind,
+        method_id,
         sum(n) as n,
         count(*) as n_sessions,
         sum(n) - sum(n ** 2) / sum(n) as session_in_ss,
@@ -338,6 +295,7 @@ between_sums as (
         judge_id,
         dimension,
         kind,
+        method_id,
         avg(effective_sessions) as effective_sessions,
         case when sum(n - n_sessions) > 0 then sum(ss_within) / sum(n - n_sessions) end as ms_within,
         case when sum(n_sessions - 1) > 0 then sum(ss_between) / sum(n_sessions - 1) end as ms_between,
@@ -345,7 +303,7 @@ between_sums as (
         sum(shared_in_between) / nullif(sum(n_sessions - 1), 0) as shared_in_between,
         sum(session_in_ss) / nullif(sum(n_sessions - 1), 0) as questions_a_session
     from of_methods
-    group by judge_id, dimension, kind
+    group by grouping sets ((judge_id, dimension, kind), (judge_id, dimension, kind, method_id))
 ),
 
 -- What repetitions leave in a cell's mean: noise of its own, and what it shares with the point's other questions.
@@ -371,13 +329,23 @@ gathered as (
         + of_compaction.judge_in_mean * coalesce(of_compaction.raw_judge, 0) as noise
     from of_compaction
     inner join between_sums as own
-        on of_compaction.judge_id = own.judge_id and of_compaction.dimension = own.dimension and own.kind = 'own'
+        on
+            of_compaction.judge_id = own.judge_id
+            and of_compaction.dimension = own.dimension
+            and of_compaction.method_id is not distinct from own.method_id
+            and own.kind = 'own'
     left join between_sums as off
-        on of_compaction.judge_id = off.judge_id and of_compaction.dimension = off.dimension and off.kind = 'off'
+        on
+            of_compaction.judge_id = off.judge_id
+            and of_compaction.dimension = off.dimension
+            and of_compaction.method_id is null
+            and off.method_id is null
+            and off.kind = 'off'
     left join shared_compaction
         on
             of_compaction.judge_id = shared_compaction.judge_id
             and of_compaction.dimension = shared_compaction.dimension
+            and of_compaction.method_id is not distinct from shared_compaction.method_id
 ),
 
 -- Mean squares less the noise that is in them.
@@ -394,9 +362,11 @@ cleaned as (
 select
     judge_id,
     dimension,
+    method_id,
     cast(n_verdicts as bigint) as n_verdicts,
     cast(n_answers as bigint) as n_answers,
     cast(n_compaction_questions as bigint) as n_compaction_questions,
+    cast(n_independent_answers as bigint) as n_independent_answers,
     n_cells,
     n_method_points,
     n_methods,
@@ -413,14 +383,21 @@ select
     raw_compaction,
     raw_compaction_shared,
     raw_answer,
-    raw_judge
+    raw_judge,
+    compaction_in_mean,
+    answer_in_mean,
+    judge_in_mean,
+    fixed_answer_in_mean,
+    fixed_judge_in_mean
 from cleaned;
 
 comment on column agg_variance.judge_id is 'Judge version';
 comment on column agg_variance.dimension is 'Dimension of the rubric, or overall';
+comment on column agg_variance.method_id is 'Method; NULL in the row of all methods';
 comment on column agg_variance.n_verdicts is 'Verdicts';
-comment on column agg_variance.n_answers is 'Answers';
-comment on column agg_variance.n_compaction_questions is 'Compaction × question with an answer';
+comment on column agg_variance.n_answers is 'Answers, copies included';
+comment on column agg_variance.n_independent_answers is 'Answers without copies, which have an equal context';
+comment on column agg_variance.n_compaction_questions is 'Compaction × question with an answer, equal contexts included';
 comment on column agg_variance.n_cells is 'Method × question with an answer';
 comment on column agg_variance.n_method_points is 'Method × point with an answer';
 comment on column agg_variance.n_methods is 'Methods';
@@ -436,3 +413,10 @@ comment on column agg_variance.raw_compaction_shared is
 'Part of it that all questions of a compaction share, as estimated';
 comment on column agg_variance.raw_answer is 'Variance by answer replicate, as estimated';
 comment on column agg_variance.raw_judge is 'Variance by judge replicate, as estimated';
+comment on column agg_variance.compaction_in_mean is
+'Part of the compaction variance that is in a cell''s mean, on average: 1 over the contexts, 0 where they are equal';
+comment on column agg_variance.answer_in_mean is 'Part of the answer variance that is in a cell''s mean, on average';
+comment on column agg_variance.judge_in_mean is 'Part of the verdict variance that is in a cell''s mean, on average';
+comment on column agg_variance.fixed_answer_in_mean is
+'What cells whose contexts are always equal add to answer_in_mean: more compactions do not lower it';
+comment on column agg_variance.fixed_judge_in_mean is 'The same for judge_in_mean';

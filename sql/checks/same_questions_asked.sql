@@ -1,4 +1,4 @@
--- A probe that a responder was asked under one method was asked of it under every method with a done compaction there.
+-- A probe that a responder was asked under one method was asked of it under every current one that is done there.
 with asked as (
     select
         probe_id,
@@ -18,4 +18,8 @@ select
     asked.answer_replicate
 from asked
 inner join compactions on asked.point_id = compactions.point_id
-where compactions.status = 'done' and not list_contains(asked.compaction_ids, compactions.compaction_id)
+inner join methods on compactions.method_id = methods.method_id
+where
+    methods.is_current
+    and compactions.status = 'done'
+    and not list_contains(asked.compaction_ids, compactions.compaction_id)

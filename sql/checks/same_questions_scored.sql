@@ -1,11 +1,11 @@
--- A judge's figures rest on the same probes for every method that it scored, where the method is applicable.
+-- A judge's figures rest on the same probes for every current method that it scored, where the method is applicable.
 with scored as (
     select distinct
         judge_id,
         method_id,
         probe_id
     from int_answer_scores
-    where dimension = 'overall'
+    where dimension = 'overall' and method_id in (select methods.method_id from methods where methods.is_current)
 ),
 
 judge_methods as (

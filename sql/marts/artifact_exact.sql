@@ -30,7 +30,8 @@ select
     stg_measures.n_any_right,
     stg_measures.session_id,
     stg_measures.cycle,
-    stg_measures.reason
+    stg_measures.reason,
+    stg_methods.is_current
 from stg_measures
 inner join stg_methods on stg_measures.method_id = stg_methods.method_id;
 
@@ -69,3 +70,4 @@ comment on column artifact_exact.n_any_right is 'Files that are in both; sum the
 comment on column artifact_exact.session_id is 'Session of the point';
 comment on column artifact_exact.cycle is 'Number of the point in its session';
 comment on column artifact_exact.reason is 'Why nothing is told of it (an opaque context, say); NULL where it is';
+comment on column artifact_exact.is_current is 'Whether the newest run of the study asks for the method';

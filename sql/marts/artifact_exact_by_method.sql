@@ -40,7 +40,8 @@ select
     cast(figures.n_told as bigint) as n_told,
     cast(figures.n_right as bigint) as n_right,
     cast(figures.n_compactions as bigint) as n_compactions,
-    figures.n_sessions
+    figures.n_sessions,
+    stg_methods.is_current
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id;
 
@@ -65,3 +66,4 @@ comment on column artifact_exact_by_method.n_told is 'Files that the contexts te
 comment on column artifact_exact_by_method.n_right is 'Files that are in both';
 comment on column artifact_exact_by_method.n_compactions is 'Compactions that are measured';
 comment on column artifact_exact_by_method.n_sessions is 'Sessions that they lie in';
+comment on column artifact_exact_by_method.is_current is 'Whether the newest run of the study asks for the method';

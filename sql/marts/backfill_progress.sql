@@ -51,7 +51,8 @@ select
     totals.n_answers,
     coalesce(judged.n_judged, 0) as n_judged,
     coalesce(judged.n_failed, 0) as n_failed,
-    totals.n_answers - coalesce(judged.n_judged, 0) - coalesce(judged.n_failed, 0) as n_left
+    totals.n_answers - coalesce(judged.n_judged, 0) - coalesce(judged.n_failed, 0) as n_left,
+    stg_methods.is_current
 from judges
 cross join totals
 inner join stg_methods on totals.method_id = stg_methods.method_id
@@ -71,3 +72,4 @@ comment on column backfill_progress.n_answers is 'Answers of the day and method 
 comment on column backfill_progress.n_judged is 'Of these, answers with a verdict of this judge';
 comment on column backfill_progress.n_failed is 'Of these, answers of which every verdict failed; a backfill asks anew';
 comment on column backfill_progress.n_left is 'Of these, answers that the judge was not asked about yet';
+comment on column backfill_progress.is_current is 'Whether the newest run of the study asks for the method';

@@ -15,7 +15,9 @@ select
     coalesce(agg_compactions.n_invalid_context, 0) as n_invalid_context,
     coalesce(agg_compactions.n_cost_unknown, 0) as n_cost_unknown,
     coalesce(agg_compactions.n_not_applicable, 0) as n_not_applicable,
-    stg_methods.method_id
+    stg_methods.method_id,
+    agg_compactions.saved_usd,
+    stg_methods.is_current
 from stg_methods
 left join agg_compactions on stg_methods.method_id = agg_compactions.method_id
 order by tokens_removed desc nulls last, stg_methods.method asc;
@@ -28,7 +30,8 @@ comment on column compression.tokens_removed is
 'Share of tokens that it removed, 0 to 1, all compactions together; below 0 when contexts grew';
 comment on column compression.n_grew is 'Done compactions whose context has more tokens than before';
 comment on column compression.seconds is 'Wall time in seconds, failed compactions included';
-comment on column compression.cost_usd is 'US dollars of the compactions whose cost is known, failed ones included';
+comment on column compression.cost_usd is
+'US dollars paid for the compactions whose cost is known, failed ones included';
 comment on column compression.n_done is 'Compactions that are done';
 comment on column compression.n_failed is 'Compactions that failed';
 comment on column compression.n_invalid_context is
@@ -36,3 +39,6 @@ comment on column compression.n_invalid_context is
 comment on column compression.n_cost_unknown is 'Compactions whose cost is not known and that cost_usd leaves out';
 comment on column compression.n_not_applicable is 'Compactions for which the method was not applicable';
 comment on column compression.method_id is 'Identity of the method';
+comment on column compression.saved_usd is
+'US dollars that the call cache saved; cost_usd + saved_usd is what the method costs alone';
+comment on column compression.is_current is 'Whether the newest run of the study asks for the method';

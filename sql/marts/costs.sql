@@ -10,7 +10,8 @@ select
     cast(sum(output_tokens) filter (where not cached) as bigint) as output_tokens,
     sum(cost_usd) filter (where not cached) as cost_usd,
     count(*) filter (where not cached and cost_usd is null) as n_cost_unknown,
-    sum(seconds) filter (where not cached) as seconds
+    sum(seconds) filter (where not cached) as seconds,
+    sum(saved_usd) as saved_usd
 from calls
 group by stage, model
 order by stage, model;
@@ -25,3 +26,4 @@ comment on column costs.output_tokens is 'Tokens that came back, without the cac
 comment on column costs.cost_usd is 'US dollars spent on the calls whose price is known; NULL when none is';
 comment on column costs.n_cost_unknown is 'Calls whose price is not known and that cost_usd leaves out';
 comment on column costs.seconds is 'Wall time in seconds, without the cached calls';
+comment on column costs.saved_usd is 'US dollars that the calls which the cache answered had cost, where that is known';

@@ -8,6 +8,8 @@
 -- answer           every probe at the method's done compactions (what a failed compaction loses is failed there)
 -- score            one verdict per done answer × judge × judge replicate, all judges together (`coverage_by_judge`
 --                  has them apart); without any judge, one per done answer
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view coverage as
 with n_points as (
     select count(*) as n from points
@@ -35,6 +37,7 @@ compaction_stage as (
     from stg_methods
     cross join n_points
     left join compactions on stg_methods.method_id = compactions.method_id
+    where stg_methods.is_current
     group by stg_methods.method_id, n_points.n
 ),
 
@@ -49,6 +52,7 @@ answer_stage as (
         0 as not_applicable
     from stg_methods
     left join agg_expected_answers on stg_methods.method_id = agg_expected_answers.method_id
+    where stg_methods.is_current
 ),
 
 verdicts as (

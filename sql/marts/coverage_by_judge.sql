@@ -2,6 +2,8 @@
 --
 -- A verdict is all criteria of one answer by one replicate of the judge. A backfill that was narrowed to some methods
 -- or answers shows as missing.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view coverage_by_judge as
 select
     agg_expected_scores.judge_id,

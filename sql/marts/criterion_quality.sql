@@ -14,6 +14,8 @@
 -- mean square over that of methods within sessions, F turned into a normal deviate (Paulson 1942). share_of_methods is
 -- the variance between true method means by the same analysis, so corrected for chance, as a share of the variance of
 -- single questions' scores about the question's own difficulty. Exact where every method has every question.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view criterion_quality as
 with given as materialized (
     select * from agg_criterion_answers

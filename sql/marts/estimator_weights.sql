@@ -56,7 +56,8 @@ select
     (weighed.weight - weighed.weight_of_dimensions) * weighed.mean as difference_by_weight,
     weighed.weight * (weighed.mean_in_overall - weighed.mean) as difference_by_answers,
     weighed.n_answers,
-    weighed.method_id
+    weighed.method_id,
+    stg_methods.is_current
 from weighed
 inner join stg_methods on weighed.method_id = stg_methods.method_id
 left join judges on weighed.judge_id = judges.judge_id
@@ -79,3 +80,4 @@ comment on column estimator_weights.difference_by_answers is
 'Part of it that comes from which answers count for the dimension; 0 where all have the same number of dimensions';
 comment on column estimator_weights.n_answers is 'Answers that have the dimension';
 comment on column estimator_weights.method_id is 'Identity of the method';
+comment on column estimator_weights.is_current is 'Whether the newest run of the study asks for the method';

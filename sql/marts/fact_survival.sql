@@ -26,7 +26,8 @@ select
     figures.f.mean + t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_high,
     figures.f.n as n_facts,
     figures.f.n_clusters as n_sessions,
-    stg_methods.history
+    stg_methods.history,
+    stg_methods.is_current
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id;
 
@@ -43,3 +44,4 @@ comment on column fact_survival.n_facts is 'Facts that were looked for, once for
 comment on column fact_survival.n_sessions is 'Sessions that they come from';
 comment on column fact_survival.history is
 'prefix: each context is made from the whole session; chain: from what the method left at the point before';
+comment on column fact_survival.is_current is 'Whether the newest run of the study asks for the method';

@@ -6,6 +6,8 @@
 -- A flip is a pair of methods whose order by mean under one judge is reversed under the other; equal means are no
 -- order. It is beyond noise when each judge by itself tells the two methods apart, at 95 %, in opposite directions:
 -- differences paired on the same probe, clustered by session, one comparison at a time.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view judge_bridge as
 with probes_scored as materialized (
     select * from agg_bridge_probes

@@ -13,6 +13,9 @@
 -- methods that apply everywhere, of their overall plus its paired difference to them (same probes). It has no rank when
 -- it shares no probe with any of them. Where no method applies everywhere, all are ranked by overall.
 --
+-- Rank, groups and shared probes are over the current methods, those that the newest run of the study asks for. An
+-- earlier version of a method, or one that was dropped, has its figures and neither.
+--
 -- tie_group: go down the methods by rank (equal ones by name). The first opens group 1. The next joins the open group
 -- unless its paired difference of overall to that group's first method is distinguishable from 0 (same probes,
 -- clustered by session, Student's t), in which case it opens the next group. Distinguishable is a p-value below 0.05
@@ -24,6 +27,14 @@
 create view leaderboard as
 with recursive probe_scores as materialized (
     select * from int_probe_dimensions
+),
+
+-- What methods are compared on.
+current_scores as (
+    select probe_scores.*
+    from probe_scores
+    inner join methods on probe_scores.method_number = methods.rowid
+    where methods.is_current and probe_scores.n_overall > 0
 ),
 
 figures as (
@@ -60,6 +71,43 @@ other_dimensions as (
     group by judge_id, method_id, dimension
 ),
 
+-- Repetitions of a method that left an equal context have one answer between them. Where no method was repeated there
+-- are none, and no score is looked at.
+shared_answers as (
+    select
+        stg_answers.answer_id,
+        stg_answers.method_id,
+        stg_answers.context_id,
+        stg_answers.probe_id,
+        stg_answers.answer_replicate
+    from stg_answers
+    where
+        stg_answers.status = 'done'
+        and stg_answers.context_id in (
+            select compactions.same_context_as
+            from compactions
+            where compactions.same_context_as is not null
+        )
+),
+
+shared_scored as (
+    select distinct
+        scores.judge_id,
+        shared_answers.*
+    from scores
+    inner join shared_answers on scores.answer_id = shared_answers.answer_id
+    where scores.score is not null
+),
+
+copies as (
+    select
+        judge_id,
+        method_id,
+        count(*) - count(distinct struct_pack(c := context_id, p := probe_id, r := answer_replicate)) as n
+    from shared_scored
+    group by judge_id, method_id
+),
+
 others as (
     select
         judge_id,
@@ -74,6 +122,7 @@ wide as (
         figures.*,
         stg_methods.method_id,
         stg_methods.method,
+        stg_methods.is_current,
         list_avg(
             list_concat(
                 [
@@ -99,8 +148,7 @@ presence as (
         session_number,
         probe_number,
         list_sort(list(method_number)) as pattern
-    from probe_scores
-    where n_overall > 0
+    from current_scores
     group by judge_id, session_number, probe_number
 ),
 
@@ -116,25 +164,23 @@ cells as (
 
 cell_sums as materialized (
     select
-        probe_scores.judge_id,
-        probe_scores.session_number,
-        probe_scores.method_number,
+        current_scores.judge_id,
+        current_scores.session_number,
+        current_scores.method_number,
         cells.cell,
         any_value(cells.n_methods) as n_methods,
         count(*) as n,
-        sum(probe_scores.overall / probe_scores.n_overall) as overall
-    from probe_scores
-    inner join cells on probe_scores.judge_id = cells.judge_id and probe_scores.probe_number = cells.probe_number
-    where probe_scores.n_overall > 0
-    group by probe_scores.judge_id, probe_scores.session_number, probe_scores.method_number, cells.cell
+        sum(current_scores.overall / current_scores.n_overall) as overall
+    from current_scores
+    inner join cells on current_scores.judge_id = cells.judge_id and current_scores.probe_number = cells.probe_number
+    group by current_scores.judge_id, current_scores.session_number, current_scores.method_number, cells.cell
 ),
 
 scored_methods as (
     select
         judge_id,
-        count(*) as n
-    from figures
-    where n_answers > 0
+        count(distinct method_number) as n
+    from current_scores
     group by judge_id
 ),
 
@@ -232,7 +278,7 @@ kinds as (
         and bool_or(coalesce(agg_compactions.n_not_applicable, 0) = 0) over (partition by wide.judge_id) as is_partial
     from wide
     left join agg_compactions on wide.method_id = agg_compactions.method_id
-    where wide.n_answers > 0
+    where wide.n_answers > 0 and wide.is_current
 ),
 
 by_difference as (
@@ -356,10 +402,13 @@ select
     comparable.overall as overall_for_rank,
     coalesce(comparable.is_partial, false) as is_partial,
     coalesce(agg_compactions.n_points_not_applicable, 0) as n_points_not_applicable,
-    wide.method_id
+    wide.method_id,
+    wide.is_current,
+    wide.n_answers - coalesce(copies.n, 0) as n_independent_answers
 from wide
 left join judges on wide.judge_id = judges.judge_id
 left join comparable on wide.judge_id = comparable.judge_id and wide.method_id = comparable.method_id
+left join copies on wide.judge_id = copies.judge_id and wide.method_id = copies.method_id
 left join placed on wide.judge_id = placed.judge_id and wide.method_id = placed.method_id
 left join grouped on wide.judge_id = grouped.judge_id and wide.method_id = grouped.method_id
 left join agg_compactions on wide.method_id = agg_compactions.method_id
@@ -384,7 +433,7 @@ comment on column leaderboard.n_unscored is 'Answers that the judge was given an
 comment on column leaderboard.tokens_removed is
 'Share of tokens (0 to 1) that the method removed over its done compactions; below 0 when contexts grew';
 comment on column leaderboard.rank is
-'By overall_for_rank within the judge; equal methods share a rank; NULL where nothing can be compared';
+'By overall_for_rank within the judge''s current methods; equal ones share a rank; NULL where nothing can be compared';
 comment on column leaderboard.tie_group is
 'Methods not told apart from the first of their group (5 %, Holm over the judge''s pairs) share its number; or NULL';
 comment on column leaderboard.overall_on_shared_probes is
@@ -397,3 +446,7 @@ comment on column leaderboard.is_partial is
 'Whether the method is not applicable at some points, so that its figures are over fewer questions than the rest';
 comment on column leaderboard.n_points_not_applicable is 'Points at which the method is not applicable: no failures';
 comment on column leaderboard.method_id is 'Identity of the method';
+comment on column leaderboard.is_current is
+'Whether the newest run of the study asks for the method; an earlier version or a dropped method has no rank';
+comment on column leaderboard.n_independent_answers is
+'n_answers, each answer once: repetitions of the method with equal contexts share theirs';

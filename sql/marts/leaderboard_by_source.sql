@@ -16,7 +16,8 @@ select
     agg_splits.n_answers,
     agg_splits.n_sessions,
     agg_splits.method_id,
-    agg_splits.df
+    agg_splits.df,
+    stg_methods.is_current
 from agg_splits
 inner join stg_methods on agg_splits.method_id = stg_methods.method_id
 left join judges on agg_splits.judge_id = judges.judge_id
@@ -40,3 +41,4 @@ comment on column leaderboard_by_source.n_sessions is 'Sessions that these answe
 comment on column leaderboard_by_source.method_id is 'Identity of the method';
 comment on column leaderboard_by_source.df is
 'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most answers';
+comment on column leaderboard_by_source.is_current is 'Whether the newest run of the study asks for the method';

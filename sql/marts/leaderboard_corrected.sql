@@ -266,7 +266,8 @@ select
         when all_labels.is_drawn then 'inverse chance of being drawn'
         when all_labels.is_drawn is not null then 'all alike'
     end as weights,
-    raw.method_id
+    raw.method_id,
+    stg_methods.is_current
 from raw
 inner join stg_methods on raw.method_id = stg_methods.method_id
 left join judges on raw.judge_id = judges.judge_id
@@ -332,3 +333,4 @@ comment on column leaderboard_corrected.n_sessions is 'Sessions of the answers t
 comment on column leaderboard_corrected.weights is
 'How labelled answers are weighted: by the inverse chance of being drawn, or all alike (labels of no sample)';
 comment on column leaderboard_corrected.method_id is 'Identity of the method';
+comment on column leaderboard_corrected.is_current is 'Whether the newest run of the study asks for the method';

@@ -32,7 +32,8 @@ select
     figures.scored.n as n_answers,
     figures.scored.n_clusters as n_sessions,
     figures.method_id,
-    figures.scored.df
+    figures.scored.df,
+    stg_methods.is_current
 from with_quantile as figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 left join judges on figures.judge_id = judges.judge_id
@@ -54,3 +55,4 @@ comment on column leaderboard_long.n_sessions is 'Sessions that these answers ar
 comment on column leaderboard_long.method_id is 'Identity of the method';
 comment on column leaderboard_long.df is
 'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most answers';
+comment on column leaderboard_long.is_current is 'Whether the newest run of the study asks for the method';

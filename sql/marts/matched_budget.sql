@@ -16,6 +16,8 @@
 -- Outside of the ladder nothing is compared: a question is left out, and counted in n_outside, when the method has
 -- fewer tokens there than the lowest step, or more than the highest. Where the highest is `none`, which has
 -- everything, more tokens (a context that grew) are compared with it.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view matched_budget as
 with scored as materialized (
     select

@@ -6,6 +6,8 @@
 -- K compactions, A answers and J verdicts each,
 --   of a difference     2 * (ms / G + mp / q + k_shared / (c K) + k_rest / (q K) + a / (q K A) + j / (q K A J))
 --   of a method's mean  (s + ms) / G + (p + mp) / q + the same four terms
+-- 1 / K, 1 / (K A) and 1 / (K A J) are means over methods and questions, of different contexts: where a method leaves
+-- the same context each time, K is 1 in the last two, the two terms of k are 0, and one more compaction brings nothing.
 -- One more session is one of the average size. One more repetition is one of everything: all compactions again with
 -- their answers and verdicts, all answers again with their verdicts, or all verdicts. A level that was never repeated
 -- has no expectation (std_error_*_then NULL): its noise lies in mp, so gain_at_most says what it could bring if it were
@@ -13,6 +15,7 @@
 create view next_replicate as
 with components as materialized (
     select * from agg_variance
+    where method_id is null
 ),
 
 sizes as (
@@ -153,9 +156,11 @@ terms as (
         *,
         mp / questions as term_mp,
         ms / effective_sessions as term_ms,
-        k_shared / (points_a_method * compactions_each) + (k - k_shared) / (questions * compactions_each) as term_k,
-        a / (questions * compactions_each * answers_each) as term_a,
-        j / (questions * compactions_each * answers_each * verdicts_each) as term_j,
+        compaction_in_mean * (k_shared / points_a_method + (k - k_shared) / questions) as term_k,
+        a * answer_in_mean / questions as term_a,
+        j * judge_in_mean / questions as term_j,
+        a * fixed_answer_in_mean / questions as fixed_a,
+        j * fixed_judge_in_mean / questions as fixed_j,
         s / effective_sessions + p / questions as term_shared
     from scaled
 ),
@@ -165,8 +170,9 @@ noise as (
         *,
         term_ms + term_mp + term_k + term_a + term_j as now,
         (
-            term_ms + term_mp + term_k / by_compactions + term_a / (by_compactions * by_answers)
-            + term_j / (by_compactions * by_answers * by_verdicts)
+            term_ms + term_mp + term_k / by_compactions
+            + ((term_a - fixed_a) / by_compactions + fixed_a) / by_answers
+            + ((term_j - fixed_j) / by_compactions + fixed_j) / (by_answers * by_verdicts)
         ) / by_sessions as afterwards,
         term_ms + (term_mp + term_k + term_a + term_j) / (by_compactions * by_answers * by_verdicts) as at_best
     from terms

@@ -14,6 +14,8 @@
 -- Where no session differs from another (standard error 0), there is nothing to doubt within this data: p_value is 0
 -- when there is a difference, and 1 when the methods scored exactly the same. Two sessions that agree by accident look
 -- the same, so look at n_sessions too.
+--
+-- Corrections are over the pairs of current methods; pairs with an earlier version are a family of their own.
 create view paired_differences as
 with paired as (
     select
@@ -28,7 +30,8 @@ with paired as (
         least(a.method, b.method) as method_a,
         greatest(a.method, b.method) as method_b,
         case when a.method < b.method then a.method_id else b.method_id end as method_id_a,
-        case when a.method < b.method then b.method_id else a.method_id end as method_id_b
+        case when a.method < b.method then b.method_id else a.method_id end as method_id_b,
+        a.is_current and b.is_current as is_current
     from agg_method_pairs
     inner join stg_methods as a on agg_method_pairs.method_id_a = a.method_id
     inner join stg_methods as b on agg_method_pairs.method_id_b = b.method_id
@@ -40,12 +43,12 @@ placed as (
         *,
         list_transform([0.975, 0.8], lambda p: t_quantile(p, df)) as quantiles,
         p_value * (
-            count(p_value) over (partition by judge_id) + 1
-            - row_number() over (partition by judge_id order by p_value asc nulls last)
+            count(p_value) over (partition by judge_id, is_current) + 1
+            - row_number() over (partition by judge_id, is_current order by p_value asc nulls last)
         ) as p_times_left,
         p_value * (
-            count(p_value) over (partition by judge_id, dimension) + 1
-            - row_number() over (partition by judge_id, dimension order by p_value asc nulls last)
+            count(p_value) over (partition by judge_id, is_current, dimension) + 1
+            - row_number() over (partition by judge_id, is_current, dimension order by p_value asc nulls last)
         ) as p_times_left_in_dimension
     from paired
 )
@@ -64,7 +67,8 @@ select
     case when placed.p_value is not null then least(
         1.0,
         max(placed.p_times_left) over (
-            partition by placed.judge_id order by placed.p_value asc nulls last range unbounded preceding
+            partition by placed.judge_id, placed.is_current
+            order by placed.p_value asc nulls last range unbounded preceding
         )
     ) end as p_adjusted,
     placed.n_pairs,
@@ -74,12 +78,13 @@ select
     case when placed.p_value is not null then least(
         1.0,
         max(placed.p_times_left_in_dimension) over (
-            partition by placed.judge_id, placed.dimension
+            partition by placed.judge_id, placed.is_current, placed.dimension
             order by placed.p_value asc nulls last range unbounded preceding
         )
     ) end as p_adjusted_in_dimension,
     placed.method_id_a,
-    placed.method_id_b
+    placed.method_id_b,
+    placed.is_current
 from placed
 left join judges on placed.judge_id = judges.judge_id
 order by judges.judge, placed.judge_id, placed.dimension, placed.method_a, placed.method_b;
@@ -100,7 +105,7 @@ comment on column paired_differences.ci_high is
 comment on column paired_differences.p_value is
 'Two-sided p-value of no difference, for this row alone; without any variance 0 (a difference) or 1 (exactly the same)';
 comment on column paired_differences.p_adjusted is
-'p_value after Holm''s correction over all pairs and dimensions of the judge, overall included';
+'p_value after Holm''s correction over all pairs of current methods and dimensions of the judge, overall included';
 comment on column paired_differences.n_pairs is 'Probes that both methods have a score for';
 comment on column paired_differences.n_sessions is 'Sessions that these probes are of';
 comment on column paired_differences.detectable_difference is
@@ -111,3 +116,4 @@ comment on column paired_differences.p_adjusted_in_dimension is
 'p_value after Holm''s correction over the pairs of the judge in this dimension';
 comment on column paired_differences.method_id_a is 'Identity of method_a';
 comment on column paired_differences.method_id_b is 'Identity of method_b';
+comment on column paired_differences.is_current is 'Whether the newest run of the study asks for both methods';

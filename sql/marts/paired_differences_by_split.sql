@@ -31,7 +31,8 @@ named as (
         a.method_id as method_id_a,
         b.method_id as method_id_b,
         a.method as method_a,
-        b.method as method_b
+        b.method as method_b,
+        a.is_current and b.is_current as is_current
     from stg_methods as a
     inner join stg_methods as b on a.method < b.method
 ),
@@ -162,7 +163,8 @@ select
     (ordered.t_975 + ordered.t_800) * ordered.std_error as detectable_difference,
     ordered.df,
     ordered.method_id_a,
-    ordered.method_id_b
+    ordered.method_id_b,
+    named.is_current
 from ordered
 inner join named on ordered.method_id_a = named.method_id_a and ordered.method_id_b = named.method_id_b
 left join judges on ordered.judge_id = judges.judge_id
@@ -194,3 +196,5 @@ comment on column paired_differences_by_split.detectable_difference is
 comment on column paired_differences_by_split.df is 'Degrees of freedom of std_error';
 comment on column paired_differences_by_split.method_id_a is 'Identity of method_a';
 comment on column paired_differences_by_split.method_id_b is 'Identity of method_b';
+comment on column paired_differences_by_split.is_current is
+'Whether the newest run of the study asks for both methods';

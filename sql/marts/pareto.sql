@@ -11,6 +11,8 @@
 -- cheaper. p_adjusted is of this pair: Holm's correction over all pairs of methods of the judge, on overall,
 -- clustered by session, the p_adjusted_in_dimension of paired_differences. Points near the frontier are often not
 -- told apart from it: is_beyond_noise says which are.
+--
+-- Of current methods only: those that the newest run of the study asks for.
 create view pareto as
 with budgets as materialized (
     select * from agg_probe_budgets

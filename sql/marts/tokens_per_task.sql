@@ -84,7 +84,8 @@ select
     turns.summary_output as summary_output_tokens,
     turns.n_compactions,
     turns.n_sessions,
-    turns.method_id
+    turns.method_id,
+    stg_methods.is_current
 from turns
 inner join stg_methods on turns.method_id = stg_methods.method_id;
 
@@ -116,3 +117,4 @@ comment on column tokens_per_task.summary_output_tokens is 'Tokens that these ca
 comment on column tokens_per_task.n_compactions is 'Compactions that are measured';
 comment on column tokens_per_task.n_sessions is 'Sessions that they lie in';
 comment on column tokens_per_task.method_id is 'Method';
+comment on column tokens_per_task.is_current is 'Whether the newest run of the study asks for the method';

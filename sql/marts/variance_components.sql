@@ -4,6 +4,7 @@
 -- taken off first. var_* is the estimate, 0 where the raw one (raw_*) is below 0, which says that it is small; share_*
 -- is its part of the sum of all that could be told. NULL is what the data cannot tell apart, and cannot_tell says why
 -- and where that variance went. Differences of methods on the same questions are free of var_session and var_question.
+-- Methods are the current ones; variance_components_by_method has each by itself.
 create view variance_components as
 with truncated as (
     select
@@ -16,6 +17,7 @@ with truncated as (
         case when raw_answer is not null then greatest(raw_answer, 0) end as var_answer,
         case when raw_judge is not null then greatest(raw_judge, 0) end as var_judge
     from agg_variance
+    where method_id is null
 ),
 
 summed as (
@@ -88,7 +90,8 @@ select
     summed.n_compaction_questions,
     summed.n_answers,
     summed.n_verdicts,
-    summed.cannot_tell
+    summed.cannot_tell,
+    summed.n_independent_answers
 from summed
 left join judges on summed.judge_id = judges.judge_id
 order by judges.judge, summed.judge_id, summed.dimension <> 'overall', summed.dimension;
@@ -99,7 +102,7 @@ comment on column variance_components.dimension is 'Dimension of the rubric, or 
 comment on column variance_components.var_session is
 'Points²: between sessions, alike for all methods; NULL with a single session';
 comment on column variance_components.var_compaction is
-'Points²: between repetitions of the compaction, on a question; NULL where none was repeated';
+'Points²: between repetitions of the compaction that left different contexts; 0 where all are equal, NULL where none';
 comment on column variance_components.var_answer is
 'Points²: between repetitions of the answer; NULL where none was repeated';
 comment on column variance_components.var_judge is
@@ -132,7 +135,9 @@ comment on column variance_components.n_sessions is 'Sessions with a score';
 comment on column variance_components.n_questions is 'Probes with a score';
 comment on column variance_components.n_cells is 'Methods × questions with a score';
 comment on column variance_components.n_compaction_questions is 'Compactions × questions with a score';
-comment on column variance_components.n_answers is 'Answers with a score';
+comment on column variance_components.n_answers is 'Answers with a score, copies for equal contexts included';
 comment on column variance_components.n_verdicts is 'Verdicts with a score';
 comment on column variance_components.cannot_tell is
 'What the data cannot tell apart, and where its variance is counted; empty when all levels are repeated';
+comment on column variance_components.n_independent_answers is
+'Answers with a score, each once: repetitions of a method with equal contexts share theirs';

@@ -7,6 +7,7 @@
 --
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
+--   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
 --   judge                    embedded (no language model) or the spec of a model
@@ -56,5 +57,5 @@ left join leaderboard_long as overall
         leaderboard.judge_id = overall.judge_id
         and leaderboard.method_id = overall.method_id
         and overall.dimension = 'overall'
-where judge_is_wanted(leaderboard.judge, leaderboard.judge_id)
+where judge_is_wanted(leaderboard.judge, leaderboard.judge_id) and version_is_wanted(leaderboard.is_current)
 order by leaderboard.judge, leaderboard.judge_id, leaderboard.rank nulls last, leaderboard.method

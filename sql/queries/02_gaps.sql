@@ -9,6 +9,7 @@
 --
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
+--   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
 --   judge               embedded (no language model) or the spec of a model
@@ -43,6 +44,7 @@ with compared as (
         not leaderboard.is_partial
         and methods.strategy not in ('none', 'empty', 'recency')
         and judge_is_wanted(leaderboard_long.judge, leaderboard_long.judge_id)
+        and version_is_wanted(leaderboard_long.is_current)
 ),
 
 gaps as (

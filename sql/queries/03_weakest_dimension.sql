@@ -6,6 +6,7 @@
 --
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
+--   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
 --   judge           embedded (no language model) or the spec of a model
@@ -35,7 +36,7 @@ with placed as (
         lead(dimension) over (partition by judge_id, method_id order by round(mean, 9), dimension) as next_weakest,
         lead(mean) over (partition by judge_id, method_id order by round(mean, 9), dimension) as next_mean
     from leaderboard_long
-    where dimension <> 'overall' and judge_is_wanted(judge, judge_id)
+    where dimension <> 'overall' and judge_is_wanted(judge, judge_id) and version_is_wanted(is_current)
 )
 
 select

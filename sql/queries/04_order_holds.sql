@@ -11,6 +11,7 @@
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
 --   split   task_type, length, probe_type, cycle or source (default: all five)
+--   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
 --   judge                   embedded (no language model) or the spec of a model
@@ -50,6 +51,7 @@ with parts as (
     where
         agg_splits.dimension = 'overall'
         and judge_is_wanted(whole.judge, whole.judge_id)
+        and version_is_wanted(whole.is_current)
         and coalesce(agg_splits.split = getvariable('split'), true)
     window methods_of_part as (partition by agg_splits.judge_id, agg_splits.split, agg_splits.value)
 ),

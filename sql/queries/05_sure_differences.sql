@@ -10,6 +10,7 @@
 --   dimension   dimension of the rubric (default: overall)
 --   method      show only pairs with this method (default: all)
 --   level       p_adjusted below which a difference is taken for sure (default: 0.05)
+--   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
 --   judge                    embedded (no language model) or the spec of a model
@@ -48,6 +49,7 @@ where
     dimension = coalesce(getvariable('dimension'), 'overall')
     and coalesce(getvariable('method') in (method_a, method_b), true)
     and judge_is_wanted(judge, judge_id)
+    and version_is_wanted(is_current)
 order by
     judge asc,
     judge_id asc,

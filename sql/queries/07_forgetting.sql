@@ -10,6 +10,7 @@
 -- Parameters:
 --   judge           name of a judge, or the beginning of its id (default: every judge, one after the other)
 --   method          name of a method (default: all)
+--   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
 --   judge           embedded (no language model) or the spec of a model
@@ -90,6 +91,7 @@ left join fact_survival
 where
     leaderboard_by_cycle.dimension = 'overall'
     and judge_is_wanted(leaderboard_by_cycle.judge, leaderboard_by_cycle.judge_id)
+    and version_is_wanted(leaderboard_by_cycle.is_current)
     and coalesce(leaderboard_by_cycle.method = getvariable('method'), true)
 order by
     leaderboard_by_cycle.judge,

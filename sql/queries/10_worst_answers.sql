@@ -32,7 +32,10 @@ with chosen as (
     inner join methods on leaderboard.method_id = methods.method_id
     where
         judge_is_wanted(leaderboard.judge, leaderboard.judge_id)
-        and coalesce(leaderboard.method = getvariable('method'), methods.strategy not in ('none', 'empty'))
+        and coalesce(
+            leaderboard.method = getvariable('method'),
+            methods.strategy not in ('none', 'empty') and leaderboard.is_current
+        )
     qualify row_number() over (partition by leaderboard.judge_id order by leaderboard.rank nulls last) = 1
 ),
 

@@ -20,9 +20,17 @@ counts as (
         (select count(*) from answers where status = 'done') as n_answers,
         (select count(distinct session_id) from agg_session_scores where judge_id = getvariable('judge_id'))
             as n_sessions_scored,
-        (select cast(coalesce(sum(n_answers), 0) as bigint) from leaderboard where judge_id = getvariable('judge_id'))
+        (
+            select cast(coalesce(sum(n_answers), 0) as bigint)
+            from leaderboard
+            where judge_id = getvariable('judge_id') and is_current
+        )
             as n_answers_scored,
-        (select cast(coalesce(sum(n_unscored), 0) as bigint) from leaderboard where judge_id = getvariable('judge_id'))
+        (
+            select cast(coalesce(sum(n_unscored), 0) as bigint)
+            from leaderboard
+            where judge_id = getvariable('judge_id') and is_current
+        )
             as n_unscored,
         (
             select cast(coalesce(sum(missing), 0) as bigint)

@@ -29,7 +29,7 @@ left join int_answer_scores as given
         stg_answers.answer_id = given.answer_id
         and given.judge_id = getvariable('judge_id')
         and given.dimension = 'overall'
-where list_contains(getvariable('points'), stg_answers.point_id)
+where stg_methods.is_current and list_contains(getvariable('points'), stg_answers.point_id)
 qualify
     row_number() over (
         partition by stg_answers.probe_id, stg_answers.method_id

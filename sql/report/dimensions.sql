@@ -12,5 +12,5 @@ select
     long.n_sessions
 from leaderboard_long as long
 left join leaderboard on long.judge_id = leaderboard.judge_id and long.method_id = leaderboard.method_id
-where long.judge_id = getvariable('judge_id')
+where long.judge_id = getvariable('judge_id') and long.is_current
 order by leaderboard.rank nulls last, long.method, long.dimension

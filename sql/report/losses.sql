@@ -9,7 +9,7 @@ with board as (
         row_number() over (order by leaderboard.rank nulls last, leaderboard.method) as place
     from leaderboard
     inner join stg_methods on leaderboard.method_id = stg_methods.method_id
-    where leaderboard.judge_id = getvariable('judge_id') and not stg_methods.is_control
+    where leaderboard.judge_id = getvariable('judge_id') and stg_methods.is_current and not stg_methods.is_control
 ),
 
 probe_means as (

@@ -24,7 +24,7 @@ select
     tokens_per_task.break_even_turns,
     tokens_per_task.breaks_even,
     compression.seconds,
-    compression.cost_usd,
+    compression.cost_usd + compression.saved_usd as cost_usd,
     compression.n_cost_unknown,
     compression.n_done as n_compactions,
     compression.n_failed as n_compactions_failed,
@@ -57,5 +57,5 @@ left join leaderboard_long as long
 left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.method_id = pareto.method_id
 left join tokens_per_task on leaderboard.method_id = tokens_per_task.method_id
 left join compression on leaderboard.method_id = compression.method_id
-where leaderboard.judge_id = getvariable('judge_id')
+where leaderboard.judge_id = getvariable('judge_id') and leaderboard.is_current
 order by leaderboard.rank nulls last, leaderboard.method

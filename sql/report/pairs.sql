@@ -15,5 +15,5 @@ select
     n_sessions,
     detectable_difference
 from paired_differences
-where judge_id = getvariable('judge_id')
+where judge_id = getvariable('judge_id') and is_current
 order by dimension, method_a, method_b

@@ -9,5 +9,8 @@ select
     agg_session_scores.n_answers
 from agg_session_scores
 inner join stg_methods on agg_session_scores.method_id = stg_methods.method_id
-where agg_session_scores.judge_id = getvariable('judge_id') and agg_session_scores.dimension = 'overall'
+where
+    stg_methods.is_current
+    and agg_session_scores.judge_id = getvariable('judge_id')
+    and agg_session_scores.dimension = 'overall'
 order by agg_session_scores.session_id, stg_methods.method

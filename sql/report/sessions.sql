@@ -13,6 +13,7 @@ with probe_means as (
     where
         given.judge_id = getvariable('judge_id')
         and given.dimension = 'overall'
+        and stg_methods.is_current
         and not stg_methods.is_control
     group by given.session_id, given.probe_id, given.method_id
 ),

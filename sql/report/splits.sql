@@ -15,6 +15,7 @@ with parts as (
         n_answers,
         n_sessions
     from leaderboard_by_probe_type
+    where is_current
     union all
     select
         judge_id,
@@ -28,6 +29,7 @@ with parts as (
         n_answers,
         n_sessions
     from leaderboard_by_task_type
+    where is_current
     union all
     select
         judge_id,
@@ -41,6 +43,7 @@ with parts as (
         n_answers,
         n_sessions
     from leaderboard_by_length
+    where is_current
     union all
     select
         judge_id,
@@ -54,6 +57,7 @@ with parts as (
         n_answers,
         n_sessions
     from leaderboard_by_source
+    where is_current
 )
 
 select

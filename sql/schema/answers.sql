@@ -7,6 +7,7 @@ create table answers (
     text varchar,
     status varchar not null check (status in ('done', 'failed')),
     cost_usd double check (cost_usd >= 0),
+    saved_usd double check (saved_usd >= 0),
     error varchar,
     n_tokens bigint check (n_tokens >= 0),
     fetched_tokens bigint check (fetched_tokens >= 0),
@@ -23,7 +24,9 @@ comment on column answers.probe_id is 'Question that it was asked';
 comment on column answers.replicate is 'Number of the repetition';
 comment on column answers.text is 'The answer; NULL when failed';
 comment on column answers.status is 'done, or failed: there is nothing to score';
-comment on column answers.cost_usd is 'US dollars that the call cost; NULL where the price is not known';
+comment on column answers.cost_usd is 'US dollars that were paid for the call; NULL where the price is not known';
+comment on column answers.saved_usd is
+'US dollars that the call would have cost, had the call cache not had the answer';
 comment on column answers.error is 'Why it failed; NULL when done';
 comment on column answers.n_tokens is 'Tokens of the answer';
 comment on column answers.fetched_tokens is

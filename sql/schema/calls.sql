@@ -7,6 +7,7 @@ create table calls (
     input_tokens bigint check (input_tokens >= 0),
     output_tokens bigint check (output_tokens >= 0),
     cost_usd double check (cost_usd >= 0),
+    saved_usd double check (saved_usd >= 0),
     cached boolean not null,
     seconds double check (seconds >= 0),
     status varchar not null,
@@ -26,7 +27,9 @@ comment on column calls.input_tokens is
 comment on column calls.output_tokens is
 'Tokens that came back, reasoning included; NULL where the provider does not say';
 comment on column calls.cost_usd is
-'US dollars by the configured prices, of a cached answer what it cost when it was made; NULL where not known';
+'US dollars that were paid, by the configured prices; 0 for a cached answer, NULL where not known';
+comment on column calls.saved_usd is
+'US dollars that a cached answer cost when it was made and that were not paid again; 0 for a call that was sent';
 comment on column calls.cached is 'Whether the call cache answered, so that nothing was spent';
 comment on column calls.seconds is 'Wall time in seconds';
 comment on column calls.status is 'done, or the kind of fault';

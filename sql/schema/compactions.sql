@@ -9,6 +9,7 @@ create table compactions (
     tokens_after bigint check (tokens_after >= 0),
     seconds double check (seconds >= 0),
     cost_usd double check (cost_usd >= 0),
+    saved_usd double check (saved_usd >= 0),
     error varchar,
     n_kept bigint check (n_kept >= 0),
     n_edited bigint check (n_edited >= 0),
@@ -23,6 +24,7 @@ create table compactions (
     dropped integer[],
     made struct("position" integer, "role" varchar, tokens bigint, covers integer[])[],
     before_by_kind struct("system" bigint, "user" bigint, assistant bigint, tool bigint, made bigint),
+    same_context_as varchar,
     after_by_kind struct("system" bigint, "user" bigint, assistant bigint, tool bigint, made bigint),
     check (status <> 'done' or tokens_after is not null)
 );
@@ -38,7 +40,10 @@ comment on column compactions.status is
 comment on column compactions.tokens_before is 'Tokens of the history that the method was given';
 comment on column compactions.tokens_after is 'Tokens of the compacted context; NULL unless done';
 comment on column compactions.seconds is 'Wall time in seconds, model calls included';
-comment on column compactions.cost_usd is 'US dollars that its model calls cost; NULL where the price is not known';
+comment on column compactions.cost_usd is
+'US dollars that were paid for its model calls; NULL where the price is not known';
+comment on column compactions.saved_usd is
+'US dollars that its model calls would have cost besides, had the call cache not had their answers';
 comment on column compactions.error is 'Why it failed or is not applicable; NULL when done';
 comment on column compactions.n_kept is 'Messages that stay as they were';
 comment on column compactions.n_edited is 'Messages that stay with another content';
@@ -58,3 +63,5 @@ comment on column compactions.made is
 comment on column compactions.before_by_kind is
 'Tokens before, by role; made: messages that the method made at an earlier point of a chain';
 comment on column compactions.after_by_kind is 'Tokens after, by role; made: messages that the method made';
+comment on column compactions.same_context_as is
+'First repetition of the method at the point that left an equal context: its answers are these answers, too; else NULL';

@@ -10,7 +10,8 @@ create table methods (
     needs_model boolean not null,
     history varchar not null check (history in ('prefix', 'chain')),
     summarizer varchar,
-    code varchar not null
+    code varchar not null,
+    is_current boolean not null
 );
 
 comment on table methods is
@@ -30,3 +31,5 @@ comment on column methods.history is
 comment on column methods.summarizer is 'Model that summarises; NULL where the strategy needs none';
 comment on column methods.code is
 'Hash of the code that the strategy ran; of methods that differ in nothing else the one that was run last is shown';
+comment on column methods.is_current is
+'Whether the newest run of the study asks for it; an earlier version or a method that was dropped keeps its results';

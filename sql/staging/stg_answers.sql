@@ -8,6 +8,7 @@ select
     compactions.compaction_id,
     compactions.replicate as compaction_replicate,
     compactions.method_id,
+    coalesce(compactions.same_context_as, compactions.compaction_id) as context_id,
     probes.probe_id,
     probes.probe_type,
     probes.prober,
@@ -32,6 +33,8 @@ comment on column stg_answers.answer_replicate is 'Number of the repetition of t
 comment on column stg_answers.responder is 'What answered: embedded or the spec of a model';
 comment on column stg_answers.compaction_id is 'Compaction whose context the responder saw';
 comment on column stg_answers.compaction_replicate is 'Number of the repetition of the compaction';
+comment on column stg_answers.context_id is
+'First compaction of the method at the point with an equal context; the same request has the same answer';
 comment on column stg_answers.method_id is 'Identity of the method';
 comment on column stg_answers.probe_id is 'Question that was asked';
 comment on column stg_answers.probe_type is 'recall, artifact, continuation or decision';

@@ -1,13 +1,17 @@
 -- One row per method, under a name that no other method has.
 --
 -- The same strategy can have been run on prefixes and in a chain, or with two summarisers: such methods carry what sets
--- them apart in brackets, so that a name on the leaderboard always means one thing.
+-- them apart in brackets, so that a name on the leaderboard always means one thing. So does an earlier version of a
+-- method whose name the current one goes on under.
 create view stg_methods as
 select
     method_id,
     case
-        when count(*) over (partition by method) = 1 then method
-        when count(*) over (partition by method, history, summarizer) = 1
+        when
+            count(*) over (partition by method, is_current) = 1
+            and (is_current or not bool_or(is_current) over (partition by method))
+            then method
+        when is_current and count(*) over (partition by method, history, summarizer, is_current) = 1
             then method || ' [' || concat_ws(', ', history, summarizer) || ']'
         else method || ' [' || concat_ws(', ', history, summarizer, method_id) || ']'
     end as method,
@@ -19,7 +23,8 @@ select
     mode,
     needs_model,
     history,
-    summarizer
+    summarizer,
+    is_current
 from methods;
 
 comment on column stg_methods.method_id is 'Identity of the method';
@@ -34,3 +39,4 @@ comment on column stg_methods.mode is 'faithful or valid';
 comment on column stg_methods.needs_model is 'Whether the strategy calls a summariser';
 comment on column stg_methods.history is 'prefix or chain';
 comment on column stg_methods.summarizer is 'Summariser that it was run with; NULL where it needs none';
+comment on column stg_methods.is_current is 'Whether the newest run of the study asks for it';

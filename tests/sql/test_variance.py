@@ -203,7 +203,7 @@ def test_by_hand_two_verdicts_of_two_answers(tmp_path: Path) -> None:
     rows = studies(model, 1, seed=1)
     for row, score in zip(rows["scores"], (1.0, 3.0, 2.0, 2.0), strict=True):
         row["score"] = score
-    (row,) = read(rows, tmp_path, "agg_variance")
+    (row,) = read(rows, tmp_path, "agg_variance", "dimension = 'overall' AND method_id IS NULL")
     assert (row["raw_judge"], row["raw_answer"]) == (1, -0.5)
 
 

@@ -67,7 +67,7 @@ def point(point_id: str, session_id: str, tokens: int, **changes: Any) -> dict[s
 def method(method_id: str, name: str, **changes: Any) -> dict[str, Any]:
     return {
         "method_id": method_id, "method": name, "strategy": name, "params": "{}", "peer": "own", "peer_version": "",
-        "mode": "valid", "needs_model": False, "history": "prefix", "code": "c0de", **changes,
+        "mode": "valid", "needs_model": False, "history": "prefix", "code": "c0de", "is_current": True, **changes,
     }  # fmt: skip
 
 
@@ -79,6 +79,7 @@ def compaction(method_id: str, point_id: str, before: int, after: int | None, **
     return {
         "compaction_id": f"{method_id}/{point_id}", "point_id": point_id, "method_id": method_id, "replicate": 1,
         "tokens_before": before, "tokens_after": after, "seconds": 0.5, "cost_usd": 0.0,
+        "saved_usd": 0.0,
         **(done if after is not None else {"status": "failed", "error": "the summariser is down"}), **changes,
     }  # fmt: skip
 
@@ -94,8 +95,8 @@ def probe(probe_id: str, point_id: str, probe_type: str = "recall", **changes: A
 def answer(method_id: str, point_id: str, probe_id: str, **changes: Any) -> dict[str, Any]:
     return {
         "answer_id": f"{method_id}/{probe_id}", "compaction_id": f"{method_id}/{point_id}", "probe_id": probe_id,
-        "replicate": 1, "text": "It was 401.", "status": "done", "cost_usd": 0.0, "n_tokens": 5, "seconds": 0.1,
-        "responder": "embedded", **changes,
+        "replicate": 1, "text": "It was 401.", "status": "done", "cost_usd": 0.0, "saved_usd": 0.0, "n_tokens": 5,
+        "seconds": 0.1, "responder": "embedded", **changes,
     }  # fmt: skip
 
 
@@ -184,7 +185,7 @@ def tiny() -> Rows:
             *scores("A/q1", "j2", 2, facts=2, terms=2, parts=None),
         ],
         "calls": [
-            call("c1", "answer", "m", 100, 0.5), call("c2", "answer", "m", 100, 0.5, cached=True),
+            call("c1", "answer", "m", 100, 0.5), call("c2", "answer", "m", 100, 0.0, saved_usd=0.5, cached=True),
             call("c3", "answer", "m", 70, None), call("c4", "score", "grader", 10, 0.25, status="failed"),
         ],
         "human_scores": [{"answer_id": "A/q1", "rater": "kim", "criterion": "facts", "score": 4.0}],
@@ -209,7 +210,7 @@ def tiny() -> Rows:
 def call(call_id: str, stage: str, model: str, tokens: int, cost: float | None, **changes: Any) -> dict[str, Any]:
     return {
         "call_id": call_id, "stage": stage, "model": model, "input_tokens": tokens, "output_tokens": 10,
-        "cost_usd": cost, "cached": False, "seconds": 1.0, "status": "done", **changes,
+        "cost_usd": cost, "saved_usd": 0.0, "cached": False, "seconds": 1.0, "status": "done", **changes,
     }  # fmt: skip
 
 

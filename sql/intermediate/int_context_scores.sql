@@ -1,0 +1,141 @@
+-- One row per judge × dimension (and 'overall') × current method × question × context: the verdicts on its answers.
+--
+-- A repetition counts once where it is a copy: two compactions of a method at a point that left equal contexts send the
+-- same request for the same repetition of the answer, and have one answer between them. So a row is a distinct context,
+-- and n_answers are its answers without copies. varies is false where repeated compactions of the method at the point
+-- left one context: it has no compaction variance there.
+create view int_context_scores as
+with per_dimension as (
+    select
+        judge_id,
+        answer_id,
+        judge_replicate,
+        dimension,
+        sum(score * weight) / sum(weight) as score
+    from stg_scores
+    where score is not null
+    group by judge_id, answer_id, judge_replicate, dimension
+),
+
+verdicts_given as (
+    select
+        judge_id,
+        answer_id,
+        dimension,
+        score
+    from per_dimension
+    union all
+    select
+        judge_id,
+        answer_id,
+        'overall' as dimension,
+        avg(score) as score
+    from per_dimension
+    group by judge_id, answer_id, judge_replicate
+),
+
+of_answers as (
+    select
+        judge_id,
+        answer_id,
+        dimension,
+        count(*) as n,
+        avg(score) as mean,
+        var_pop(score) * count(*) as ss_judge
+    from verdicts_given
+    group by judge_id, answer_id, dimension
+),
+
+-- Each answer once, whatever number of equal contexts it stands for.
+draws as (
+    select
+        of_answers.judge_id,
+        of_answers.dimension,
+        stg_answers.method_id,
+        stg_answers.session_id,
+        stg_answers.point_id,
+        stg_answers.probe_id,
+        stg_answers.context_id,
+        count(*) as n_copies,
+        sum(of_answers.n) as n_verdicts,
+        count(distinct stg_answers.compaction_id) as n_compactions,
+        max({ 'n': of_answers.n, 'mean': of_answers.mean, 'ss_judge': of_answers.ss_judge }) as answer
+    from of_answers
+    inner join stg_answers on of_answers.answer_id = stg_answers.answer_id
+    inner join methods on stg_answers.method_id = methods.method_id
+    where stg_answers.status = 'done' and methods.is_current
+    group by
+        of_answers.judge_id, of_answers.dimension, stg_answers.method_id, stg_answers.session_id,
+        stg_answers.point_id, stg_answers.probe_id, stg_answers.context_id, stg_answers.answer_replicate
+),
+
+-- Whether the contexts of a method at a point differ from repetition to repetition; where it was made once there, as
+-- they do elsewhere.
+made as (
+    select
+        method_id,
+        point_id,
+        count(*) as n_made,
+        count(distinct coalesce(same_context_as, compaction_id)) as n_contexts
+    from compactions
+    where status = 'done'
+    group by method_id, point_id
+),
+
+variable as (
+    select
+        method_id,
+        point_id,
+        case
+            when n_made > 1 then n_contexts > 1
+            when max(n_made) over (partition by method_id) > 1 then max(n_contexts) over (partition by method_id) > 1
+            else true
+        end as varies
+    from made
+)
+
+select
+    draws.judge_id,
+    draws.dimension,
+    draws.method_id,
+    draws.session_id,
+    draws.point_id,
+    draws.probe_id,
+    draws.context_id,
+    sum(draws.answer.n) as n,
+    count(*) as n_answers,
+    sum(draws.n_copies) as n_answers_made,
+    sum(draws.n_verdicts) as n_verdicts_made,
+    max(draws.n_compactions) as n_compactions_made,
+    sum(draws.answer.n ** 2) as n_square_answers,
+    sum(draws.answer.n * draws.answer.mean) / sum(draws.answer.n) as mean,
+    sum(draws.answer.ss_judge) as ss_judge,
+    sum(draws.answer.n * draws.answer.mean ** 2)
+    - sum(draws.answer.n * draws.answer.mean) ** 2 / sum(draws.answer.n) as ss_answer,
+    any_value(variable.varies) as varies
+from draws
+inner join variable on draws.method_id = variable.method_id and draws.point_id = variable.point_id
+group by
+    draws.judge_id, draws.dimension, draws.method_id, draws.session_id, draws.point_id, draws.probe_id,
+    draws.context_id;
+
+comment on column int_context_scores.judge_id is 'Judge version';
+comment on column int_context_scores.dimension is 'Dimension of the rubric, or overall';
+comment on column int_context_scores.method_id is 'Identity of the method';
+comment on column int_context_scores.session_id is 'Session';
+comment on column int_context_scores.point_id is 'Compaction point';
+comment on column int_context_scores.probe_id is 'Question';
+comment on column int_context_scores.context_id is 'First compaction of the method at the point with this context';
+comment on column int_context_scores.n is 'Verdicts on its answers, without copies';
+comment on column int_context_scores.n_answers is 'Answers, without copies';
+comment on column int_context_scores.n_answers_made is 'Answers, copies included';
+comment on column int_context_scores.n_verdicts_made is 'Verdicts, those on copies included';
+comment on column int_context_scores.n_compactions_made is 'Compactions that left the context';
+comment on column int_context_scores.n_square_answers is
+'Sum over the answers of the square of their verdicts'' number';
+comment on column int_context_scores.mean is 'Mean of the verdicts, 0 to 5';
+comment on column int_context_scores.ss_judge is 'Sum of squares of the verdicts about their answer''s mean';
+comment on column int_context_scores.ss_answer is
+'Sum of squares of the answers about their context''s mean, each times its verdicts';
+comment on column int_context_scores.varies is
+'Whether contexts of the method at the point differ from repetition to repetition; as elsewhere where made once';
