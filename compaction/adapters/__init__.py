@@ -23,10 +23,11 @@ from types import ModuleType
 from typing import Any
 
 from compaction.adapters._asking import Asking, free_form
+from compaction.closest import closest
 from compaction.method_specs import parse_method
 from compaction.model import BlankSummaryError, SummaryError
 from compaction.strategy import PEER, History, Method, Strategy, StrategyError
-from compaction.tokens import TokenCounter
+from compaction.tokens import CharacterCounter
 from compaction.transcript import Message
 from compaction.version import LENGTH, OWN, code_version
 
@@ -109,8 +110,6 @@ class Original(Strategy):
 
     build: Callable[[Asking], Any] = field(kw_only=True)
     target: Any = field(kw_only=True)
-    parts: tuple[Method, ...] = field(default=(), kw_only=True)
-    """The strategies in its parameters."""
 
     @cached_property
     def code(self) -> str:
@@ -140,7 +139,7 @@ def make_peer(id: str, params: Mapping[str, Any]) -> Method:
     for name in given:
         _check_name(id, name, signature, known, options)
     try:
-        json.dumps(given)
+        json.dumps(given, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise StrategyError(f"strategy {id!r}: parameters are figures, texts and lists of these: {error}") from None
     defaults = {
@@ -342,7 +341,9 @@ def _check_name(id: str, name: str, signature: inspect.Signature, known: Known, 
     takes_any = known is CALLABLE and len(named) < len([n for n in signature.parameters if n not in known.models])
     if name not in named and name not in options and not takes_any:
         has = ", ".join([*named, *options]) or "none"
-        raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {has}")
+        raise StrategyError(
+            f"strategy {id!r} has no parameter {name!r}{closest(name, [*named, *options])}; it has: {has}"
+        )
 
 
 def _built(
@@ -364,17 +365,9 @@ def _built(
     return target(**{**filled, **own})
 
 
-class _NoCounter:
-    name = "none"
-
-    def count(self, text: str) -> int:
-        return len(text)
-
-
 def _check(id: str, strategy: Original, signature: inspect.Signature, known: Known, given: Mapping[str, Any]) -> None:
     """Refuse parameters that the peer refuses; a callable's own class is not made before it is needed."""
-    counter: TokenCounter = _NoCounter()
-    asking = Asking(History((), counter, 1))
+    asking = Asking(History((), CharacterCounter(), 1))
     if known is CALLABLE:
         filled = _adapter(known).fill(asking, signature, {})
         missing = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compaction.groups import declarations
 from compaction.memo import Memo
-from compaction.strategy import History, StrategyError
+from compaction.strategy import History
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message
 
@@ -23,13 +23,6 @@ def remembered(
     """
     key = (kind, counter.name, *map(id, originals))
     return _made.get(key) or _made.put(key, originals, counted(make(), counter))
-
-
-def at_least(minimum: int, **parameters: int | None) -> None:
-    """Refuse parameters below a minimum; None stands for a default and passes."""
-    for name, value in parameters.items():
-        if value is not None and value < minimum:
-            raise StrategyError(f"{name} must be at least {minimum}, not {value}")
 
 
 def system_prompt(messages: Sequence[Message]) -> tuple[Message, ...]:
