@@ -39,7 +39,7 @@ class PointsSpec:
         match = re.fullmatch(r"(tokens|messages):([0-9]{1,10})", text)
         if match is None:
             raise PointsError(
-                f"points {text[:100]!r}: expected tokens:N, messages:N or recorded, for example tokens:32000"
+                f"points {shown(text)}: expected tokens:N, messages:N or recorded, for example tokens:32000"
             )
         kind: Literal["tokens", "messages"] = "tokens" if match[1] == "tokens" else "messages"
         step = int(match[2])

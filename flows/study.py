@@ -167,6 +167,8 @@ class Study:
 
 LONGEST_TEXT = 4_096
 """Characters of a text in a study: as many as a path may have."""
+LONGEST_LIST = 100_000
+"""Characters of a list of strategies."""
 LEAST = {"replicates": 1, "judge_replicates": 1, "anchors": 0, "anchor_days": 1, "limit": 1,
              "concurrency": 1, "budget_tokens": 1}  # fmt: skip
 """Key of a whole number → its smallest value."""
@@ -284,7 +286,7 @@ def _checked(key: str, value: Any, place: str) -> Any:
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
             raise UsageProblem(f"{place}: expected a text or a list of texts, found {shown(value)}")
         for item in items:
-            if not item.strip() or "\0" in item:
+            if not item.strip() or "\0" in item or len(item) > (LONGEST_LIST if key == "strategies" else LONGEST_TEXT):
                 raise UsageProblem(f"{place}: expected a text, found {shown(item)}")
         return tuple(spec for item in items for spec in split_specs(item)) if key == "strategies" else tuple(items)
     if key in LEAST:

@@ -342,7 +342,7 @@ def _check_name(id: str, name: str, signature: inspect.Signature, known: Known, 
     if name not in named and name not in options and not takes_any:
         has = ", ".join([*named, *options]) or "none"
         raise StrategyError(
-            f"strategy {id!r} has no parameter {name!r}{closest(name, [*named, *options])}; it has: {has}"
+            f"strategy {id!r} has no parameter {name!r}; it has: {has}{closest(name, [*named, *options])}"
         )
 
 

@@ -102,14 +102,14 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 _SET = {field.name: field for field in fields(ModelSettings) if field.name != "spec"}
 
 
-LONGEST_NAME = 1_000
-"""Characters of a model's name; one on a disk is a path."""
+LONGEST_TEXT = 4_096
+"""Characters of a name or an address."""
 
 
 def is_model(spec: str) -> bool:
     """Whether a spec names a language model."""
     provider, _, name = spec.partition(":")
-    return provider in PROVIDERS and bool(name.strip()) and len(name) <= LONGEST_NAME and not CONTROL.search(name)
+    return provider in PROVIDERS and bool(name.strip()) and len(name) <= LONGEST_TEXT and not CONTROL.search(name)
 
 
 def make_settings(
@@ -169,7 +169,9 @@ def _checked(name: str, value: Any, place: str) -> Any:
     elif name in ("temperature", "top_p", "timeout", "input_usd", "output_usd", "cached_input_usd"):
         fits = number and 0 <= value <= MOST[name] and (name != "timeout" or value > 0)
     else:
-        fits = isinstance(value, str) and bool(value.strip()) and not CONTROL.search(value)
+        fits = (
+            isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST_TEXT and not CONTROL.search(value)
+        )
     if not fits:
         most = f" and at most {MOST[name]:,}" if number and name in MOST and value > MOST[name] else ""
         raise UsageProblem(f"{place}: expected {_KINDS.get(name, 'a text')}{most}, found {shown(value)}")
