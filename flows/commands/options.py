@@ -147,6 +147,8 @@ Anchors = Annotated[
     int | None,
     typer.Option(
         metavar="N",
+        min=0,
+        max=10**6,
         help="Draw N answers once, and score them anew in every run on a new day: see drift (default: 0)",
         show_default=False,
     ),
