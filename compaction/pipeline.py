@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from compaction.closest import closest
 from compaction.groups import Group, flatten
 from compaction.method_specs import parse_method
 from compaction.model import SummaryError
+from compaction.parameters import Positive
 from compaction.specs import split_outside, write_value
-from compaction.strategy import NAME, PIPELINE, History, Method, Strategy, StrategyError, checked
+from compaction.strategy import NAME, PIPELINE, History, Method, Strategy, StrategyError, checked, load_registry
 from compaction.tokens import counted
 from compaction.transcript import Message
 from compaction.triggers import ALWAYS, Trigger, TriggerError
@@ -35,7 +37,7 @@ DEFAULTS: Mapping[str, Any] = {
     "last_resort": "strict", "minimum_preserved_groups": 0, "skip_failed": False,
 }  # fmt: skip
 TYPES: Mapping[str, Any] = {
-    "steps": str, "trigger": Trigger, "target": Trigger | None, "budget": int | None, "early_stop": bool,
+    "steps": str, "trigger": Trigger, "target": Trigger | None, "budget": Positive | None, "early_stop": bool,
     "last_resort": LastResort, "minimum_preserved_groups": int, "skip_failed": bool,
 }  # fmt: skip
 
@@ -91,7 +93,8 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
         given["steps"] = " -> ".join(map(str, given["steps"]))
     for name, value in given.items():
         if name not in TYPES:
-            raise StrategyError(f"a pipeline has no parameter {name!r}; it has: {', '.join(TYPES)}")
+            meant = closest(name, TYPES)
+            raise StrategyError(f"a pipeline has no parameter {name!r}; it has: {', '.join(TYPES)}{meant}")
         given[name] = checked(PIPELINE, name, value, TYPES[name])
     full = {**DEFAULTS, **given}
     try:
@@ -101,10 +104,8 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
     if not all(texts):
         raise StrategyError('pipeline: expected steps, as in steps="af_py_tool_result -> head_tail(tail=20)"')
     steps = tuple(map(Step.parse, texts))
-    if full["minimum_preserved_groups"] < 0:
-        raise StrategyError("pipeline: minimum_preserved_groups must be at least 0")
-    if full["budget"] is not None and (full["budget"] < 1 or full["target"] is not None):
-        raise StrategyError("pipeline: budget is a number of tokens of at least 1 and takes the place of a target")
+    if full["budget"] is not None and full["target"] is not None:
+        raise StrategyError("pipeline: budget takes the place of a target; leave one of them out")
     full["steps"] = " -> ".join(map(str, steps))
     needs = {step.method.needs for step in steps}
     strategy = Pipeline(
@@ -112,6 +113,7 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
         "Strategies one after another, each on what the one before it left.", steps,
         needs_key=next((step.method.provider for step in steps if step.method.provider), ""),
         is_opaque=any(step.method.is_opaque for step in steps),
+        parts=tuple(step.method for step in steps),
         recall=_recalls(steps) if any(step.method.recalls for step in steps) else None,
     )  # fmt: skip
     return Method(strategy, full)
@@ -120,8 +122,9 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
 def read_table(table: Mapping[str, Any]) -> str:
     """The text of a method that a study file has as a table ``[[methods]]``; ``parse_method`` reads it.
 
-    ``name``, and either ``steps`` with a pipeline's parameters or ``strategy`` with ``params``; a ``trigger`` may
-    stand beside both. Raises StrategyError saying what is missing or not known.
+    ``name``, and either ``steps`` with a pipeline's parameters or ``strategy`` with its own, beside it or in
+    ``params``. Beside a strategy too, a parameter of pipelines that the strategy does not have (``trigger``,
+    ``budget``) makes a pipeline of one step. Raises StrategyError saying what is missing or not known.
     """
     rest = dict(table)
     name, strategy, params = rest.pop("name", None), rest.pop("strategy", None), rest.pop("params", {})
@@ -132,6 +135,12 @@ def read_table(table: Mapping[str, Any]) -> str:
     if strategy is not None:
         if not isinstance(strategy, str) or not isinstance(params, Mapping):
             raise StrategyError(f"method {name!r}: strategy is a text and params a table")
+        beside = {key: rest.pop(key) for key in sorted(rest) if key not in TYPES or key in _parameters_of(strategy)}
+        if twice := beside.keys() & params.keys():
+            raise StrategyError(
+                f"method {name!r}: {', '.join(sorted(twice))} stands both beside strategy and in params"
+            )
+        params = {**params, **beside}
         inside = ",".join(f"{key}={write_value(value)}" for key, value in params.items())
         spec = f"{strategy}({inside})" if inside else strategy
         if not rest:
@@ -143,6 +152,12 @@ def read_table(table: Mapping[str, Any]) -> str:
         rest["steps"] = " -> ".join(map(str, rest["steps"]))
     inside = ",".join(f"{key}={write_value(value)}" for key, value in rest.items())
     return _named(name, f"{PIPELINE}({inside})")
+
+
+def _parameters_of(strategy: str) -> Collection[str]:
+    """The parameters of a strategy that is named without any; what it lacks is told when it is made."""
+    known = load_registry().get(strategy.strip())
+    return known.params if known else ()
 
 
 def drop_to_budget(

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from compaction.parameters import shown
 from compaction.transcript import Message, Transcript
 
 DEFAULT_BUDGET = 32_000
@@ -15,6 +16,8 @@ LOOKAHEAD = 20
 """Messages after the cut that probes may look at for what the session did next; part of a point's identity."""
 
 MIN_STEP = {"tokens": 500, "messages": 2}
+MAX_STEP = 10**9
+"""More than any session has."""
 
 
 class PointsError(ValueError):
@@ -33,13 +36,17 @@ class PointsSpec:
         """Read a spec as it is written on the command line."""
         if text == "recorded":
             return cls("recorded", 0)
-        match = re.fullmatch(r"(tokens|messages):(\d+)", text)
+        match = re.fullmatch(r"(tokens|messages):([0-9]{1,10})", text)
         if match is None:
-            raise PointsError(f"points {text!r}: expected tokens:N, messages:N or recorded, for example tokens:32000")
+            raise PointsError(
+                f"points {shown(text)}: expected tokens:N, messages:N or recorded, for example tokens:32000"
+            )
         kind: Literal["tokens", "messages"] = "tokens" if match[1] == "tokens" else "messages"
         step = int(match[2])
         if step < MIN_STEP[kind]:
             raise PointsError(f"points {text!r}: the step must be at least {MIN_STEP[kind]} {kind}")
+        if step > MAX_STEP:
+            raise PointsError(f"points {text!r}: the step must be at most {MAX_STEP:,} {kind}")
         return cls(kind, step)
 
     def __str__(self) -> str:

@@ -51,7 +51,7 @@ def read_value(text: str) -> Any:
         return _CONSTANTS[text.lower()]
     try:
         return literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last two: nested without end
         return text
 
 

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
+from compaction.closest import closest, closest_or_all
 from compaction.groups import Group, group
 from compaction.markers import Declared
 from compaction.model import (
@@ -31,8 +33,9 @@ from compaction.model import (
     SummaryError,
     SummaryRequest,
 )
+from compaction.parameters import typed
 from compaction.specs import write_value
-from compaction.tokens import TokenCounter, counted, total_tokens
+from compaction.tokens import CharacterCounter, TokenCounter, counted, total_tokens
 from compaction.transcript import Message, RecordedCompaction, unpaired
 from compaction.version import function_version
 
@@ -194,6 +197,8 @@ class Strategy:
     """Whether it leaves what nobody but that provider can read."""
     mode: str = field(default="", kw_only=True)
     """Its mode where that is no parameter."""
+    parts: tuple[Method, ...] = field(default=(), kw_only=True)
+    """The methods that it is made of, where it is made of some."""
     by_default: bool = field(default=True, kw_only=True)
     """Whether it is run where no strategies are named."""
 
@@ -283,6 +288,18 @@ class Method:
         inner = self.inner
         return self.strategy.recall is not None or (inner is not None and inner.recalls)
 
+    def try_parameters(self, budget: int) -> None:
+        """Compact an empty history, to see whether the parameters go together, which only the strategy knows.
+
+        Raises StrategyError where they do not.
+        """
+        if self.strategy.id in _registry:
+            with suppress(SummaryError, NotApplicable):
+                self.strategy.function(History((), CharacterCounter(), budget), **self.params)
+        inner = self.inner
+        for part in (*self.strategy.parts, *([inner] if inner is not None else [])):
+            part.try_parameters(budget)
+
     def recall(self, context: Sequence[Message], question: str, session: Sequence[Message]) -> tuple[Message, ...]:
         """The context in which a question is answered; ``session`` is all that was said before the point."""
         inner = self.inner
@@ -312,6 +329,9 @@ def strategy(
 ) -> Callable[[StrategyFunction], StrategyFunction]:
     """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations.
 
+    A whole number is 0 or more, a float is a share from 0 to 1; ``Annotated[float, Range(0, 10)]`` says otherwise
+    (``compaction.parameters``).
+
     ``markers`` are the texts by which its contexts could be told from those of others; a judge is not shown them.
     """
 
@@ -323,6 +343,7 @@ def strategy(
         for parameter in own:
             if parameter.default is parameter.empty or parameter.annotation is parameter.empty:
                 raise StrategyError(f"strategy {id!r}: parameter {parameter.name} needs a default and a type")
+            checked(id, parameter.name, parameter.default, parameter.annotation)
         _registry[id] = Strategy(
             id, function, needs_model, peer, peer_version,
             {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
@@ -360,13 +381,14 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         return make_peer(id, params or {})
     registry = load_registry()
     if id not in registry:
-        raise StrategyError(f"unknown strategy {id!r}; known: {', '.join(sorted(registry))}")
+        raise StrategyError(f"unknown strategy {id!r}{closest_or_all(id, registry)}")
     found = registry[id]
     given = dict(params or {})
     for name, value in given.items():
         if name not in found.params:
             known = ", ".join(found.params) or "none"
-            raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}")
+            meant = closest(name, found.params)
+            raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}{meant}")
         given[name] = checked(id, name, value, found.types[name])
     method = Method(found, {**found.params, **given})
     if found.wraps:
@@ -388,23 +410,10 @@ def checked(id: str, name: str, value: Any, expected: Any) -> Any:
 
     Raises StrategyError for a value that the parameter does not take.
     """
-    if expected is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if getattr(expected, "__origin__", None) is Literal:
-        if value not in expected.__args__:
-            choices = ", ".join(map(str, expected.__args__))
-            raise StrategyError(f"strategy {id!r}: {name} must be one of {choices}, not {value!r}")
-        return value
-    allowed = expected if isinstance(expected, type) else getattr(expected, "__args__", object)
-    for kind in allowed if isinstance(allowed, tuple) else (allowed,):
-        if isinstance(value, str) and kind is not str and issubclass(kind, str):
-            try:
-                return kind(value)
-            except ValueError as error:
-                raise StrategyError(f"strategy {id!r}: {name}: {error}") from None
-    if not isinstance(value, allowed) or (isinstance(value, bool) and expected is int):
-        raise StrategyError(f"strategy {id!r}: {name} must be {getattr(expected, '__name__', expected)}, not {value!r}")
-    return value
+    try:
+        return typed(name, value, expected)
+    except ValueError as error:
+        raise StrategyError(f"strategy {id!r}: {error}") from None
 
 
 def compact(history: History, method: Method) -> CompactedContext:

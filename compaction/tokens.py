@@ -42,6 +42,16 @@ class TokenCounter(Protocol):
         ...
 
 
+class CharacterCounter:
+    """Counts characters: for what needs a counter and no counts."""
+
+    name = "characters"
+
+    def count(self, text: str) -> int:
+        """Characters of a text."""
+        return len(text)
+
+
 class TiktokenCounter:
     """Exact counts of one of tiktoken's encodings (``o200k_base`` or ``cl100k_base``)."""
 

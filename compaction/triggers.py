@@ -124,7 +124,7 @@ def _read(text: str) -> tuple[str, _Condition]:
         return text, _CONSTANTS[text]
     if match := re.fullmatch(r"(all|any|not)\s*\((.*)\)", text, re.DOTALL):
         return _combined(text, match[1], match[2])
-    if match := re.fullmatch(r"(\w+)\s*([<>])\s*(\d[\d_]*)\s*(%?)", text):
+    if match := re.fullmatch(r"(\w+)\s*([<>])\s*(\d{1,3}(?:_?\d{1,3}){0,5})\s*(%?)", text):
         measure, sign, figure, percent = match.groups()
         if measure in _MEASURES and (not percent or measure == "tokens"):
             return f"{measure}{sign}{int(figure)}{percent}", _comparison(measure, sign, int(figure), bool(percent))

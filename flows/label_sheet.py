@@ -14,7 +14,9 @@ from pathlib import Path
 
 from flows.labels import Labelled
 from flows.problems import UsageProblem
+from flows.task_labels import MOST_BYTES
 from judge import Criterion
+from judge.given import read_given
 
 FIXED = ("sample", "answer_id", "probe_type", "question", "true_answer", "answer", "context_file")
 """Columns before the criteria; ``context_file`` only where contexts are written."""
@@ -143,7 +145,7 @@ def read_sheet(path: Path, known: Known, rater: str | None = None) -> list[Label
 
 def _decoded(path: Path) -> str:
     try:
-        raw = path.read_bytes()
+        raw = read_given(path, MOST_BYTES)
     except OSError as error:
         raise UsageProblem(f"{path}: cannot be read: {error.strerror or error}") from None
     try:

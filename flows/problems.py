@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+from compaction.closest import closest as closest  # noqa: PLC0414 (for those who raise these)
 
 DONE = 0
 BROKEN = 1
@@ -36,9 +35,3 @@ class UsageProblem(Problem):
 
 class StoreProblem(Problem):
     """A store that cannot be used now, or not by this version."""
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, as the end of a sentence; empty when nothing is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""

@@ -14,14 +14,16 @@ from typing import Any, Literal
 
 from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method, parse_methods
 from compaction.method_specs import split_specs
+from compaction.parameters import CONTROL, shown
 from compaction.pipeline import read_table
 from compaction.tokens import DEFAULT_ENCODING
 from flows.ids import content_id
 from flows.models.settings import PROVIDERS, ModelSettings, is_model, make_settings
 from flows.problems import UsageProblem, closest
 from flows.runners import ACCEPTED, LOCAL, Runner
-from flows.task_labels import read_labels
+from flows.task_labels import MOST_BYTES, read_labels
 from flows.toml_places import Places, Step, read_toml
+from judge.given import read_given
 from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
 
 DEFAULT_STORE = "./compaction-eval-store"
@@ -48,7 +50,8 @@ class Study:
     strategies: tuple[str, ...] = ()
     """``id``, ``id(name=value,…)`` or a set (``@recency-ladder``); empty for ``@defaults``."""
     named_methods: tuple[str, ...] = ()
-    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``."""
+    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``, which run
+    beside what the file's ``strategies`` list."""
     points: str = "tokens:32000"
     """Where sessions are compacted: ``tokens:N``, ``messages:N`` (every so many), or ``recorded`` (where they were)."""
     history: str = "prefix"
@@ -135,7 +138,7 @@ class Study:
     def label_sha256(self) -> str | None:
         """Hash of the file of task types as it is now; None without one."""
         try:
-            return hashlib.sha256(Path(self.task_types).read_bytes()).hexdigest() if self.task_types else None
+            return hashlib.sha256(read_given(self.task_types, MOST_BYTES)).hexdigest() if self.task_types else None
         except OSError as error:
             raise UsageProblem(f"task types {self.task_types}: {error.strerror or error}") from None
 
@@ -162,9 +165,17 @@ class Study:
         return asdict(self)
 
 
+LONGEST_TEXT = 4_096
+"""Characters of a text in a study: as many as a path may have."""
+LONGEST_LIST = 100_000
+"""Characters of a list of strategies."""
 LEAST = {"replicates": 1, "judge_replicates": 1, "anchors": 0, "anchor_days": 1, "limit": 1,
              "concurrency": 1, "budget_tokens": 1}  # fmt: skip
 """Key of a whole number → its smallest value."""
+MOST = {"replicates": 1_000, "judge_replicates": 1_000, "anchors": 1_000_000, "anchor_days": 36_500,
+        "limit": 10**9, "concurrency": 1_024, "budget_tokens": 10**15}  # fmt: skip
+"""Key of a whole number → its largest value; a larger one is a slip of the hand."""
+MOST_USD = 10**9
 CHOICES = {"history": HISTORIES, "tokenizer": TOKENIZERS, "protocol": PROTOCOLS}
 """Key → what it may be."""
 _LISTS = ("sources", "strategies")
@@ -188,6 +199,11 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     study = _apply(study, {key: value for key, value in flags.items() if value is not None and value != ()}, _flag)
     study = with_models(study, tables, places)
     _check_providers(study, f"study {path}: " if path else "")
+    for method in study.methods():
+        try:
+            method.try_parameters(study.points_spec.budget)
+        except StrategyError as error:
+            raise UsageProblem(f"{f'study {path}: ' if path else ''}method {method.name}: {error}") from None
     return study
 
 
@@ -252,6 +268,9 @@ def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -
             known = sorted((*_KEYS, "methods", "model"))
             raise UsageProblem(f"{place(key)}: unknown key{closest(key, known)}; known: {', '.join(known)}")
         changes[key] = _checked(key, value, place(key))
+    if changes.get("strategies") and "named_methods" in changes:  # a method that a file names is wanted
+        names = [parse_method(spec).name for spec in changes["named_methods"]]
+        changes["strategies"] = tuple(dict.fromkeys([*changes["strategies"], *names]))
     changed = replace(study, **changes)
     if changed.task_types and "task_types" in changes:
         read_labels(changed.task_types)  # says what is wrong with the file before anything is done
@@ -265,34 +284,50 @@ def _checked(key: str, value: Any, place: str) -> Any:
     if key in _LISTS:
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-            raise UsageProblem(f"{place}: expected a text or a list of texts, found {value!r}")
+            raise UsageProblem(f"{place}: expected a text or a list of texts, found {shown(value)}")
+        for item in items:
+            if not item.strip() or "\0" in item or len(item) > (LONGEST_LIST if key == "strategies" else LONGEST_TEXT):
+                raise UsageProblem(f"{place}: expected a text, found {shown(item)}")
         return tuple(spec for item in items for spec in split_specs(item)) if key == "strategies" else tuple(items)
     if key in LEAST:
         if not isinstance(value, int) or isinstance(value, bool) or value < LEAST[key]:
-            raise UsageProblem(f"{place}: expected a whole number of at least {LEAST[key]}, found {value!r}")
+            raise UsageProblem(f"{place}: expected a whole number of at least {LEAST[key]}, found {shown(value)}")
+        if value > MOST[key]:
+            raise UsageProblem(f"{place}: expected a whole number of at most {MOST[key]:,}, found {shown(value)}")
         return value
     if key == "budget_usd":
-        if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
-            raise UsageProblem(f"{place}: expected an amount above 0 in US dollars, found {value!r}")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MOST_USD:
+            raise UsageProblem(
+                f"{place}: expected an amount above 0 in US dollars, found {shown(value)} (at most {MOST_USD:,})"
+            )
         return float(value)
     if key in _SWITCHES:
         if not isinstance(value, bool):
-            raise UsageProblem(f"{place}: expected true or false, found {value!r}")
+            raise UsageProblem(f"{place}: expected true or false, found {shown(value)}")
         return value
-    if not isinstance(value, str) or not value:
-        raise UsageProblem(f"{place}: expected a text, found {value!r}")
+    if not isinstance(value, str) or not value.strip():
+        raise UsageProblem(f"{place}: expected a text, found {shown(value)}")
+    if len(value) > LONGEST_TEXT or CONTROL.search(value):
+        what = (
+            f"longer than {LONGEST_TEXT:,} characters"
+            if len(value) > LONGEST_TEXT
+            else "a text with control characters"
+        )
+        raise UsageProblem(f"{place}: {what}: {shown(value)}")
     if key in MODEL_ROLES:
         return _spec(value, place)
     if key == "runner":
         return _runner(value, place)
     if key in CHOICES and value not in CHOICES[key]:
-        raise UsageProblem(f"{place}: expected {' or '.join(CHOICES[key])}, found {value!r}")
+        raise UsageProblem(
+            f"{place}: expected {' or '.join(CHOICES[key])}, found {shown(value)}{closest(value, CHOICES[key])}"
+        )
     return value
 
 
 def _named(tables: Any, place: Callable[..., str]) -> tuple[str, ...]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UsageProblem(f"{place('methods')}: expected tables [[methods]], found {tables!r}")
+        raise UsageProblem(f"{place('methods')}: expected tables [[methods]], found {shown(tables)}")
     specs: list[str] = []
     names: list[str] = []
     for number, table in enumerate(tables):
@@ -310,14 +345,14 @@ def _spec(value: Any, place: str) -> str:
     if isinstance(value, str) and (value == "embedded" or is_model(value)):
         return value
     accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS)
-    raise UsageProblem(f"{place}: expected embedded, {accepted}, found {value!r}")
+    raise UsageProblem(f"{place}: expected embedded, {accepted}, found {shown(value)}")
 
 
 def _runner(value: str, place: str) -> str:
     try:
         Runner.parse(value).check_installed(place)
     except ValueError:
-        raise UsageProblem(f"{place}: expected {ACCEPTED}, found {value!r}") from None
+        raise UsageProblem(f"{place}: expected {ACCEPTED}, found {shown(value)}") from None
     return value
 
 

@@ -17,9 +17,13 @@ import orjson
 from compaction import Transcript
 from flows.problems import UsageProblem
 from flows.task_types import TASK_TYPES, TaskType, TaskTyper, classify
+from judge.given import read_given
 
 if TYPE_CHECKING:
     import polars as pl
+
+MOST_BYTES = 500_000_000
+"""Of a label file: millions of rows."""
 
 TypeSource = Literal["label file", "log", "rule", "model"]
 
@@ -106,7 +110,7 @@ def _label_table(path: Path) -> tuple[dict[str, list[Any]], list[str]]:
 
     suffix = path.suffix.lower()
     try:
-        data = path.read_bytes()
+        data = read_given(path, MOST_BYTES)
         if suffix == ".parquet":
             frame = pl.read_parquet(data)
         elif suffix in (".jsonl", ".ndjson"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.problems import UsageProblem
+from judge.given import read_given
 
 Step = str | int
 """A key of a table, or the position in an array of tables."""
@@ -64,14 +65,16 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], Places]:
     """
     name = f"{what} {path}"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_given(path).decode()
     except FileNotFoundError:
         raise UsageProblem(f"{name}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UsageProblem(f"{name}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise UsageProblem(f"{name}: cannot be read as UTF-8 text: {error}") from None
     try:
         return tomllib.loads(text), Places(name, text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is no TOMLDecodeError
         raise UsageProblem(f"{name}: not TOML: {error}") from None
 
 

@@ -13,12 +13,16 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from compaction.closest import closest
+from compaction.parameters import shown
+from judge.given import read_given
 from judge.probe import PROBE_TYPES
 
 DEFAULT_RUBRIC = "software_engineering"
 
 HASH_LENGTH = 8
 """Hex digits of a rubric's hash in its name."""
+MOST_WEIGHT = 1_000_000
 
 
 class RubricError(ValueError):
@@ -81,11 +85,16 @@ def list_rubrics() -> list[str]:
 def load_rubric(name: str = DEFAULT_RUBRIC) -> Rubric:
     """A rubric by id, or from a TOML file by path."""
     source: Traversable = Path(name) if name.endswith(".toml") else files("judge").joinpath("rubrics", f"{name}.toml")
-    if not source.is_file():
-        raise RubricError(f"no rubric {name!r}; known: {', '.join(list_rubrics())}, or the path of a .toml file")
     try:
-        data = tomllib.loads(source.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        data = tomllib.loads(read_given(source).decode() if isinstance(source, Path) else source.read_text("utf-8"))
+    except FileNotFoundError:
+        known = list_rubrics()
+        raise RubricError(
+            f"no rubric {shown(name)}{closest(name, known)}; known: {', '.join(known)}, or the path of a .toml file"
+        ) from None
+    except OSError as error:
+        raise RubricError(f"rubric {shown(name)}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
         raise RubricError(f"rubric {name}: not TOML: {error}") from None
     return _build(name, data)
 
@@ -105,11 +114,19 @@ def _build(name: str, data: dict[str, Any]) -> Rubric:
         rubric = Rubric(data["id"], str(data["version"]), criteria, {k: tuple(v) for k, v in data["asked"].items()})
     except (KeyError, TypeError, AttributeError) as error:
         raise RubricError(f"rubric {name}: missing or misplaced key {error}") from None
+    except (ValueError, OverflowError) as error:
+        raise RubricError(f"rubric {name}: expected a number: {error}") from None
     for criterion in criteria.values():
+        if not all(
+            isinstance(text, str) for text in (criterion.dimension, criterion.question, *criterion.anchors.values())
+        ):
+            raise RubricError(f"rubric {name}: criterion {criterion.id}: dimension, question and anchors are texts")
         if not {0, 3, 5} <= set(criterion.anchors):
             raise RubricError(f"rubric {name}: criterion {criterion.id} needs anchors for 0, 3 and 5")
-        if criterion.weight <= 0:
-            raise RubricError(f"rubric {name}: criterion {criterion.id} needs a weight above 0")
+        if not 0 < criterion.weight <= MOST_WEIGHT:
+            raise RubricError(
+                f"rubric {name}: criterion {criterion.id} needs a weight above 0, of at most {MOST_WEIGHT:,}"
+            )
     for probe_type, ids in rubric.asked.items():
         unknown = [i for i in ids if i not in criteria]
         if probe_type not in PROBE_TYPES or unknown:

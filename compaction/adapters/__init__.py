@@ -23,10 +23,11 @@ from types import ModuleType
 from typing import Any
 
 from compaction.adapters._asking import Asking, free_form
+from compaction.closest import closest
 from compaction.method_specs import parse_method
 from compaction.model import BlankSummaryError, SummaryError
 from compaction.strategy import PEER, History, Method, Strategy, StrategyError
-from compaction.tokens import TokenCounter
+from compaction.tokens import CharacterCounter
 from compaction.transcript import Message
 from compaction.version import LENGTH, OWN, code_version
 
@@ -109,8 +110,6 @@ class Original(Strategy):
 
     build: Callable[[Asking], Any] = field(kw_only=True)
     target: Any = field(kw_only=True)
-    parts: tuple[Method, ...] = field(default=(), kw_only=True)
-    """The strategies in its parameters."""
 
     @cached_property
     def code(self) -> str:
@@ -140,7 +139,7 @@ def make_peer(id: str, params: Mapping[str, Any]) -> Method:
     for name in given:
         _check_name(id, name, signature, known, options)
     try:
-        json.dumps(given)
+        json.dumps(given, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise StrategyError(f"strategy {id!r}: parameters are figures, texts and lists of these: {error}") from None
     defaults = {
@@ -221,6 +220,8 @@ def _run(
     asking = Asking(history, free_form if free else adapter.sections, adapter.TOKENS, is_summarised=asks)
     try:
         left: Sequence[Message] = adapter.run(build(asking), history, asking, **options)
+    except ImportError as error:  # some peers import what they need when they are run
+        raise _not_usable(known.name or id, known.name, known if known is not CALLABLE else None, error) from error
     except Exception as error:
         if asking.failed is None or isinstance(error, SummaryError):
             raise
@@ -250,8 +251,11 @@ def _find(id: str) -> tuple[Any, tuple[str, str]]:
     places = known.places if known is not None and module == known.name else (module,)
     for place in places:
         found: Any = _imported(id, place, known)
-        for part in name.split("."):
-            found = getattr(found, part, None)
+        try:
+            for part in name.split("."):
+                found = getattr(found, part, None)
+        except ImportError as error:  # of a module that imports its parts when they are asked for
+            raise _not_usable(id, place, known, error) from None
         if found is not None:
             if not callable(found) and not hasattr(found, "compact") and not hasattr(found, "condense"):
                 raise StrategyError(f"strategy {id!r}: {name} in {place} is neither a class nor a function")
@@ -268,26 +272,38 @@ def _imported(id: str, place: str, known: Known | None) -> ModuleType:
         if known is not None:
             _adapter(known)
         return found
-    except ImportError as error:
-        missing = getattr(error, "name", None) or ""
-        if known is not None and (place == missing or place.startswith(f"{missing}.")):
-            python = f" on Python {known.python} or later" if known.python > OLDEST else ""
-            raise StrategyError(
-                f"strategy {id!r} needs the package {known.package}, tested with {known.tried}: "
-                f"pip install '{known.package}=={known.tried}'{python}"
-            ) from None
-        if known is not None and known.installed:
-            raise StrategyError(
-                f"strategy {id!r}: {known.package} {known.installed} lacks what version {known.tried} has, with which "
-                f"this was tested: {error}"
-            ) from None
-        raise StrategyError(
-            f"strategy {id!r}: cannot import {place} ({error}); its package must be installed where this runs, or its "
-            "folder be on PYTHONPATH"
-        ) from None
+    except Exception as error:
+        raise _not_usable(id, place, known, error) from None
     finally:  # some peers set up the logging of the whole process when they are imported
         root.setLevel(level)
         root.handlers[:] = handlers
+
+
+def _not_usable(id: str, place: str, known: Known | None, error: Exception) -> StrategyError:
+    """Why a module cannot be imported, whichever package it is in, and what to install."""
+    missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    if known is None:
+        return StrategyError(
+            f"strategy {id!r}: cannot import {place} ({_said(error)}); its package must be installed where this runs, "
+            "or its folder be on PYTHONPATH"
+        )
+    python = f" on Python {known.python} or later" if known.python > OLDEST else ""
+    install = f"pip install '{known.package}=={known.tried}'{python}"
+    if missing and (place == missing or place.startswith(f"{missing}.")):
+        return StrategyError(f"strategy {id!r} needs the package {known.package}, tested with {known.tried}: {install}")
+    if missing and not missing.startswith(f"{known.name}."):
+        return StrategyError(
+            f"strategy {id!r}: {known.package} {known.installed or 'here'} is installed only in part: the module "
+            f"{missing} is missing; install it with all that it needs: {install}"
+        )
+    return StrategyError(
+        f"strategy {id!r}: {known.package} {known.installed} lacks what version {known.tried} has, with which "
+        f"this was tested: {_said(error)}"
+    )
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _adapter(known: Known) -> ModuleType:
@@ -342,7 +358,9 @@ def _check_name(id: str, name: str, signature: inspect.Signature, known: Known, 
     takes_any = known is CALLABLE and len(named) < len([n for n in signature.parameters if n not in known.models])
     if name not in named and name not in options and not takes_any:
         has = ", ".join([*named, *options]) or "none"
-        raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {has}")
+        raise StrategyError(
+            f"strategy {id!r} has no parameter {name!r}; it has: {has}{closest(name, [*named, *options])}"
+        )
 
 
 def _built(
@@ -364,17 +382,9 @@ def _built(
     return target(**{**filled, **own})
 
 
-class _NoCounter:
-    name = "none"
-
-    def count(self, text: str) -> int:
-        return len(text)
-
-
 def _check(id: str, strategy: Original, signature: inspect.Signature, known: Known, given: Mapping[str, Any]) -> None:
     """Refuse parameters that the peer refuses; a callable's own class is not made before it is needed."""
-    counter: TokenCounter = _NoCounter()
-    asking = Asking(History((), counter, 1))
+    asking = Asking(History((), CharacterCounter(), 1))
     if known is CALLABLE:
         filled = _adapter(known).fill(asking, signature, {})
         missing = [
@@ -389,5 +399,7 @@ def _check(id: str, strategy: Original, signature: inspect.Signature, known: Kno
         strategy.build(asking)
     except StrategyError as error:
         raise StrategyError(f"strategy {id!r}: {error}") from None
+    except ImportError as error:
+        raise _not_usable(id, known.name, known, error) from None
     except Exception as error:
         raise StrategyError(f"strategy {id!r}: {' '.join(str(error).split())}") from error

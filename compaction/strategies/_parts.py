@@ -8,7 +8,7 @@ from typing import Any, TypeVarTuple
 
 from compaction.groups import declarations
 from compaction.memo import Memo
-from compaction.strategy import History, StrategyError
+from compaction.strategy import History
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message, ToolCall
 
@@ -37,13 +37,6 @@ def with_calls(message: Message, calls: tuple[ToolCall, ...]) -> Message:
 
 def _counted(counter: TokenCounter, make: Callable[..., Message], args: tuple[Any, ...]) -> Message:
     return counted(make(*args), counter)
-
-
-def at_least(minimum: int, **parameters: int | None) -> None:
-    """Refuse parameters below a minimum; None stands for a default and passes."""
-    for name, value in parameters.items():
-        if value is not None and value < minimum:
-            raise StrategyError(f"{name} must be at least {minimum}, not {value}")
 
 
 def system_prompt(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -13,7 +13,8 @@ from typing import Literal
 
 from compaction.groups import Group, flatten
 from compaction.markers import REMOVED, RESULT, Marker, shortened
-from compaction.strategies._parts import at_least, remembered, stands_for
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered, stands_for
 from compaction.strategy import History, StrategyError, strategy
 from compaction.transcript import Message
 
@@ -57,8 +58,8 @@ MARKERS = (
 def truncation(
     history: History,
     *,
-    max_n: int | None = None,
-    compact_to: int | None = None,
+    max_n: Positive | None = None,
+    compact_to: Positive | None = None,
     metric: Literal["tokens", "messages"] = "tokens",
     preserve_system: bool = True,
     preserve_first_user_group: bool = False,
@@ -69,7 +70,6 @@ def truncation(
     The newest group that is not a system message always stays. ``max_n`` is the trigger, asked only when ``forced`` is
     off. Without figures they are 0.8 and 0.5 of the budget in tokens; in messages both must be given.
     """
-    at_least(1, max_n=max_n, compact_to=compact_to)
     if metric == "messages" and (max_n is None or compact_to is None):
         raise StrategyError("metric=messages needs max_n and compact_to")
     fill = int(history.budget * FILL_SHARE) if max_n is None else max_n
@@ -86,19 +86,19 @@ def truncation(
 
 
 @strategy("af_py_sliding_window", peer=PEER, peer_version=VERSION)
-def sliding_window(history: History, *, keep_last_groups: int = 20, preserve_system: bool = True) -> Sequence[Message]:
+def sliding_window(
+    history: History, *, keep_last_groups: Positive = 20, preserve_system: bool = True
+) -> Sequence[Message]:
     """The last ``keep_last_groups`` groups (not turns, and not counting system messages), and the system messages.
 
     The original has no default; 20 is what its documentation shows.
     """
-    at_least(1, keep_last_groups=keep_last_groups)
     return flattened(history, windowed(history.groups, keep_last_groups, preserve_system=preserve_system))
 
 
 @strategy("af_py_selective_tool_call", peer=PEER, peer_version=VERSION)
 def selective_tool_call(history: History, *, keep_last_tool_call_groups: int = 1) -> Sequence[Message]:
     """Everything but the older groups of tool calls, which go with arguments and results."""
-    at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups)
     older = _older_tool_groups(history.groups, keep_last_tool_call_groups)
     return flattened(history, _without(history.groups, older))
 
@@ -111,7 +111,6 @@ def tool_result(
 
     The text is the original's: ``[Tool results: name: result; …]``, cut at ``max_chars`` characters.
     """
-    at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups, max_chars=max_chars)
     return flattened(history, collapsed(history, history.groups, keep_last_tool_call_groups, max_chars))
 
 
@@ -119,7 +118,7 @@ def tool_result(
 def context_window(
     history: History,
     *,
-    max_tokens: int | None = None,
+    max_tokens: Positive | None = None,
     tool_eviction_threshold: float = DRAIN_SHARE,
     truncation_threshold: float = FILL_SHARE,
     keep_last_tool_call_groups: int = 4,
@@ -130,8 +129,6 @@ def context_window(
     ``max_tokens`` is the original's context window less its output tokens; without a figure the budget.
     ``tool_eviction_threshold`` and ``truncation_threshold`` are shares of it. What is protected stays, also above it.
     """
-    at_least(1, max_tokens=max_tokens)
-    at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups)
     if not 0 < tool_eviction_threshold <= truncation_threshold <= 1:
         raise StrategyError("tool_eviction_threshold and truncation_threshold must be above 0, in this order, up to 1")
     budget = history.budget if max_tokens is None else max_tokens

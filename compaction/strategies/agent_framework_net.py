@@ -16,7 +16,8 @@ from typing import Literal
 from compaction.groups import COLLAPSED_MARK, NAMES_MARK, IndexedGroup, index
 from compaction.markers import CALL, RESULT, Marker, headings, removed, wrapper
 from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRequest
-from compaction.strategies._parts import at_least, remembered, stands_for
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered, stands_for
 from compaction.strategies._requests import instructions
 from compaction.strategy import History, strategy
 from compaction.tokens import counted
@@ -102,7 +103,6 @@ def net_truncation(
     The original takes any ``trigger``; 80 % of the budget is where its ContextWindow strategy truncates. It is asked
     only when ``forced`` is off.
     """
-    at_least(0, minimum_preserved_groups=minimum_preserved_groups)
     rule = _Rule.of(trigger, target, forced=forced)
     return _on_index(history, lambda groups: _truncated(history, groups, rule, minimum_preserved_groups))
 
@@ -125,7 +125,6 @@ def net_sliding(
     example. Summaries belong to no turn and stay. It pairs calls with results by adjacency only, so a result that
     came after the next user message can lose its call. Without ``forced`` the trigger is asked.
     """
-    at_least(0, keep_last_turns=keep_last_turns, minimum_preserved_turns=minimum_preserved_turns)
     rule = _Rule.of(Trigger(f"turns>{keep_last_turns}") if trigger is None else trigger, target, forced=forced)
     return _on_index(history, lambda groups: _slid(history, groups, rule, minimum_preserved_turns))
 
@@ -149,7 +148,6 @@ def net_tool_result(
     (``names``) the tools' names alone. The floor counts groups of any kind but system. The documentation's example has
     the ``trigger``, a floor of 2, and names; it is asked only when ``forced`` is off.
     """
-    at_least(0, minimum_preserved_groups=minimum_preserved_groups)
     rule = _Rule.of(trigger, target, forced=forced)
     return _on_index(history, lambda groups: _collapsed(history, groups, rule, minimum_preserved_groups, text))
 
@@ -164,7 +162,7 @@ def net_summarization(
     trigger: Trigger = SUMMARY,
     target: Trigger | None = None,
     minimum_preserved_groups: int = 8,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     forced: bool = True,
     mode: Mode = "valid",
 ) -> Sequence[Message]:
@@ -174,8 +172,6 @@ def net_summarization(
     of the history, as ``[Summary unavailable]``; under ``valid`` it fails the compaction. The ``trigger`` is the
     documentation's example, whose floor is 4; it is asked only when ``forced`` is off.
     """
-    at_least(0, minimum_preserved_groups=minimum_preserved_groups)
-    at_least(1, summary_tokens=summary_tokens)
     rule = _Rule.of(trigger, target, forced=forced)
     return _on_index(
         history,
@@ -195,7 +191,7 @@ def net_pipeline(
     summarization_floor: int = 8,
     sliding_floor: int = 1,
     truncation_floor: int = 32,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Mode = "valid",
 ) -> Sequence[Message]:
     """Tool results collapsed, a summary, old turns dropped, old groups dropped: each step by its own trigger.
@@ -206,9 +202,6 @@ def net_pipeline(
     ``faithful``: a summary that fails leaves its step out, a blank one takes the place of the history; under ``valid``
     both fail the compaction.
     """
-    at_least(0, tool_result_floor=tool_result_floor, summarization_floor=summarization_floor,
-             sliding_floor=sliding_floor, truncation_floor=truncation_floor)  # fmt: skip
-    at_least(1, summary_tokens=summary_tokens)
 
     def run(groups: Groups) -> Groups:
         if sum(group.kind != "system" for group in groups) <= 1:

@@ -10,8 +10,9 @@ from typing import Literal
 
 from compaction.groups import Group
 from compaction.model import SummaryError, SummaryRequest
+from compaction.parameters import Positive
 from compaction.pipeline import drop_to_budget
-from compaction.strategies._parts import at_least, stands_for
+from compaction.strategies._parts import stands_for
 from compaction.strategies._requests import instructions
 from compaction.strategies.agent_framework import (
     MARKERS,
@@ -42,11 +43,11 @@ EMPTY_RESULT = "text content"
 def summarization(
     history: History,
     *,
-    target_count: int = 4,
+    target_count: Positive = 4,
     threshold: int = 2,
-    max_summary_input_tokens: int | None = 8000,
-    passes: int = 1,
-    summary_tokens: int = SUMMARY_TOKENS,
+    max_summary_input_tokens: Positive | None = 8000,
+    passes: Positive = 1,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     forced: bool = True,
 ) -> Sequence[Message]:
     """The newest groups with at least ``target_count`` messages, and before them one summary of five sentences.
@@ -56,9 +57,6 @@ def summarization(
     nothing changes: an agent would, before each model call. ``threshold`` is how many messages more it takes to
     trigger, asked only when ``forced`` is off.
     """
-    at_least(1, target_count=target_count, max_summary_input_tokens=max_summary_input_tokens, passes=passes,
-             summary_tokens=summary_tokens)  # fmt: skip
-    at_least(0, threshold=threshold)
     groups: Sequence[Group] = history.groups
     for _ in range(passes):
         left = summarized(
@@ -75,14 +73,14 @@ def summarization(
 def token_budget(
     history: History,
     *,
-    token_budget: int = 16_000,
+    token_budget: Positive = 16_000,
     keep_last_tool_call_groups: int = 1,
-    target_count: int = 4,
+    target_count: Positive = 4,
     threshold: int = 2,
-    max_summary_input_tokens: int | None = 8000,
-    keep_last_groups: int = 20,
+    max_summary_input_tokens: Positive | None = 8000,
+    keep_last_groups: Positive = 20,
     early_stop: bool = True,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Literal["faithful", "valid"] = "valid",
 ) -> Sequence[Message]:
     """Collapse tool calls, summarise, keep a window, each step only while ``token_budget`` tokens are exceeded.
@@ -92,9 +90,6 @@ def token_budget(
     oldest groups go, and at last the system messages, always but the newest group. Without ``early_stop`` every step
     runs. Under ``faithful`` a summary that fails leaves its step out; under ``valid`` it fails the compaction.
     """
-    at_least(1, token_budget=token_budget, target_count=target_count, keep_last_groups=keep_last_groups,
-             max_summary_input_tokens=max_summary_input_tokens, summary_tokens=summary_tokens)  # fmt: skip
-    at_least(0, keep_last_tool_call_groups=keep_last_tool_call_groups, threshold=threshold)
 
     def tool_results(groups: Sequence[Group]) -> Sequence[Group]:
         return collapsed(history, groups, keep_last_tool_call_groups, MAX_SUMMARY_CHARS)

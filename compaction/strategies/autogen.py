@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from compaction.markers import removed
-from compaction.strategies._parts import at_least, system_prompt, turns_of
+from compaction.parameters import Positive
+from compaction.strategies._parts import system_prompt, turns_of
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -15,7 +16,7 @@ MARKERS = removed("Skipped {n} messages.")
 
 
 @strategy("autogen_head_tail", peer="autogen-core", peer_version="0.7.5", markers=MARKERS)
-def autogen_head_tail(history: History, *, head_size: int = 2, tail_size: int = 8) -> Sequence[Message]:
+def autogen_head_tail(history: History, *, head_size: Positive = 2, tail_size: Positive = 8) -> Sequence[Message]:
     """The first ``head_size`` and the last ``tail_size`` messages with ``Skipped N messages.`` between them.
 
     Results that follow each other are one message there. A head that ends in a message with calls loses it, a
@@ -23,7 +24,6 @@ def autogen_head_tail(history: History, *, head_size: int = 2, tail_size: int = 
     and viewed anew each time. The original has no default; the figures are those of ``head_tail``. The system prompt is
     none of the messages there and stays.
     """
-    at_least(1, head_size=head_size, tail_size=tail_size)
     viewed = any(message.seq is None and NOTE.fullmatch(message.text) for message in history.messages)
     said = history.session if viewed else history.messages
     system = system_prompt(said)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from compaction.markers import headings, wrapper
 from compaction.model import Section, SummaryRequest
-from compaction.strategies._parts import at_least, stands_for
+from compaction.parameters import Positive
+from compaction.strategies._parts import stands_for
 from compaction.strategies._requests import instructions, render
 from compaction.strategies.inspect_ai import PEER, SUMMARY_MARK, VERSION, is_summary, partition
 from compaction.strategies.summaries import SUMMARY_TOKENS
@@ -62,14 +63,13 @@ _ANALYSIS = re.compile(r"<analysis>(?:(?!<summary>).)*?</analysis>\s*(?=<summary
 
 
 @strategy("claude_code_style_regen", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
-def claude_code_style_regen(history: History, *, summary_tokens: int = SUMMARY_TOKENS) -> Sequence[Message]:
+def claude_code_style_regen(history: History, *, summary_tokens: Positive = SUMMARY_TOKENS) -> Sequence[Message]:
     """A summary of nine sections in place of all but system messages and the input, written anew each time.
 
     The input is all up to the first user message; the summary, a user message with a fixed first line, comes behind
     it. The summariser is shown everything that stays as well, and of the conversation what follows the latest summary,
     that included. A scratchpad before the summary is cut off. No recent message stays.
     """
-    at_least(1, summary_tokens=summary_tokens)
     parts = partition(history.messages)
     if not parts.conversation:
         return history.messages

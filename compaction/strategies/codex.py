@@ -13,8 +13,9 @@ from typing import Literal
 from compaction.groups import declarations
 from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section
+from compaction.parameters import Positive
 from compaction.strategies._originals import quarter
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -75,7 +76,7 @@ def codex_local(
     history: History,
     *,
     user_tokens: int = USER_TOKENS,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Literal["faithful", "valid"] = "valid",
 ) -> Sequence[Message]:
     """The newest user messages within ``user_tokens``, word for word, and one summary of the whole history.
@@ -86,8 +87,6 @@ def codex_local(
     it; when that is more than it takes, the oldest message is left out, with the results of its calls, and it is
     asked again: what was left out is dropped, not covered. ``faithful`` takes a blank summary, as Codex does.
     """
-    at_least(0, user_tokens=user_tokens)
-    at_least(1, summary_tokens=summary_tokens)
     messages = history.messages
     start = _initial_context(messages)
     prompt = len(system_prompt(messages))

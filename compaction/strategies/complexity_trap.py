@@ -16,7 +16,8 @@ from typing import Literal
 from compaction.groups import declarations
 from compaction.markers import removed, wrapper
 from compaction.model import SummaryRequest
-from compaction.strategies._parts import at_least, cuts, stands_for, system_prompt, without_reasoning
+from compaction.parameters import Positive
+from compaction.strategies._parts import cuts, stands_for, system_prompt, without_reasoning
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies.masking import OMITTED, mask_sweagent
 from compaction.strategies.openhands_sdk import MARKERS as HEADINGS
@@ -46,10 +47,10 @@ _CHECKPOINT = re.compile(r"Checkpoint for the last \d+ turns:\n|Previous \d+ tur
 def complexity_trap_summary(
     history: History,
     *,
-    n: int = 21,
+    n: Positive = 21,
     keep_last_m_turns: int = 10,
     omit_turns: bool = False,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Mode = "faithful",
     forced: bool = True,
 ) -> Sequence[Message]:
@@ -77,11 +78,11 @@ def complexity_trap_summary(
 def complexity_trap_hybrid(
     history: History,
     *,
-    n: int = 43,
+    n: Positive = 43,
     keep_last_m_turns: int = 10,
-    mask_n: int = 10,
+    mask_n: Positive = 10,
     omit_turns: bool = False,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Mode = "faithful",
     forced: bool = True,
 ) -> Sequence[Message]:
@@ -90,7 +91,6 @@ def complexity_trap_hybrid(
     ``n``, ``keep_last_m_turns``, ``omit_turns`` and ``forced`` as there; older results are masked as ``mask_sweagent``
     does it. The summariser is shown them whole, since the original masks only what it sends.
     """
-    at_least(1, mask_n=mask_n)
     left = _Checkpoints(history, n, keep_last_m_turns, omit_turns, summary_tokens, mode, forced).compacted()
     return mask_sweagent(replace(history, messages=tuple(left)), n=mask_n)
 
@@ -116,10 +116,6 @@ class _Checkpoints:
     summary_tokens: int
     mode: Mode
     forced: bool
-
-    def __post_init__(self) -> None:
-        at_least(1, n=self.n, summary_tokens=self.summary_tokens)
-        at_least(0, keep_last_m_turns=self.keep)
 
     def compacted(self) -> Sequence[Message]:
         messages = self.history.messages

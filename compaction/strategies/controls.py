@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compaction.groups import declarations
-from compaction.strategies._parts import at_least, needs_from, system_prompt, tail_start
-from compaction.strategy import History, StrategyError, strategy
+from compaction.strategies._parts import needs_from, system_prompt, tail_start
+from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
 
@@ -34,7 +34,6 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
     little more than ``head + tail`` messages may stay. Defaults: the figures of a published diagram of OpenHands'
     summary condenser, without its summary.
     """
-    at_least(0, head=head, tail=tail)
     messages = history.messages
     if len(messages) <= head + tail:
         return messages
@@ -60,9 +59,6 @@ def recency(history: History, *, share: float = 0.1, tokens: int | None = None) 
     their results) up to the end; none when not even the last group fits. The plainest method at any size: what the view
     ``matched_budget`` holds each other method against.
     """
-    at_least(0, tokens=tokens)
-    if not 0 <= share <= 1:
-        raise StrategyError(f"share must be between 0 and 1, not {share}")
     room = int(share * history.count(history.session)) if tokens is None else tokens
     prompt = system_prompt(history.messages)
     end = len(history.messages)

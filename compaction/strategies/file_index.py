@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from compaction.artifacts import FileOp, Ledger, OpReader, Results
 from compaction.markers import SHORTENED, Marker
 from compaction.method_specs import parse_method
+from compaction.parameters import Positive
 from compaction.paths import Roots, find_roots
 from compaction.reading import of_project
-from compaction.strategies._parts import at_least, system_prompt
+from compaction.strategies._parts import system_prompt
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 from compaction.words import shorten
@@ -37,7 +38,7 @@ MAX_LINE = 300
 
 @strategy("file_index", wraps="over", markers=MARKERS)
 def file_index(
-    history: History, *, over: str = "af_py_sliding_window", index_tokens: int = INDEX_TOKENS
+    history: History, *, over: str = "af_py_sliding_window", index_tokens: Positive = INDEX_TOKENS
 ) -> Sequence[Message]:
     """What another strategy (``over``) leaves, and a list of the files whose calls or results are gone from it.
 
@@ -47,7 +48,6 @@ def file_index(
     again. Beyond ``index_tokens`` files that were only read go first, then the oldest changes, and a last line says
     how many. It stands for the calls that it tells of. A model is needed where the other strategy needs one.
     """
-    at_least(1, index_tokens=index_tokens)
     method = parse_method(over)
     earlier = [message for message in history.messages if _is_index(message)]
     bare = history

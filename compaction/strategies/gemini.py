@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from compaction.markers import SHORTENED, Marker, headings, shortened, wrapper
 from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRequest
+from compaction.parameters import InnerShare, Positive
 from compaction.strategies._originals import json_length, utf16_length
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text, without_reasoning
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text, without_reasoning
 from compaction.strategies._requests import instructions, render
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, StrategyError, strategy
+from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
 PEER = "gemini-cli"
@@ -59,11 +60,11 @@ MARKERS = (
 def gemini_snapshot(
     history: History,
     *,
-    preserved_share: float = PRESERVED_SHARE,
+    preserved_share: InnerShare = PRESERVED_SHARE,
     output_tokens: int = OUTPUT_TOKENS,
-    output_chars: int = OUTPUT_CHARS,
-    window: int = WINDOW,
-    summary_tokens: int = SUMMARY_TOKENS,
+    output_chars: Positive = OUTPUT_CHARS,
+    window: Positive = WINDOW,
+    summary_tokens: Positive = SUMMARY_TOKENS,
 ) -> Sequence[Message]:
     """A snapshot of what comes before the first user turn in the last ``preserved_share``, and the rest as it is.
 
@@ -74,10 +75,6 @@ def gemini_snapshot(
     model is asked twice, to write and to check what it wrote; it may answer with nothing once. A snapshot with which
     the context would grow is thrown away: the history stays, with the flag ``growth_rejected``.
     """
-    at_least(0, output_tokens=output_tokens)
-    at_least(1, output_chars=output_chars, window=window, summary_tokens=summary_tokens)
-    if not 0 < preserved_share < 1:
-        raise StrategyError(f"preserved_share must be between 0 and 1, not {preserved_share}")
     system = system_prompt(history.messages)
     said = history.messages[len(system) :]
     cut = _outputs_cut(history, said, output_tokens, output_chars)

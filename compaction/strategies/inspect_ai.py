@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from compaction.markers import removed
-from compaction.strategies._parts import at_least, remembered, with_calls, with_text, without_reasoning
-from compaction.strategy import History, StrategyError, strategy
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered, with_calls, with_text, without_reasoning
+from compaction.strategy import History, strategy
 from compaction.transcript import Message, ToolCall
 
 PEER = "inspect-ai"
@@ -61,16 +62,13 @@ def is_summary(message: Message) -> bool:
 
 
 @strategy("inspect_trim", peer=PEER, peer_version=VERSION, markers=MARKERS)
-def inspect_trim(history: History, *, preserve: float = 0.8, passes: int = 1) -> Sequence[Message]:
+def inspect_trim(history: History, *, preserve: float = 0.8, passes: Positive = 1) -> Sequence[Message]:
     """System messages, the input, and the newest share ``preserve`` of the other messages.
 
     System messages go to the front. Results whose call is gone, and calls whose result is gone, are left out, and so is
     an assistant message at the end. The original compacts again while more than nine tenths of the window are full,
     up to four ``passes`` in all; one is what its class does.
     """
-    if not 0 <= preserve <= 1:
-        raise StrategyError(f"preserve must be from 0 to 1, not {preserve}")
-    at_least(1, passes=passes)
     left: Sequence[Message] = history.messages
     for number in range(passes):
         if number and history.count(left) <= THRESHOLD * history.budget:
@@ -95,7 +93,6 @@ def inspect_edit(
     spaces between them, are never cleared and, unlike elsewhere, do not use up what is kept. Assistant messages at the
     end go, because providers want a user's turn there.
     """
-    at_least(0, keep_tool_uses=keep_tool_uses, keep_thinking_turns=keep_thinking_turns)
     messages = list(history.messages)
     if keep_thinking_turns is not None:
         turns = [position for position, message in enumerate(messages) if message.role == "assistant"]

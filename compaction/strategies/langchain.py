@@ -15,15 +15,8 @@ from xml.sax.saxutils import escape, quoteattr
 from compaction.groups import declarations
 from compaction.markers import headings, removed, wrapper
 from compaction.model import Section, SummaryError, SummaryRequest
-from compaction.strategies._parts import (
-    at_least,
-    remembered,
-    stands_for,
-    system_prompt,
-    with_calls,
-    with_text,
-    without_reasoning,
-)
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_calls, with_text, without_reasoning
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies._trim import newest_from_user
 from compaction.strategies.summaries import SUMMARY_TOKENS
@@ -74,9 +67,9 @@ _TYPES = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"
 def langchain_summary(
     history: History,
     *,
-    keep: int = 20,
-    trim_tokens: int | None = None,
-    summary_tokens: int = SUMMARY_TOKENS,
+    keep: Positive = 20,
+    trim_tokens: Positive | None = None,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     system_in_state: bool = True,
     mode: Literal["valid", "faithful"] = "valid",
 ) -> Sequence[Message]:
@@ -89,7 +82,6 @@ def langchain_summary(
     the history's place, as does a fixed sentence where no user message is left to show, and a late result may lose its
     call. ``valid`` refuses the first two, and moves the cut back for the third.
     """
-    at_least(1, keep=keep, trim_tokens=trim_tokens, summary_tokens=summary_tokens)
     apart = () if system_in_state else system_prompt(history.messages)
     state = history.messages[len(apart) :]
     cut = _cut(state, keep, mode)
@@ -128,7 +120,6 @@ def clear_tool_uses(
     ``clear_tool_inputs`` empties the arguments of the calls too. With ``clear_at_least`` it stops, oldest first, when
     so many tokens are gained. ``trigger`` tokens are asked for only when ``forced`` is off.
     """
-    at_least(0, trigger=trigger, keep=keep, clear_at_least=clear_at_least)
     messages = list(history.messages)
     if not forced and history.count(messages) <= trigger:
         return history.messages

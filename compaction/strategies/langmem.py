@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from compaction.markers import wrapper
-from compaction.strategies._parts import at_least, cuts, stands_for
+from compaction.parameters import Positive
+from compaction.strategies._parts import cuts, stands_for
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies._trim import newest_from_user
 from compaction.strategy import History, StrategyError, strategy
@@ -28,8 +29,8 @@ class _Span(NamedTuple):
 def langmem_running(
     history: History,
     *,
-    max_tokens: int | None = None,
-    max_tokens_before_summary: int | None = None,
+    max_tokens: Positive | None = None,
+    max_tokens_before_summary: Positive | None = None,
     max_summary_tokens: int = 256,
     mode: Literal["valid", "faithful"] = "valid",
 ) -> Sequence[Message]:
@@ -42,7 +43,6 @@ def langmem_running(
     rest is lost. A session with fewer tokens stays as it is. Over a whole session the strategy does what it would have
     done at each earlier point. ``faithful`` goes on with an empty summary.
     """
-    at_least(1, max_tokens=max_tokens, max_tokens_before_summary=max_tokens_before_summary)
     limit = max(int(history.budget * SHARE), max_summary_tokens + 1) if max_tokens is None else max_tokens
     if max_summary_tokens >= limit:
         raise StrategyError(f"max_summary_tokens ({max_summary_tokens}) must be less than max_tokens ({limit})")

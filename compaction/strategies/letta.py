@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section, SummaryError, SummaryRequest
+from compaction.parameters import Positive
 from compaction.strategies._originals import cut_head
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text, without_reasoning
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text, without_reasoning
 from compaction.strategies._requests import instructions
-from compaction.strategy import History, StrategyError, strategy
+from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
 STEP = 0.10
@@ -62,9 +63,9 @@ def letta_sliding(
     history: History,
     *,
     sliding_window_percentage: float = 0.30,
-    max_words: int = 300,
-    max_words_all: int = 500,
-    clip_chars: int = 50_000,
+    max_words: Positive = 300,
+    max_words_all: Positive = 500,
+    clip_chars: Positive = 50_000,
 ) -> Sequence[Message]:
     """The oldest messages up to an assistant message become a summary; what stays takes under 70 % of the budget.
 
@@ -75,9 +76,6 @@ def letta_sliding(
     what the model returns. Later system messages and further results with an id that has one are not shown
     to the summariser, and are lost.
     """
-    at_least(1, max_words=max_words, max_words_all=max_words_all, clip_chars=clip_chars)
-    if not 0 <= sliding_window_percentage <= 1:
-        raise StrategyError(f"sliding_window_percentage must be from 0 to 1, not {sliding_window_percentage}")
     system = system_prompt(history.messages)
     rest = history.messages[len(system) :]
     cut = _cut(history, system, rest, sliding_window_percentage)

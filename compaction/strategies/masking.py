@@ -12,7 +12,8 @@ from typing import Literal
 
 from compaction.groups import declarations
 from compaction.markers import removed
-from compaction.strategies._parts import at_least, remembered, with_text
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered, with_text
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -25,14 +26,13 @@ _OMITTED = re.compile(r"Old environment output: \(\d+ lines omitted\)")
 
 
 @strategy("mask_sweagent", peer="SWE-agent", peer_version="1.1.0", markers=OMITTED)
-def mask_sweagent(history: History, *, n: int = 10, polling: int = 1) -> Sequence[Message]:
+def mask_sweagent(history: History, *, n: Positive = 10, polling: Positive = 1) -> Sequence[Message]:
     """All but the last ``n`` tool results are replaced by the number of their lines.
 
     ``LastNObservations``: with ``polling`` the window moves only every so many results. The original's first
     observation is the task, which is never omitted; here that is the first user message, or without one the first
     result. n=10 is the setting of the published masking runs; the original has no default.
     """
-    at_least(1, n=n, polling=polling)
     messages = history.messages
     task = next((i for i, m in enumerate(messages) if m.role == "user"), None)
     observations = [] if task is None else [task]
@@ -55,7 +55,6 @@ def mask_openhands_v0(
     message that called for it, with any result of the same batch, is left out. ``valid`` keeps the calls and the
     pairs. 100 is the configuration's default, the class's own is 5.
     """
-    at_least(0, attention_window=attention_window)
     messages = history.messages
     masked: set[int] = set()
     events_after = 0
@@ -85,7 +84,6 @@ def mask_seed(history: History, *, attention_window: int = 10) -> Sequence[Messa
     Only the first of them, which is the task, is spared; the number of messages stays. The pseudo-code of an article
     on condensers, as printed: it also masks what people said later on. It leaves the window open; 10 is ours.
     """
-    at_least(0, attention_window=attention_window)
     messages = history.messages
     old = len(messages) - attention_window
     maskable = [i for i, m in enumerate(messages) if m.role in ("user", "tool")]

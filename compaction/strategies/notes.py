@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from compaction.markers import SHORTENED, Marker, headings, wrapper
 from compaction.model import Section, SummaryRequest
-from compaction.strategies._parts import at_least, cuts, needs_from, stands_for, system_prompt, tail_start
+from compaction.parameters import Positive
+from compaction.strategies._parts import cuts, needs_from, stands_for, system_prompt, tail_start
 from compaction.strategies._requests import EMPTY_SECTION, summary_request, with_all_sections
 from compaction.strategies.summaries import TAIL_SHARE
 from compaction.strategy import History, strategy
@@ -37,10 +38,10 @@ MARKERS = (*wrapper(MARK), Marker(CUT_LINE, SHORTENED, "line"), *headings(SECTIO
 def structured_notes(
     history: History,
     *,
-    notes_tokens: int = NOTES_TOKENS,
-    all_notes_tokens: int = ALL_NOTES_TOKENS,
+    notes_tokens: Positive = NOTES_TOKENS,
+    all_notes_tokens: Positive = ALL_NOTES_TOKENS,
     tail_tokens: int | None = None,
-    result_chars: int | None = None,
+    result_chars: Positive | None = None,
 ) -> Sequence[Message]:
     """Approximation of an agent's notes: the task, notes extracted from what was dropped, and the newest messages.
 
@@ -50,8 +51,6 @@ def structured_notes(
     and when to look it up again; here all notes are in the context. The newest whole groups within ``tail_tokens`` (a
     tenth of the budget) stay.
     """
-    at_least(1, notes_tokens=notes_tokens, all_notes_tokens=all_notes_tokens, result_chars=result_chars)
-    at_least(0, tail_tokens=tail_tokens)
     messages = history.messages
     start, task = opening(messages, MARK)
     earlier = messages[start - 1] if start and is_made(messages[start - 1], MARK) else None

@@ -13,8 +13,9 @@ from typing import Literal
 
 from compaction.markers import Marker, headings, removed
 from compaction.model import Section
+from compaction.parameters import Positive
 from compaction.strategies._originals import json_length, utf16_length
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -58,7 +59,7 @@ def opencode_summary(
     prune: bool = False,
     prune_protect: int = PRUNE_PROTECT,
     prune_minimum: int = PRUNE_MINIMUM,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Literal["faithful", "fixed"] = "fixed",
 ) -> Sequence[Message]:
     """A summary as the answer to a fixed question, and of the last ``tail_turns`` turns those that fit.
@@ -73,9 +74,6 @@ def opencode_summary(
     in the tail and miss in what the next one is written from; and a blank summary is taken. ``fixed`` has the order of
     later versions, summary first, refuses a blank one, and does not summarise a summary alone.
     """
-    at_least(0, tail_turns=tail_turns, tail_tokens=tail_tokens, prune_protect=prune_protect)
-    at_least(0, prune_minimum=prune_minimum)
-    at_least(1, summary_tokens=summary_tokens)
     system = system_prompt(history.messages)
     said: Sequence[Message] = history.messages[len(system) :]
     if tail_tokens is None:

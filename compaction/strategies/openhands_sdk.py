@@ -13,6 +13,7 @@ from typing import Literal
 
 from compaction.markers import headings, shortened
 from compaction.model import Section, SummaryError, SummaryRequest
+from compaction.parameters import InnerShare, Positive
 from compaction.strategies._openhands_events import (
     CLIPPED,
     Event,
@@ -23,7 +24,7 @@ from compaction.strategies._openhands_events import (
     view_of,
     written,
 )
-from compaction.strategies._parts import at_least, cuts, stands_for
+from compaction.strategies._parts import cuts, stands_for
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError, strategy
@@ -67,14 +68,14 @@ _TRACKERS = ("task_track", "tasktrack", "todo", "update_plan")
 def openhands_sdk(
     history: History,
     *,
-    max_size: int = 240,
+    max_size: Positive = 240,
     keep_first: int = 2,
     max_tokens: int | None = None,
-    minimum_progress: float = 0.1,
-    hard_context_reset_max_retries: int = 5,
-    hard_context_reset_context_scaling: float = 0.8,
+    minimum_progress: InnerShare = 0.1,
+    hard_context_reset_max_retries: Positive = 5,
+    hard_context_reset_context_scaling: InnerShare = 0.8,
     thinking_blocks: bool = True,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Mode = "faithful",
     forced: bool = True,
 ) -> Sequence[Message]:
@@ -92,15 +93,8 @@ def openhands_sdk(
     class but no argument, 497 of the earlier summary; and it takes a blank summary. ``full_content`` shows all. Over
     a whole session it does what it would have done at the session's earlier points.
     """
-    at_least(1, max_size=max_size, hard_context_reset_max_retries=hard_context_reset_max_retries,
-             summary_tokens=summary_tokens)  # fmt: skip
-    at_least(0, keep_first=keep_first, max_tokens=max_tokens)
     if max_size // 2 - keep_first - 1 <= 0:
         raise StrategyError(f"keep_first ({keep_first}) must be less than max_size // 2 - 1 ({max_size // 2 - 1})")
-    for name, share in (("minimum_progress", minimum_progress),
-                        ("hard_context_reset_context_scaling", hard_context_reset_context_scaling)):  # fmt: skip
-        if not 0 < share < 1:
-            raise StrategyError(f"{name} must be between 0 and 1, not {share}")
     condenser = _Condenser(
         history, max_size, keep_first, history.budget if max_tokens is None else max_tokens, minimum_progress,
         hard_context_reset_max_retries, hard_context_reset_context_scaling, thinking_blocks, summary_tokens, mode,
@@ -126,7 +120,7 @@ class _Condenser:
     max_size: int
     keep_first: int
     max_tokens: int
-    minimum_progress: float
+    minimum_progress: InnerShare
     max_retries: int
     scaling: float
     thinking_blocks: bool

@@ -17,9 +17,10 @@ from typing import Literal
 from compaction.artifacts import Ledger, file_ops, same_file
 from compaction.markers import Heading, Marker, headings, shortened, wrapper
 from compaction.model import Section, SummaryRequest
+from compaction.parameters import Positive
 from compaction.paths import Roots
 from compaction.strategies._originals import cut_head, quarter, utf16_length
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_text
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, strategy
@@ -104,8 +105,8 @@ class _State:
 def pi_anchored_files(
     history: History,
     *,
-    keep_recent_tokens: int = KEEP_RECENT_TOKENS,
-    summary_tokens: int = SUMMARY_TOKENS,
+    keep_recent_tokens: Positive = KEEP_RECENT_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     mode: Literal["faithful", "fixed"] = "fixed",
 ) -> Sequence[Message]:
     """A persistent summary with lists of read and modified files, and about the last ``keep_recent_tokens``.
@@ -119,7 +120,6 @@ def pi_anchored_files(
     the first one kept vanish from the context unsummarised; a turn that is split twice loses the summary of what was
     before it; and a blank summary is taken. ``fixed`` does none of the three; upstream has mended the first.
     """
-    at_least(1, keep_recent_tokens=keep_recent_tokens, summary_tokens=summary_tokens)
     messages = history.messages
     system = system_prompt(messages)
     state = _standing(history, len(system), mode == "faithful")

@@ -14,7 +14,8 @@ from typing import Any, Literal
 from compaction.dialogue import Item, answers_of, tool_name
 from compaction.markers import CALL, RESULT, Marker, removed, wrapper
 from compaction.model import NativeRequest, SummaryError
-from compaction.strategies._parts import at_least, remembered, stands_for, system_prompt, with_calls, with_text
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered, stands_for, system_prompt, with_calls, with_text
 from compaction.strategies._wire import anthropic_messages, anthropic_tools, instructions_of, openai_items
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
@@ -124,9 +125,9 @@ def anthropic_compact(
     history: History,
     *,
     form: Literal["summarize", "edit"] = "summarize",
-    trigger: int = 150_000,
+    trigger: Positive = 150_000,
     instructions: str | None = None,
-    max_tokens: int = MAX_TOKENS,
+    max_tokens: Positive = MAX_TOKENS,
 ) -> Sequence[Message]:
     """A summary that Anthropic's service writes, as a block that is sent back first, in the place of all messages.
 
@@ -136,7 +137,6 @@ def anthropic_compact(
     service's prompt (in the form ``edit`` they are added to it). The summary has at most ``max_tokens``. A block
     without content is a compaction that failed. The system prompt stays; the task and the newest messages do not.
     """
-    at_least(1, trigger=trigger, max_tokens=max_tokens)
     system = system_prompt(history.messages)
     rest = history.messages[len(system) :]
     if not rest or rest[-1].opaque:
@@ -200,7 +200,7 @@ def _anthropic_body(messages: Sequence[Message], max_tokens: int) -> Item:
 def anthropic_clear(
     history: History,
     *,
-    trigger: int | None = None,
+    trigger: Positive | None = None,
     keep: int = 3,
     clear_at_least: int | None = None,
     exclude_tools: str | None = None,
@@ -215,8 +215,6 @@ def anthropic_clear(
     ``exclude_tools`` names of tools that are left alone, separated by spaces, ``clear_tool_inputs`` takes the
     arguments too.
     """
-    at_least(1, trigger=trigger)
-    at_least(0, keep=keep, clear_at_least=clear_at_least)
     session = history.session
     excluded = (exclude_tools or "").split()
     answers = sorted(answers_of(session).items())

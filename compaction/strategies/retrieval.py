@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from compaction.markers import REMOVED, Marker, shortened
-from compaction.strategies._parts import at_least, remembered
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered
 from compaction.strategy import History, strategy
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
@@ -91,8 +92,8 @@ def recall(
 def retrieval_bm25(
     history: History,
     *,
-    trigger: int | None = None,
-    target: int | None = None,
+    trigger: Positive | None = None,
+    target: Positive | None = None,
     retrieve: int = 0,
     forced: bool = True,
 ) -> Sequence[Message]:
@@ -105,8 +106,6 @@ def retrieval_bm25(
     with every request, it starts from the whole session each time. ``retrieve``: how many of the messages that a
     question is about come back whole before it is answered; 0 is the method without retrieval.
     """
-    at_least(1, trigger=trigger, target=target)
-    at_least(0, retrieve=retrieve)
     session = history.session
     fill = history.budget if trigger is None else trigger
     room = fill * TARGET_TENTHS // 10 if target is None else target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compaction.strategies._parts import at_least, system_prompt, turns_of
+from compaction.strategies._parts import system_prompt, turns_of
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -18,7 +18,6 @@ def strands_sliding(history: History, *, window_size: int = 40, pin_first: int =
     ``pin_first`` messages stay, with the results of a call that is the last of them. The task goes with the oldest
     messages unless it is pinned. Later system messages count as the user's, because the original has none.
     """
-    at_least(0, window_size=window_size, pin_first=pin_first)
     own = system_prompt(history.session)
     system = [message for message, first in zip(history.messages, own, strict=False) if message.seq == first.seq]
     turns = turns_of(history.messages[len(system) :])

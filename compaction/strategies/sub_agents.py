@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from compaction.markers import headings, wrapper
 from compaction.model import Section
-from compaction.strategies._parts import at_least, stands_for, system_prompt
+from compaction.parameters import Positive
+from compaction.strategies._parts import stands_for, system_prompt
 from compaction.strategies._requests import summary_request
 from compaction.strategies.notes import is_made, leaving, opening, read_sections, shown_before
 from compaction.strategy import History, strategy
@@ -38,10 +39,10 @@ MARKERS = (*wrapper(MARK), *headings(SECTIONS))
 def sub_agent_contexts(
     history: History,
     *,
-    segment_tokens: int | None = None,
-    conclusion_tokens: int = CONCLUSION_TOKENS,
+    segment_tokens: Positive | None = None,
+    conclusion_tokens: Positive = CONCLUSION_TOKENS,
     tail_tokens: int | None = None,
-    result_chars: int | None = None,
+    result_chars: Positive | None = None,
 ) -> Sequence[Message]:
     """Approximation of sub-agents: the task, one conclusion for each segment of what was dropped, and the newest.
 
@@ -51,8 +52,6 @@ def sub_agent_contexts(
     their own and work apart; here the segments are pieces of one agent's work. The newest whole groups within
     ``tail_tokens`` (a tenth of the budget) stay.
     """
-    at_least(1, segment_tokens=segment_tokens, conclusion_tokens=conclusion_tokens, result_chars=result_chars)
-    at_least(0, tail_tokens=tail_tokens)
     messages = history.messages
     start, task = opening(messages, MARK)
     size = int(history.budget * SEGMENT_SHARE) if segment_tokens is None else segment_tokens

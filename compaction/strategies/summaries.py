@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from compaction.markers import headings, wrapper
 from compaction.model import Section, SummaryError
-from compaction.strategies._parts import at_least, cuts, needs_from, stands_for, system_prompt, tail_start
+from compaction.parameters import Positive
+from compaction.strategies._parts import cuts, needs_from, stands_for, system_prompt, tail_start
 from compaction.strategies._requests import summary_request, with_all_sections
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
@@ -75,9 +76,9 @@ REGENERATED_SECTIONS = (
 def factory_style_anchored(
     history: History,
     *,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     tail_tokens: int | None = None,
-    result_chars: int | None = None,
+    result_chars: Positive | None = None,
 ) -> Sequence[Message]:
     """A persistent summary of four sections; only what newly leaves the context is summarised and merged into it.
 
@@ -85,8 +86,6 @@ def factory_style_anchored(
     up to which the summary reaches. Over a whole session the strategy does what it would have done at each of the
     session's earlier points, so each message enters one merge. Sections as published; prompts and figures are ours.
     """
-    at_least(1, summary_tokens=summary_tokens, result_chars=result_chars)
-    at_least(0, tail_tokens=tail_tokens)
     messages = history.messages
     system = system_prompt(messages)
     found = _latest_summary(messages)
@@ -120,7 +119,7 @@ def factory_style_anchored(
     markers=(*wrapper(OPEN_TAG, CLOSE_TAG), *headings(REGENERATED_SECTIONS)),
 )  # fmt: skip
 def anthropic_sdk_regen(
-    history: History, *, summary_tokens: int = SUMMARY_TOKENS, result_chars: int | None = None
+    history: History, *, summary_tokens: Positive = SUMMARY_TOKENS, result_chars: Positive | None = None
 ) -> Sequence[Message]:
     """A summary of five sections, written anew from the whole history each time, in place of all messages.
 
@@ -128,7 +127,6 @@ def anthropic_sdk_regen(
     the task, no recent messages. The system prompt is no message there, is not summarised, and stays. Calls that
     still wait for a result are not shown to the summariser. Unlike the original a blank summary is refused.
     """
-    at_least(1, summary_tokens=summary_tokens, result_chars=result_chars)
     system = system_prompt(history.messages)
     gone = history.messages[len(system) :]
     span = _without_waiting_calls(gone)
@@ -150,16 +148,15 @@ def anthropic_sdk_regen(
 def freeform_summary(
     history: History,
     *,
-    summary_tokens: int = SUMMARY_TOKENS,
+    summary_tokens: Positive = SUMMARY_TOKENS,
     keep_first_user: bool = False,
-    result_chars: int | None = None,
+    result_chars: Positive | None = None,
 ) -> Sequence[Message]:
     """One summary in plain prose, without sections, of the whole history.
 
     It differs from ``anthropic_sdk_regen`` in the missing structure only, so the two together say what structure is
     worth. ``keep_first_user`` leaves the first request word for word beside it, as most other systems do.
     """
-    at_least(1, summary_tokens=summary_tokens, result_chars=result_chars)
     system = system_prompt(history.messages)
     rest = history.messages[len(system) :]
     first = [m for m in rest if m.role == "user" and m.seq is not None][:1] if keep_first_user else []

@@ -8,7 +8,8 @@ from typing import Literal
 
 from compaction.groups import declarations
 from compaction.markers import CALL, Marker
-from compaction.strategies._parts import at_least, remembered
+from compaction.parameters import Positive
+from compaction.strategies._parts import remembered
 from compaction.strategy import History, strategy
 from compaction.transcript import Message
 
@@ -17,7 +18,7 @@ MARKERS = (Marker("[called {name}({lines})]", CALL + "{name} {lines}", "line"),)
 
 @strategy("tool_fifo", peer="article", peer_version="undated", markers=MARKERS)
 def tool_fifo(
-    history: History, *, context_length: int | None = None, mode: Literal["valid", "faithful"] = "valid"
+    history: History, *, context_length: Positive | None = None, mode: Literal["valid", "faithful"] = "valid"
 ) -> Sequence[Message]:
     """Every tool result but the latest goes; still over ``context_length`` tokens, assistant messages go, oldest first.
 
@@ -26,7 +27,6 @@ def tool_fifo(
     ``valid`` turns a call whose result is gone into a line of its message's text, and never drops the message that
     called for the latest result.
     """
-    at_least(1, context_length=context_length)
     messages = history.messages
     *dropped, latest = [-1, *(i for i, m in enumerate(messages) if m.role == "tool")]
     asked = declarations(messages)

@@ -66,6 +66,7 @@ def backfill(
             "--at-most",
             metavar="N",
             min=1,
+            max=10**9,
             help="So many answers, and leave the others to the next time: the newest day first, whole points.",
             show_default=False,
         ),

@@ -40,7 +40,15 @@ def prune(
     store: o.StoreOption = None,
     older_than: Annotated[
         float | None,
-        typer.Option("--older-than", metavar="DAYS", help="Answers made more than DAYS days ago.", show_default=False),
+        typer.Option(
+            "--older-than",
+            metavar="DAYS",
+            min=0,
+            max=100_000,
+            callback=o.finite,
+            help="Answers made more than DAYS days ago.",
+            show_default=False,
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -59,8 +67,6 @@ def prune(
         raise UsageProblem("cache prune: say what to remove: --older-than DAYS, --model SPEC or --all")
     if everything and (older_than is not None or model is not None):
         raise UsageProblem("cache prune: --all leaves nothing to choose; leave out --older-than and --model, or --all")
-    if older_than is not None and not older_than >= 0:
-        raise UsageProblem(f"--older-than: expected a number of days, found {older_than:g}")
     found = Store.open(store or DEFAULT_STORE)
     if not has_cache(found):
         _say(as_json, {"answers": 0}, f"no call cache in {found.name}: nothing to remove")

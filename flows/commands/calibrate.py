@@ -32,7 +32,9 @@ def calibrate(
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", metavar="N", min=1, help="Draw a sheet of N answers to label.", show_default=False),
+        typer.Option(
+            "--sample", metavar="N", min=1, max=10**6, help="Draw a sheet of N answers to label.", show_default=False
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", metavar="FILE.csv", help="Where to write the sheet.")] = Path(
         "labels.csv"

@@ -33,7 +33,7 @@ def compare(
         Split | None, typer.Option("--by", help="The same within each part of a split.", show_default=False)
     ] = None,
     questions: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Questions to show on which they differ most.")
+        int, typer.Option(metavar="N", min=0, max=10_000, help="Questions to show on which they differ most.")
     ] = comparison.QUESTIONS,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,

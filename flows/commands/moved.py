@@ -31,6 +31,8 @@ def moved(
         typer.Option(
             metavar="X",
             min=0.0,
+            max=5.0,
+            callback=o.finite,
             help="End with exit code 5 when a method's overall fell by more than X, beyond noise.",
             show_default=False,
         ),

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
+from math import isfinite
 from typing import Annotated, Any, ParamSpec
 
 import orjson
@@ -83,6 +84,13 @@ Model = Annotated[
 ]
 
 
+def finite(value: float | None) -> float | None:
+    """Refuse NaN, which is in no range and outside of none, and what has no end."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"expected a number, found {value}")
+    return value
+
+
 def _spec(help: str) -> Any:
     return typer.Option(metavar="SPEC", help=help, show_default=False, autocompletion=completing.specs)
 
@@ -139,11 +147,15 @@ Anchors = Annotated[
     int | None,
     typer.Option(
         metavar="N",
+        min=0,
+        max=10**6,
         help="Draw N answers once, and score them anew in every run on a new day: see drift (default: 0)",
         show_default=False,
     ),
 ]
-Limit = Annotated[int | None, typer.Option(metavar="N", help="Take the first N sessions only.", show_default=False)]
+Limit = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=10**9, help="Take the first N sessions only.", show_default=False)
+]
 Concurrency = Annotated[
     int | None,
     typer.Option(
@@ -189,6 +201,8 @@ FailIfWorse = Annotated[
         "--fail-if-worse",
         metavar="X",
         min=0.0,
+        max=5.0,
+        callback=finite,
         help="End with exit code 5 when a method's overall fell by more than X, beyond noise, since the last run that "
         "was asked this: see moved",
         show_default=False,

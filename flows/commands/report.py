@@ -27,7 +27,12 @@ def report(
     max_mb: Annotated[
         float,
         typer.Option(
-            "--max-mb", metavar="N", min=0.1, help="Size of the page in MB at most; answers are in it as fit."
+            "--max-mb",
+            metavar="N",
+            min=0.1,
+            max=2000,
+            callback=o.finite,
+            help="Size of the page in MB at most; answers are in it as fit.",
         ),
     ] = MOST_BYTES / 1e6,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts of sessions and answers out.")] = False,

@@ -42,7 +42,7 @@ def scorecard(
             autocompletion=completing.methods,
         ),
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Methods to show before the fold.")] = TOP,
+    top: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="Methods to show before the fold.")] = TOP,
     fail_below: o.FailBelow = None,
     fail_if_worse: Annotated[
         float | None,
@@ -50,6 +50,8 @@ def scorecard(
             "--fail-if-worse",
             metavar="X",
             min=0.0,
+            max=5.0,
+            callback=o.finite,
             help="With --base: end with exit code 5 when a method's overall is lower by more than X, beyond noise.",
             show_default=False,
         ),

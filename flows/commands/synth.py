@@ -30,9 +30,11 @@ def synth(
         str | None,
         typer.Argument(metavar="OUT_DIR", help="A new or empty folder for the logs.", show_default=False),
     ] = None,
-    messages: Annotated[int, typer.Option(metavar="N", min=1, help="Messages to write.")] = STUDY,
-    scale: Annotated[int, typer.Option(metavar="N", min=1, help="So many times --messages.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another seed makes another corpus.")] = 0,
+    messages: Annotated[int, typer.Option(metavar="N", min=1, max=10**9, help="Messages to write.")] = STUDY,
+    scale: Annotated[int, typer.Option(metavar="N", min=1, max=10**6, help="So many times --messages.")] = 1,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Another seed makes another corpus.")
+    ] = 0,
     source: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +70,8 @@ def synth(
         typer.Option("--output", "-o", metavar="FILE.json", help="Where the profile goes.", show_default=False),
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes (default: one a core)", show_default=False)
+        int | None,
+        typer.Option(metavar="N", min=1, max=1024, help="Processes (default: one a core)", show_default=False),
     ] = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
 from urllib.parse import urlsplit
 
+from compaction.parameters import CONTROL, shown
 from flows.problems import UsageProblem, closest
 
 Provider = Literal["openai", "anthropic"]
@@ -101,10 +102,14 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 _SET = {field.name: field for field in fields(ModelSettings) if field.name != "spec"}
 
 
+LONGEST_TEXT = 4_096
+"""Characters of a name or an address."""
+
+
 def is_model(spec: str) -> bool:
     """Whether a spec names a language model."""
     provider, _, name = spec.partition(":")
-    return provider in PROVIDERS and bool(name.strip())
+    return provider in PROVIDERS and bool(name.strip()) and len(name) <= LONGEST_TEXT and not CONTROL.search(name)
 
 
 def make_settings(
@@ -130,8 +135,12 @@ def make_settings(
         values["temperature"] = None  # from Opus 4.1 on both together are refused
     values |= {name: _checked(name, value, at(name)) for name, value in given.items()}
     values["base_url"] = values["base_url"].rstrip("/")
-    address = urlsplit(values["base_url"])
     at_url = at("base_url") if "base_url" in given else BASE_URL_VARIABLES[provider]
+    try:
+        address = urlsplit(values["base_url"])
+        _ = address.port  # raises for one that is none
+    except ValueError as error:
+        raise UsageProblem(f"{at_url}: no address: {error}") from None
     if address.scheme not in ("http", "https") or not address.hostname:
         raise UsageProblem(f"{at_url}: expected an http or https address, found {values['base_url']!r}")
     if address.username or address.password or address.query:
@@ -169,23 +178,31 @@ def _takes_temperature(provider: str, model: str) -> bool:
 def _checked(name: str, value: Any, place: str) -> Any:
     choices = CHOICES.get(name)
     if choices and value not in choices:
-        raise UsageProblem(f"{place}: expected {' or '.join(choices)}, found {value!r}")
+        raise UsageProblem(f"{place}: expected {' or '.join(choices)}, found {shown(value)}")
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if name == "temperature" and value is False:
         return None  # TOML has no null
     if name == "check_model":
         fits = isinstance(value, bool)
     elif name in ("seed", "reasoning_tokens"):
-        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST[name]
     elif name in ("temperature", "top_p", "timeout", "input_usd", "output_usd", "cached_input_usd"):
-        fits = number and value >= 0 and (name != "timeout" or value > 0)
+        fits = number and 0 <= value <= MOST[name] and (name != "timeout" or value > 0)
     else:
-        fits = isinstance(value, str) and bool(value)
+        fits = (
+            isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST_TEXT and not CONTROL.search(value)
+        )
     if not fits:
-        raise UsageProblem(f"{place}: expected {_KINDS.get(name, 'a text')}, found {value!r}")
+        most = f" and at most {MOST[name]:,}" if number and name in MOST and value > MOST[name] else ""
+        raise UsageProblem(f"{place}: expected {_KINDS.get(name, 'a text')}{most}, found {shown(value)}")
     return float(value) if number and name not in ("seed", "reasoning_tokens") else value
 
 
+MOST: Mapping[str, int] = {
+    "seed": 2**63 - 1, "reasoning_tokens": 10**7, "temperature": 100, "top_p": 1, "timeout": 86_400,
+    "input_usd": 10**6, "output_usd": 10**6, "cached_input_usd": 10**6,
+}  # fmt: skip
+"""Setting that is a number → its largest value."""
 _KINDS = {
     "check_model": "true or false", "seed": "a whole number of at least 0",
     "reasoning_tokens": "a whole number of at least 0", "temperature": "a number of at least 0, or false",

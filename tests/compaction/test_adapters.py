@@ -29,7 +29,7 @@ from compaction import (
     make_method,
     parse_method,
 )
-from compaction.adapters import listed
+from compaction.adapters import KNOWN, listed
 from compaction.adapters._asking import Asking
 from compaction.adapters._messages import Found, edited, restored, role_of
 from compaction.adapters.callables import aligned, chat, read
@@ -379,6 +379,41 @@ def test_a_package_that_is_missing_is_named_with_its_version(
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(StrategyError, match=f"needs the package .*: pip install '{package}"):
         make_method(id)
+
+
+PARTS = {
+    "no dependency": ("import zlib_ng_of_nobody", "the module zlib_ng_of_nobody is missing"),
+    "a dependency that lacks a part": ("import json.no_such_part", "the module json.no_such_part is missing"),
+    "an older one": ("from json import no_such_name", "lacks what version .* cannot import name 'no_such_name'"),
+    "one that breaks": ("raise AttributeError('module x has no y')", "lacks what version .* module x has no y"),
+    "one that is asked for late": (
+        "def __getattr__(name):\n    import zlib_ng_of_nobody", "the module zlib_ng_of_nobody is missing"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("peer", ["agent_framework", "openhands", "langchain", "inspect_ai"])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_package_that_is_half_installed_is_named_with_what_it_lacks(
+    peer: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body, said = PARTS[part]
+    known = next(one for one in KNOWN if one.name == peer)
+    folder = tmp_path
+    for name in known.places[0].split("."):
+        folder /= name
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+    (folder / "__init__.py").write_text(body)
+    for name in [name for name in sys.modules if name == peer or name.startswith(f"{peer}.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("compaction.adapters._adapter", lambda known: sys)  # ours imports what a real one brings
+    with pytest.raises(StrategyError, match=said) as caught:
+        make_method(f"peer:{peer}.AnyClass")
+    assert known.package in str(caught.value)
+    for name in [name for name in sys.modules if name == peer or name.startswith(f"{peer}.")]:
+        del sys.modules[name]
 
 
 def test_somebody_elses_code_is_part_of_the_methods_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_recency_keeps_a_later_system_message_only_among_the_newest() -> None:
 
 @pytest.mark.parametrize("params", [{"share": 1.1}, {"share": -0.1}, {"tokens": -1}])
 def test_recency_refuses_room_that_is_none(params: dict[str, Any]) -> None:
-    with pytest.raises(StrategyError, match=r"share must be between 0 and 1|tokens must be at least 0"):
+    with pytest.raises(StrategyError, match=r"share must be from 0 to 1|tokens must be at least 0"):
         left("recency", **params)
 
 

@@ -1,0 +1,20 @@
+"""What was probably meant by a name that nothing has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """``(did you mean X or Y?)``, the end of a sentence about an unknown name; empty when nothing is near."""
+    by_lower = {one.lower(): one for one in known}
+    wanted = name.lower()[:100]
+    near = get_close_matches(wanted, by_lower, 3, 0.75) or get_close_matches(wanted, by_lower, 1)
+    return f" (did you mean {' or '.join(by_lower[one] for one in near)}?)" if near else ""
+
+
+def closest_or_all(name: str, known: Iterable[str]) -> str:
+    """As ``closest``; where nothing is near, all names that there are."""
+    names = sorted(known)
+    return closest(name, names) or f"; known: {', '.join(names) or 'none'}"
