@@ -66,10 +66,11 @@ class Backlog:
         """How many jobs each of some buckets has, of a day."""
         numbers = [0] * len(buckets)
         for batch in self._batches(day, None, ["place"]):
-            places = batch.column("place").to_numpy()
+            places = batch.column("place")
             for index, bucket in enumerate(buckets):
                 low, high = _places(bucket.bits)
-                numbers[index] += int(((places >= low) & (places < high)).sum())
+                inside = pc.and_(pc.greater_equal(places, low), pc.less(places, high))
+                numbers[index] += pc.sum(inside).as_py() or 0
         return numbers
 
     def _batches(

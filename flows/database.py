@@ -132,7 +132,7 @@ def drafting(target: Path, place: Place = HERE) -> Iterator[Draft]:
         draft.write_bytes(_empty_database())
         with duckdb.connect(draft, config=_OFFLINE) as connection:
             connection.execute("SET TimeZone = 'UTC'")
-            connection.execute("SET enable_progress_bar = false")
+            _draw_no_progress_bar(connection)
             connection.execute(f"SET temp_directory = {_literal(str(spill))}")
             # Of Arrow data DuckDB does not know how much it is, takes it for one row and would hold it in memory as a
             # join's inner side; so a join is done as it is written, the larger side first.
@@ -219,7 +219,7 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(f"ATTACH '{quoted}' AS store (READ_ONLY)")
         connection.execute("USE store")
-        connection.execute("SET enable_progress_bar = false")  # it would stand in the middle of what a command prints
+        _draw_no_progress_bar(connection)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         _check_version(connection, path)
@@ -244,13 +244,23 @@ def working_beside(path: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConnecti
     connect(path).close()
     with duckdb.connect(":memory:", config=_OFFLINE) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("SET enable_progress_bar = false")
+        _draw_no_progress_bar(connection)
         connection.execute(f"SET temp_directory = {_literal(str(folder))}")
         connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # as in ``drafting``
         _limit_memory(connection)
         connection.execute(f"ATTACH {_literal(str(path))} AS store (READ_ONLY)")
         connection.execute("USE store")
         yield connection
+
+
+def _draw_no_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Keep DuckDB's progress bar out of what a command prints.
+
+    In a notebook without ipywidgets the bar is off and DuckDB refuses every change of the setting, this one too.
+    """
+    row = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    if row and row[0]:
+        connection.execute("SET enable_progress_bar = false")
 
 
 def _of(path: Path) -> str:
