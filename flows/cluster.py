@@ -143,8 +143,8 @@ class Cluster:
             if not is_there:
                 raise Problem(
                     f"{self._backend.name}: the worker {where} does not reach Prefect's API at {url}: start a server "
-                    "that all workers reach, with `prefect server start --host 0.0.0.0`, set PREFECT_API_URL to its "
-                    "address, and run again without --ephemeral"
+                    "that all workers reach (docs/cluster.md: `prefect server start --host 0.0.0.0`, with a password), "
+                    "set PREFECT_API_URL to its address, and run again without --ephemeral"
                 )
         return self._stack.enter_context(self._backend.task_runner())
 

@@ -108,6 +108,7 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> PrefectHome:
     def make() -> Path:
         home = tmp_path_factory.mktemp("prefect")
         shutil.copy(made / "prefect.db", home)
+        (home / "prefect.db").chmod(0o600)  # as a server that we start makes it
         return home
 
     return make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import re
@@ -168,7 +169,7 @@ def serving(place: Path, log: Path, environment: dict[str, str], *options: objec
         return subprocess.Popen(
             [sys.executable, "-m", "flows", "serve", str(place / "logs"), "--study", str(place / "study.toml"),
              "--store", str(place / "store"), *map(str, options)],
-            cwd=ROOT, stderr=out, stdout=out, env=environment,
+            cwd=ROOT, stderr=out, stdout=out, env=environment, umask=0,
         )  # fmt: skip
 
 
@@ -196,6 +197,8 @@ def test_serve_runs_nights_by_its_schedule_survives_a_failing_one_and_its_server
         until(log, r"the Prefect server had ended \(exit code -9.*\); it is started anew")
         until(log, r"Completed \(.*done: ingest 6")
         assert process.poll() is None
+        secret_file = Path(until(log, r"(?<=asks for the line that is in ).*(?=, which)"))
+        user_and_password = secret_file.read_bytes().strip()
     finally:
         children = psutil.Process(process.pid).children(recursive=True)
         assert any("flows.server" in child.cmdline() for child in children)
@@ -204,6 +207,13 @@ def test_serve_runs_nights_by_its_schedule_survives_a_failing_one_and_its_server
     assert code == 128 + signal.SIGTERM
     assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
     assert "stopped" in log.read_text()
+    home = Path(own_server["PREFECT_HOME"])
+    assert not secret_file.exists()
+    telling = (user_and_password.rpartition(b":")[2], base64.b64encode(user_and_password))
+    written = [path for folder in (home, place) for path in folder.rglob("*") if path.is_file()]
+    assert [path for path in written if any(words in path.read_bytes() for words in telling)] == []
+    for folder in (home, place / "store"):  # made by the server, by serve and by the processes of nights
+        assert [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077] == []
 
 
 def test_a_night_that_is_due_while_another_runs_is_cancelled_and_one_that_was_killed_frees_its_place(

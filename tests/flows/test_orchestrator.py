@@ -92,9 +92,12 @@ def test_two_servers_that_start_at_the_same_time_want_the_usual_port_and_only_on
 def test_prefects_folder_is_made_and_one_that_cannot_be_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "not" / "there" / "yet"))
+    home = tmp_path / "not" / "there" / "yet"
+    monkeypatch.setenv("PREFECT_HOME", str(home))
+    before = os.umask(0)
     Server().stop()
-    assert (tmp_path / "not" / "there" / "yet").is_dir()
+    os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (home, *home.parents[:2])} == {0o700}
     (tmp_path / "file").touch()
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "file"))
     with pytest.raises(Problem, match=r"file \(PREFECT_HOME\) cannot be made: File exists"):
