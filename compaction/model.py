@@ -107,7 +107,8 @@ class ModelRequest:
     """What a language model is asked. Everything in it but ``check`` can change the answer."""
 
     messages: tuple[Message, ...]
-    """Of roles system, user and assistant. Of each role and text are sent, or its opaque item to the provider of it."""
+    """Of any role. Of each role and text are sent, an assistant's calls with their results, or its opaque item to the
+    provider of it (docs/models.md, "What is sent")."""
     max_tokens: int
     """Most tokens of the answer, a model's reasoning not counted."""
     schema: Mapping[str, Any] | None = None

@@ -6,6 +6,7 @@ server does not take, and what it takes is remembered for the model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,9 @@ from flows.models.wire import CallFault, Reply, TokenUse
 
 WAYS = ("json_schema", "json_object", "prompt")
 """How a JSON answer is asked for, in the order in which they are tried. The second is a tool that it has to call."""
+
+_THINKS = re.compile(r"claude-(?:[a-z]+-)?(?:[5-9]|\d\d)(?!\d)")
+"""Names of the models that think unasked. They cannot be made to call a tool ("What's new in Claude Opus 5.5")."""
 
 TOOL = "answer"
 
@@ -71,7 +75,7 @@ class AnthropicTransport:
         """One try. Raises CallFault."""
         schema = b"" if request.schema is None else orjson.dumps(request.schema)
         about = (settings.model, settings.structured, schema)
-        way = first = self._ways.get(about) or settings.structured
+        way = first = self._ways.get(about) or first_way(settings)
         while True:
             body = body_in(settings, request, way)
             try:
@@ -83,7 +87,8 @@ class AnthropicTransport:
                 names = _NAMES.get(way, ())
                 if request.schema is None or fault.kind != "rejected" or not fault.said.names(*names):
                     raise
-                way = WAYS[WAYS.index(way) + 1]
+                ways = ways_of(settings)
+                way = ways[ways.index(way) + 1]
         if way != first:
             self._ways[about] = way
         reply = read_reply(settings, answered.body, request, raw=answered.headers, keys=self._poster.secrets)
@@ -124,7 +129,17 @@ class AnthropicTransport:
 
 def body(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
     """The request that is sent first, before anything is known of the server; for batches, where nothing is told."""
-    return body_in(settings, request, settings.structured)
+    return body_in(settings, request, first_way(settings))
+
+
+def ways_of(settings: ModelSettings) -> tuple[str, ...]:
+    """How the model can be asked for JSON, in the order in which it is tried."""
+    return tuple(way for way in WAYS if way != "json_object" or not _THINKS.match(settings.model))
+
+
+def first_way(settings: ModelSettings) -> str:
+    """How it is asked at first: as the settings say; in words where it cannot be asked so."""
+    return settings.structured if settings.structured in ways_of(settings) else "prompt"
 
 
 def body_in(settings: ModelSettings, request: ModelRequest, way: str) -> dict[str, Any]:

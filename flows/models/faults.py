@@ -25,7 +25,8 @@ _OVERFLOW = re.compile(
     r"context[_ ](length|window|size)[_ ]?(is |was )?exceed|exceed_context_size|maximum context length|max_model_len|"
     r"exceeds? (the |its |this )?(\w+('s)? )?(available |maximum |max )?context|prompt is too long|input is too long|"
     r"too many (input |prompt )?tokens|exceeds? (the )?(input |prompt )?token limit|input length .{0,60}exceed|"
-    r"longer than the (maximum )?(model|context)|input tokens? exceeds? the",
+    r"longer than the (maximum )?(model|context)|input tokens? exceeds? the|"
+    r"string too long\. Expected a string with maximum length \d{6,}",  # the text of a message; names may have 64
     re.IGNORECASE,
 )
 _NO_MONEY = {

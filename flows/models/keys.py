@@ -26,10 +26,10 @@ def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, rep
     """SHA-256, as hex digits, of a call.
 
     It covers ``settings.identity``, the replicate, and of a request its messages as they are sent (roles, texts, opaque
-    items, calls with their results), the token limit and the schema. Of a native request it covers path, body and betas, and of the settings only
-    provider, base URL and model: nothing else of them is sent. The order of names within a schema or a body counts:
-    models write the fields of an answer in the order of its schema. ``replicate`` None stands for the request's own
-    (a native request has none: 0).
+    items, calls with their results), the token limit and the schema. Of a native request it covers path, body and
+    betas, and of the settings only provider, base URL and model: nothing else of them is sent. The order of names
+    within a schema or a body counts: models write the fields of an answer in the order of its schema. ``replicate``
+    None stands for the request's own (a native request has none: 0).
     """
     texts: list[bytes] = []
     if isinstance(request, ModelRequest):

@@ -108,18 +108,19 @@ class OpenAITransport:
         """One try of ``responses.compact``; the response as ``body``. Raises CallFault."""
         # An OpenAI base URL ends with the version that the request's path begins with.
         path = "/" + request.path.removeprefix("/v1").lstrip("/")
+        body = {"model": settings.model, **native_body(request)}
         try:
-            answered = await self._poster.post(path, {"model": settings.model, **native_body(request)}, settings.timeout)
+            answered = await self._poster.post(path, body, settings.timeout)
         except Rejection as fault:
             raise missing_endpoint(settings, request, fault) or fault from None
-        body = answered.body
-        use = responses_use(body)
-        if body.get("error"):
-            raise body_fault(body, answered.headers, self._poster.secrets, use)
-        if not isinstance(body.get("output"), list):
+        found = answered.body
+        use = responses_use(found)
+        if found.get("error"):
+            raise body_fault(found, answered.headers, self._poster.secrets, use)
+        if not isinstance(found.get("output"), list):
             raise CallFault("malformed", "the compaction's response has no list 'output'", use=use)
-        model = check_model(settings, body.get("model"), use)
-        return Reply("", model, use, body, pause_asked(answered.headers))
+        model = check_model(settings, found.get("model"), use)
+        return Reply("", model, use, found, pause_asked(answered.headers))
 
     async def close(self) -> None:
         """Give the connections back."""

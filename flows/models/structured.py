@@ -41,22 +41,32 @@ def json_text(text: str) -> str:
     return found[0] if len(found) == 1 else stripped
 
 
+_STRICT_KEYWORDS = frozenset({
+    "type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$ref", "$defs",
+    "description", "title", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+    "multipleOf", "minItems", "maxItems",
+})  # fmt: skip
+
+
 def is_strict(schema: Any) -> bool:
     """Whether OpenAI's strict mode takes a schema: every object lists all its properties as required, and no others.
 
-    Source: OpenAI's guide to structured outputs. A schema that is not strict is sent without that flag.
+    It knows few keywords. Source: OpenAI's guide to structured outputs. A schema that is not strict is sent without
+    that flag.
     """
     if isinstance(schema, list | tuple):
         return all(is_strict(part) for part in schema)
     if not isinstance(schema, Mapping):
         return True
+    if not _STRICT_KEYWORDS.issuperset(schema):
+        return False
     properties = schema.get("properties")
     kind = schema.get("type")
     if kind == "object" or (isinstance(kind, list | tuple) and "object" in kind) or isinstance(properties, Mapping):
         named = set(properties) if isinstance(properties, Mapping) else set()
         if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != named:
             return False
-    inner = [value for name, value in schema.items() if name not in ("properties", "$defs", "enum", "const", "default")]
+    inner = [value for name, value in schema.items() if name not in ("properties", "$defs", "enum", "const")]
     for name in ("properties", "$defs"):
         inner += list((schema.get(name) or {}).values())
     return all(is_strict(part) for part in inner)

@@ -90,6 +90,14 @@ def test_where_nothing_was_said_since_no_compaction_is_asked_for(id: str) -> Non
     assert len(provider.requests) == 1
 
 
+@pytest.mark.parametrize("id", ["openai_compact", "anthropic_compact", "anthropic_compact(form=edit)"])
+def test_where_there_is_nothing_to_send_nothing_is_sent(id: str) -> None:
+    """Both interfaces refuse an empty list of messages."""
+    provider, said = ScriptedProvider(), talk("s e r")
+    assert compact(history(said, provider=provider), parse_method(id)).messages == said
+    assert not provider.requests
+
+
 def test_calls_without_results_and_results_without_calls_are_told_as_text() -> None:
     assert openai_items(talk("c t")) == [
         {"role": "assistant", "content": 'assistant 0\n\n[call without a result] read {"path": "file0.py"}'},

@@ -337,6 +337,9 @@ def check_messages(body: Json, betas: Collection[str] = (), extra: Collection[st
         # Message "stop_sequences: each stop sequence must contain non-whitespace".
         need(sequence.strip(), "stop_sequences: each stop sequence must contain non-whitespace")
     names = _tools(body)
+    forced = (body.get("tool_choice") or {}).get("type") in ("any", "tool")
+    # "What's new in Claude Opus 5.5": forced tool use is not supported, nor is it on Fable 5.1.
+    need(not forced or version is None or version < (5, 1), "tool_choice: forced tool use is not supported")
     _conversation(body.get("messages"), names, version)
     if form := (body.get("output_config") or {}).get("format"):
         need(set(form) == {"type", "schema"} and form["type"] == "json_schema", "output_config.format: wrong form")
@@ -419,8 +422,8 @@ def _paired(role: str, blocks: Sequence[Json], waiting: Sequence[str], seen: set
     """Ids of the calls that wait for a result after a turn."""
     results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
     for id in results:
-        need(id in waiting, f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` "
-             "block must have a corresponding `tool_use` block in the previous message.")  # fmt: skip
+        need(id in waiting, f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each "
+             "`tool_result` block must have a corresponding `tool_use` block in the previous message.")  # fmt: skip
     need(len(set(results)) == len(results), f"{place}: each tool_use must have a single result")
     left = [id for id in waiting if id not in results]
     need(not left, f"{place}: `tool_use` ids were found without `tool_result` blocks immediately after: {left}.")

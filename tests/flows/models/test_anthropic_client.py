@@ -14,11 +14,14 @@ from starlette.responses import Response
 
 from compaction import Message
 from compaction.model import ModelRequest, NativeRequest
+from flows.models.batches_clients import batch_client
+from flows.models.batches_wire import BatchGone
 from flows.models.settings import make_settings
 from flows.models.transports import make_transport
 from flows.models.wire import TokenUse
 from flows.problems import UsageProblem
 from tests.flows.models.asking import SCHEMA, answer, answers, asked, fault, settings_for
+from tests.flows.models.batch_server import BatchProvider
 from tests.flows.models.server import HttpError, MockProvider
 
 MODEL = "anthropic:wren-2"
@@ -104,6 +107,62 @@ def test_json_is_asked_for_by_schema_then_by_a_tool_then_in_words(provider: Mock
     assert answers(settings, [asked(schema=SCHEMA)])[0].text == given  # type: ignore[union-attr]
     assert len(provider.requests) == 3
     assert orjson.dumps(SCHEMA).decode() in provider.requests[2].body["system"]
+
+
+def test_a_model_that_cannot_be_made_to_call_a_tool_is_asked_in_words(provider: MockProvider) -> None:
+    given = '{"score":1,"why":"x"}'
+    provider.handler = lambda _: given
+    provider.refuses = ["output_config.format"]
+    settings = settings_for(provider, "anthropic:claude-opus-5-5")
+    assert answers(settings, [asked(schema=SCHEMA)])[0].text == given  # type: ignore[union-attr]
+    answer(settings_for(provider, "anthropic:claude-opus-5-5", structured="json_object"), asked(schema=SCHEMA))
+    assert ["output_config" in request.body for request in provider.requests] == [True, False, False]
+    assert not any("tools" in request.body for request in provider.requests)
+
+
+def test_the_version_that_takes_a_temperature_is_asked_and_the_key_goes_under_its_older_name_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The SDK's own default, 2026-10-21, refuses a temperature for all models."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-1234567890")
+    with BatchProvider() as provider:
+        settings = settings_for(provider, "anthropic:claude-haiku-4-5")
+        answer(settings)
+        with pytest.raises(BatchGone):
+            batch_client(settings).status("msgbatch_1")
+    live, batch = provider.requests
+    assert live.body["temperature"] == 0
+    for sent in (live, batch):
+        assert sent.headers["anthropic-version"] == "2023-06-01"
+        assert sent.headers["x-api-key"] == "sk-ant-1234567890"
+
+
+@pytest.mark.parametrize(
+    ("spec", "given", "why"),
+    [
+        ("anthropic:claude-haiku-4-5", {"seed": 1}, "seed: anthropic takes no seed"),
+        ("anthropic:claude-haiku-4-5", {"temperature": 1.5}, "temperature: expected at most 1, found 1.5"),
+        ("openai:gpt-4.1", {"seed": 1, "api": "responses"}, "seed: OpenAI's responses interface takes no seed"),
+        ("openai:gpt-4.1", {"temperature": 2.5}, "temperature: expected at most 2, found 2.5"),
+        ("openai:gpt-4.1", {"top_p": 1.5}, "top_p: expected at most 1, found 1.5"),
+    ],
+)
+def test_what_the_provider_itself_refuses_is_told_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, spec: str, given: dict[str, Any], why: str
+) -> None:
+    """Another server may take it."""
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UsageProblem, match=why):
+        make_settings(spec, given, "study")
+    make_settings(spec, {**given, "base_url": "http://localhost:1"}, "study")
+
+
+def test_top_p_takes_the_place_of_the_temperature() -> None:
+    """From Opus 4.1 on both together are refused; who names both is told by the provider."""
+    assert make_settings("anthropic:claude-haiku-4-5", {"top_p": 0.9}, "study").temperature is None
+    assert make_settings("anthropic:claude-haiku-4-5", {"top_p": 0.9, "temperature": 1}, "study").temperature == 1
+    assert make_settings("openai:gpt-4.1", {"top_p": 0.9}, "study").temperature == 0
 
 
 @pytest.mark.parametrize("message", ["`temperature` is deprecated for this model.", "temperature is not supported"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compaction.model import CallsStoppedError, ModelRequest, NativeRequest
 from compaction.tokens import TiktokenCounter
-from compaction.transcript import Message
+from compaction.transcript import Message, ToolCall
 from flows.models.budget import NOTHING, Budget, Charge, most_charged, most_tokens
 from flows.models.prices import Prices
 from flows.models.settings import ModelSettings
@@ -207,6 +207,15 @@ def test_the_bound_has_room_for_an_item_that_only_its_provider_can_read() -> Non
     item = Message("user", opaque="g" * 4000)
     plain = most_tokens(SETTINGS, REQUEST).input_tokens
     assert most_tokens(SETTINGS, replace(REQUEST, messages=(*REQUEST.messages, item))).input_tokens >= plain + 4000
+
+
+@pytest.mark.parametrize("spec", ["openai:m", "anthropic:m"])
+def test_the_bound_has_room_for_calls_and_results(spec: str) -> None:
+    call = ToolCall("i" * 30, "read", '{"text": "' + 1000 * '\\"' + '"}')
+    said = (Message("assistant", tool_calls=(call,)), Message("tool", "r" * 2000, tool_call_id=call.id))
+    where = replace(SETTINGS, spec=spec)
+    plain = most_tokens(where, REQUEST).input_tokens
+    assert most_tokens(where, replace(REQUEST, messages=(*REQUEST.messages, *said))).input_tokens >= plain + 5000
 
 
 def test_the_bound_of_a_native_compaction_is_for_two_passes_of_anthropics_and_the_longest_output_of_openais() -> None:

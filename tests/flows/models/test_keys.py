@@ -128,6 +128,49 @@ def test_equal_settings_have_one_key_whether_a_number_is_written_as_1_or_as_1_po
     assert call_key(whole, REQUEST) == call_key(real, REQUEST)
 
 
+CALL = ToolCall("1", "read", "{}")
+ASKED = Message("assistant", "Looking.", tool_calls=(CALL,))
+GAVE = Message("tool", "done", tool_call_id="1")
+
+
+@pytest.mark.parametrize("spec", ["openai:m", "anthropic:m"])
+def test_a_call_and_its_result_change_the_key(spec: str) -> None:
+    """Each is sent. What makes no difference to what is sent makes none to the key."""
+    settings = replace(SETTINGS, spec=spec)
+    histories = [
+        (ASKED, GAVE), (ASKED,), (GAVE,), (replace(ASKED, tool_calls=()),),
+        (replace(ASKED, tool_calls=(replace(CALL, name="write"),)), GAVE),
+        (replace(ASKED, tool_calls=(replace(CALL, arguments='{"a":1}'),)), GAVE),
+        (ASKED, replace(GAVE, text="Done")), (ASKED, replace(GAVE, is_error=True)), (ASKED, GAVE, USER),
+        (USER, ASKED, GAVE),
+    ]  # fmt: skip
+    keys = [call_key(settings, replace(REQUEST, messages=(SYSTEM, *messages))) for messages in histories]
+    assert len(set(keys)) == len(histories)
+    named = (SYSTEM, ASKED, replace(GAVE, tool_name="read", seq=4))
+    assert call_key(settings, replace(REQUEST, messages=named)) == keys[0]
+
+
+def test_the_users_turns_around_an_assistants_are_part_of_the_key() -> None:
+    """They were not sent before: an answer without them is another one. OpenAI itself is sent none."""
+    before = {
+        "openai:m https://api.openai.com/v1": "5c5fa445e3fa7239838c4f9ffdaa367609ceb654b9947bb0ca5ba3a6dcab56cb",
+        "openai:m http://localhost:8080/v1": "c09c80ca1999eb92bc1fc0eca997f3d676f575720d209963799e65579dd28698",
+        "anthropic:m https://api.anthropic.com": "df1350be34aa2d6807bc6d46dae94c0cc5b0df855178e4a9df80cd5bc992baec",
+    }
+    ends = replace(REQUEST, messages=(*REQUEST.messages, Message("assistant", "So")))
+    same = {name: call_key(ModelSettings(*name.split()), ends) == key for name, key in before.items()}
+    assert list(same.values()) == [True, False, False]
+
+
+def test_a_native_request_that_ends_with_the_assistant_has_the_key_of_what_is_sent() -> None:
+    messages = [{"role": role, "content": [{"type": "text", "text": "x"}]} for role in ("user", "assistant")]
+    settings = replace(SETTINGS, spec="anthropic:m")
+    ends = NativeRequest("anthropic", "/v1/messages", {"messages": messages})
+    user = NativeRequest("anthropic", "/v1/messages", {"messages": messages[:1]})
+    assert call_key(settings, ends) != "ec9abf88e9fccfdd23a5ef09747d57d089a2cf0253028b18454e3ffc37e90ff2"
+    assert call_key(settings, user) == "3ef59c3312a140a3ab07e19ac5bbc15db87f41d4918f5c358b5d9dbc1a3ff42f"
+
+
 @pytest.mark.parametrize("text", ["half \ud83d", "null \0", "\\ud83d", "é" * 9, ""])
 def test_any_text_has_a_key_of_its_own(text: str) -> None:
     asked = [replace(REQUEST, messages=(Message("user", each),)) for each in (text, text + " ")]

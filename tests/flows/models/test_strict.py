@@ -5,7 +5,6 @@ A strategy that is registered is tested here: nothing has to be added for a new 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,6 +47,7 @@ MODELS = tuple(
         ("openai:gpt-5.2", {}), ("openai:gpt-4.1", {}), ("openai:gpt-5.2", {"api": "responses"}),
         ("openai:gpt-4.1", {"api": "responses", "structured": "json_object"}), ("anthropic:claude-opus-5-5", {}),
         ("anthropic:claude-haiku-4-5", {}), ("anthropic:claude-sonnet-4-6", {"structured": "json_object"}),
+        ("anthropic:claude-opus-5-5", {"structured": "json_object"}),
         ("anthropic:claude-haiku-4-5", {"top_p": 0.9, "structured": "prompt"}),
         ("openai:ft:o4-mini-2025-04-16:org::1", {"structured": "prompt"}),
     )
@@ -125,7 +125,7 @@ def odd() -> tuple[Message, ...]:
     """Ids, names, arguments and texts that no interface takes as they are."""
     long = "call_" + "x" * 90
     arguments = ("{", "[1]", '{"a": NaN}', '{"a": "\\u0000\\ud800"}', "[" * 5000, '{"a":' * 150 + "1" + "}" * 150,
-                 '{"n": %d}' % 2**80, "", '{"path": "\ud83d"}')  # fmt: skip
+                 f'{{"n": {2**80}}}', "", '{"path": "\ud83d"}')  # fmt: skip
     messages = [Message("system", "rules\0"), Message("user", "cut \ud83d here\0")]
     for number, text in enumerate(arguments):
         id = f"odd.{number}/é"
@@ -145,7 +145,9 @@ HISTORIES: Mapping[str, tuple[Message, ...]] = {
         * 3
     ),
     "orphans": talk("s u a1 t c u c t a2 u t a1 a a u c", tokens=None),
-    "ids used again": build("user call1 result reused_call result reused_call reused_call result user text".split() * 3),
+    "ids used again": build(
+        "user call1 result reused_call result reused_call reused_call result user text".split() * 3
+    ),
     "odd": odd(),
     "the assistant speaks first and last": talk("a a1 r e u a2 a e a1 u a a r", tokens=None),
     "system messages in the middle": build("system user text system call1 system result user system text".split() * 3),
@@ -209,12 +211,11 @@ def test_no_request_of_prober_responder_and_judge_is_refused(settings: ModelSett
         for answered in ("It was 401.", "", "\0 \ud83d", *HOSTILE):
             judge.score(case(answered))
         measure(judge, [case()], load_attacks())
-        again = Calls(lambda request: "no verdict")
-        with pytest.raises(JudgeError):
-            ModelJudge(RemoteModel(settings, lambda: again), load_rubric(), protocol).score(case())
-        assert len(again.sent) == 2
-        assert not again.refused
-    for each in (calls, answering, judging):
+    again = Calls(lambda request: "no verdict")
+    with pytest.raises(JudgeError):
+        ModelJudge(RemoteModel(settings, lambda: again), load_rubric(), "study").score(case())
+    assert len(again.sent) == 2, "a verdict that cannot be read is asked for once more"
+    for each in (calls, answering, judging, again):
         assert each.sent
         assert not each.refused, each.refused[0]
 

@@ -73,6 +73,8 @@ def strict(**properties: Any) -> dict[str, Any]:
         ({"type": "object"}, False),
         (strict(a={"type": "object", "properties": {}}), False),
         (strict(a={"type": "array", "items": {"type": ["object", "null"]}}), False),
+        (strict(a={"type": "string", "maxLength": 9}), False),
+        (strict(a={"allOf": [strict()]}), False),
         ({"$ref": "#/$defs/x", "$defs": {"x": {"type": "object"}}}, False),
     ],
 )

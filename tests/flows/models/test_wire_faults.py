@@ -88,6 +88,9 @@ def test_a_redirect_is_not_followed(provider: MockProvider) -> None:
         (529, {"message": "Overloaded"}, "overloaded"),
         (403, {"message": "Your input was flagged by moderation"}, "refused"),
         (400, {"message": "no", "code": "content_filter"}, "refused"),
+        (400, {"message": "Invalid 'input[1].content': string too long. Expected a string with maximum length "
+                          "10485760, but got a string with length 10485761 instead."}, "overflow"),
+        (400, {"message": "Invalid 'name': string too long. Expected a string with maximum length 64."}, "rejected"),
         (400, {"message": "Your credit balance is too low to access the Anthropic API."}, "unusable"),
     ],
 )  # fmt: skip
