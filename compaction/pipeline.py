@@ -112,6 +112,7 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
         "Strategies one after another, each on what the one before it left.", steps,
         needs_key=next((step.method.provider for step in steps if step.method.provider), ""),
         is_opaque=any(step.method.is_opaque for step in steps),
+        limit=lambda history, *, budget, **_: budget,
         recall=_recalls(steps) if any(step.method.recalls for step in steps) else None,
     )  # fmt: skip
     return Method(strategy, full)
