@@ -6,15 +6,15 @@ select
     count(*) filter (where compactions.status = 'done') as n_done,
     count(*) filter (where compactions.status = 'failed') as n_failed,
     count(*) filter (where compactions.status = 'not_applicable') as n_not_applicable,
-    count(distinct compactions.point_id)
-        filter (where compactions.status = 'not_applicable') as n_points_not_applicable,
+    count(distinct compactions.point_id) filter (
+        where compactions.status = 'not_applicable'
+    ) as n_points_not_applicable,
     cast(sum(compactions.tokens_before) filter (where compactions.status = 'done') as bigint) as tokens_before,
     cast(sum(compactions.tokens_after) filter (where compactions.status = 'done') as bigint) as tokens_after,
     cast(sum(points.tokens_before) filter (where compactions.status = 'done') as bigint) as session_tokens,
     count(*) filter (where compactions.status = 'done' and compactions.grew) as n_grew,
     count(*) filter (where compactions.status = 'done' and compactions.invalid_context) as n_invalid_context,
-    count(*)
-        filter (where compactions.status = 'done' and list_contains(compactions.flags, 'over_budget')) as n_over_budget,
+    count(*) filter (where list_contains(compactions.flags, 'over_budget')) as n_over_budget,
     sum(compactions.seconds) as seconds,
     sum(compactions.cost_usd) as cost_usd,
     count(*) filter (where compactions.cost_usd is null) as n_cost_unknown

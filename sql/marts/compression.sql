@@ -7,25 +7,25 @@ select
     agg_compactions.tokens_before,
     agg_compactions.tokens_after,
     1 - agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_removed,
-    agg_compactions.session_tokens,
-    1 - agg_compactions.tokens_after / nullif(agg_compactions.session_tokens, 0) as session_tokens_removed,
     coalesce(agg_compactions.n_grew, 0) as n_grew,
     agg_compactions.seconds,
     agg_compactions.cost_usd,
     coalesce(agg_compactions.n_done, 0) as n_done,
     coalesce(agg_compactions.n_failed, 0) as n_failed,
     coalesce(agg_compactions.n_invalid_context, 0) as n_invalid_context,
-    coalesce(agg_compactions.n_over_budget, 0) as n_over_budget,
     coalesce(agg_compactions.n_cost_unknown, 0) as n_cost_unknown,
     coalesce(agg_compactions.n_not_applicable, 0) as n_not_applicable,
-    stg_methods.method_id
+    stg_methods.method_id,
+    coalesce(agg_compactions.n_over_budget, 0) as n_over_budget,
+    agg_compactions.session_tokens,
+    1 - agg_compactions.tokens_after / nullif(agg_compactions.session_tokens, 0) as session_tokens_removed
 from stg_methods
 left join agg_compactions on stg_methods.method_id = agg_compactions.method_id
 order by tokens_removed desc nulls last, stg_methods.method asc;
 
 comment on column compression.method is 'Name of the method';
 comment on column compression.tokens_before is
-'Tokens of the histories that it was given: in a chain what it had left before and what came since; NULL where none is done';
+'Tokens of the histories that it was given: in a chain what it had left and what came since; NULL where none is done';
 comment on column compression.tokens_after is 'Tokens of the contexts that it left; NULL without a done compaction';
 comment on column compression.tokens_removed is
 'Share of tokens that it removed, 0 to 1, all compactions together; below 0 when contexts grew';
