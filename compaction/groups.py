@@ -101,6 +101,24 @@ def declarations(messages: Sequence[Message]) -> list[int | None]:
     return found
 
 
+def without_other_half(messages: Sequence[Message]) -> set[tuple[str, int | None, str]]:
+    """(role, ``seq``, id) of every call without a result, and of every result without a call of its own before it.
+
+    A result belongs to the latest call of its id; of several that belong to one call only the first is its own.
+    """
+    waiting: dict[tuple[int, str], int | None] = {}
+    found: set[tuple[str, int | None, str]] = set()
+    for position, (message, asked) in enumerate(zip(messages, declarations(messages), strict=True)):
+        if message.role == "tool" and message.tool_call_id is not None:
+            call = (-1 if asked is None else asked, message.tool_call_id)
+            if call in waiting:
+                del waiting[call]
+            else:
+                found.add(("tool", message.seq, message.tool_call_id))
+        waiting.update(((position, call.id), message.seq) for call in message.tool_calls)
+    return found | {("assistant", seq, id) for (_, id), seq in waiting.items()}
+
+
 def _spans(messages: Sequence[Message]) -> list[tuple[GroupKind, int, int]]:
     """Runs of adjacent messages that belong together: (kind, first position, position after the last)."""
     spans: list[tuple[GroupKind, int, int]] = []

@@ -114,6 +114,7 @@ def make_pipeline(params: Mapping[str, Any]) -> Method:
         needs_key=next((step.method.provider for step in steps if step.method.provider), ""),
         is_opaque=any(step.method.is_opaque for step in steps),
         parts=tuple(step.method for step in steps),
+        limit=lambda history, *, budget, **_: budget,
         recall=_recalls(steps) if any(step.method.recalls for step in steps) else None,
     )  # fmt: skip
     return Method(strategy, full)

@@ -16,13 +16,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
 from compaction.closest import closest, closest_or_all
-from compaction.groups import Group, group
+from compaction.groups import Group, group, without_other_half
 from compaction.markers import Declared
 from compaction.model import (
     BlankSummaryError,
@@ -36,7 +36,7 @@ from compaction.model import (
 from compaction.parameters import typed
 from compaction.specs import write_value
 from compaction.tokens import CharacterCounter, TokenCounter, counted, total_tokens
-from compaction.transcript import Message, RecordedCompaction, unpaired
+from compaction.transcript import Message, RecordedCompaction
 from compaction.version import function_version
 
 ENTRY_POINT_GROUP = "compaction_eval.strategies"
@@ -51,6 +51,9 @@ StrategyFunction = Callable[..., Sequence[Message]]
 
 RecallFunction = Callable[..., Sequence[Message]]
 """``(context, question, session, **params)`` → the context in which the question is answered."""
+
+LimitFunction = Callable[..., int | None]
+"""``(history, **params)`` → tokens that the context has at most, as the parameters say it; None where they do not."""
 
 Needs = Literal["nothing", "model", "key"]
 """What a strategy cannot do without: a summariser, or a provider's own compaction, which takes a key."""
@@ -140,11 +143,14 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class CompactedContext:
-    """What stays in the context after a compaction, and what became of the rest."""
+    """What stays in the context after a compaction, and what became of every message of the session before the point.
+
+    Each has one of the four fates, in a chain too: there they say what the session has lost at this point and before.
+    """
 
     messages: tuple[Message, ...]
     kept: frozenset[int]
-    """``seq`` of messages that stay as they were."""
+    """``seq`` of messages that stay as they were said."""
     edited: frozenset[int]
     """… that stay with another content (masked, shortened)."""
     covered: frozenset[int]
@@ -152,7 +158,8 @@ class CompactedContext:
     dropped: frozenset[int]
     """… that are gone."""
     flags: tuple[str, ...]
-    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call: providers refuse it.
+    """``grew``: more tokens than before. ``invalid_context``: a tool result without its call, or a call without its
+    result, that the session has: providers refuse it. ``over_budget``: more tokens than the method's parameters allow.
     And what the strategy noted with ``History.flag``."""
     tokens: int
     calls: tuple[Completion, ...] = ()
@@ -187,6 +194,8 @@ class Strategy:
     """Parameters other than the defaults with which it is run as well where no strategies are named."""
     wraps: str = field(default="", kw_only=True)
     """Name of the parameter that holds another method, which this strategy adds something to."""
+    limit: LimitFunction | None = field(default=None, kw_only=True)
+    """The tokens that its parameters promise; a context with more is flagged ``over_budget``."""
     recall: RecallFunction | None = field(default=None, kw_only=True)
     """Fetches what a question needs of the dropped messages, just before it is answered."""
     markers: tuple[Declared, ...] = field(default=(), kw_only=True)
@@ -300,6 +309,12 @@ class Method:
         for part in (*self.strategy.parts, *([inner] if inner is not None else [])):
             part.try_parameters(budget)
 
+    def limit(self, history: History) -> int | None:
+        """Tokens that its context has at most; None where its parameters say nothing of it."""
+        if self.strategy.limit is not None:
+            return self.strategy.limit(history, **self.params)
+        return None if self.inner is None else self.inner.limit(history)
+
     def recall(self, context: Sequence[Message], question: str, session: Sequence[Message]) -> tuple[Message, ...]:
         """The context in which a question is answered; ``session`` is all that was said before the point."""
         inner = self.inner
@@ -323,6 +338,7 @@ def strategy(
     peer_version: str = "",
     variants: Sequence[Mapping[str, Any]] = (),
     wraps: str = "",
+    limit: LimitFunction | None = None,
     recall: RecallFunction | None = None,
     markers: Sequence[Declared] = (),
     by_default: bool = True,
@@ -330,9 +346,9 @@ def strategy(
     """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations.
 
     A whole number is 0 or more, a float is a share from 0 to 1; ``Annotated[float, Range(0, 10)]`` says otherwise
-    (``compaction.parameters``).
-
-    ``markers`` are the texts by which its contexts could be told from those of others; a judge is not shown them.
+    (``compaction.parameters``). ``limit`` says how many tokens its contexts have at most, where its parameters promise
+    that; one with more is flagged. ``markers`` are the texts by which its contexts could be told from those of others;
+    a judge is not shown them.
     """
 
     def register(function: StrategyFunction) -> StrategyFunction:
@@ -347,7 +363,7 @@ def strategy(
         _registry[id] = Strategy(
             id, function, needs_model, peer, peer_version,
             {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
-            variants=tuple(variants), wraps=wraps, recall=recall, needs_key=needs_key, is_opaque=is_opaque,
+            variants=tuple(variants), wraps=wraps, limit=limit, recall=recall, needs_key=needs_key, is_opaque=is_opaque,
             markers=tuple(markers), by_default=by_default,
         )  # fmt: skip
         return function
@@ -424,8 +440,8 @@ def compact(history: History, method: Method) -> CompactedContext:
     """
     before = history.messages
     left = tuple(method.strategy.function(history, **method.params))
-    originals = {m.seq: m for m in before if m.seq is not None}
-    kept = frozenset(m.seq for m in left if m.seq is not None and originals.get(m.seq) is m)
+    originals = {m.seq: m for m in history.session if m.seq is not None}
+    kept = frozenset(m.seq for m in left if m.seq is not None and _is_same(m, originals.get(m.seq)))
     after = tuple(counted(m, history.counter) for m in left)
     tokens = total_tokens(after, history.counter)
     edited = frozenset(m.seq for m in after if m.seq is not None) - kept
@@ -435,7 +451,15 @@ def compact(history: History, method: Method) -> CompactedContext:
     flags = list(history.flags)
     if tokens > total_tokens(before, history.counter):
         flags.append("grew")
-    if unpaired(after)[1] - unpaired(before)[1]:
+    if without_other_half(after) - without_other_half(history.session):
         flags.append("invalid_context")
+    limit = method.limit(history)
+    if limit is not None and tokens > limit:
+        flags.append("over_budget")
     by_kind = tokens_by_kind(after, history.counter)
     return CompactedContext(after, kept, edited, covered, dropped, tuple(flags), tokens, tuple(history.calls), by_kind)
+
+
+def _is_same(message: Message, said: Message | None) -> bool:
+    """Whether a message is as it was said; in a chain it can be another object of the same content."""
+    return message is said or (said is not None and replace(message, tokens=said.tokens) == said)

@@ -95,6 +95,17 @@ def cuts(history: History, start: int) -> Iterator[int]:
     yield len(history.messages)
 
 
+def whole_cuts(messages: Sequence[Message]) -> set[int]:
+    """Positions from which on no result answers a call before them; the end is one."""
+    lowest = len(messages)
+    legal = {lowest}
+    for position, asked in reversed(list(enumerate(declarations(messages)))):
+        lowest = min(lowest, position if asked is None else asked)
+        if lowest >= position:
+            legal.add(position)
+    return legal
+
+
 def needs_from(history: History) -> list[int]:
     """For each position the first one that must stay if it stays: where its group begins, or its call is."""
     needed = [position if asked is None else asked for position, asked in enumerate(declarations(history.messages))]

@@ -54,7 +54,19 @@ MARKERS = (
 )
 
 
-@strategy("af_py_truncation", peer=PEER, peer_version=VERSION)
+def _shares(budget: int, max_n: int | None, compact_to: int | None) -> tuple[int, int]:
+    fill = int(budget * FILL_SHARE) if max_n is None else max_n
+    return fill, min(int(budget * DRAIN_SHARE), fill) if compact_to is None else compact_to
+
+
+def _most(
+    history: History, *, max_n: int | None, compact_to: int | None, metric: str, forced: bool, **_: object
+) -> int | None:
+    fill, drain = _shares(history.budget, max_n, compact_to)
+    return None if metric == "messages" else drain if forced else fill
+
+
+@strategy("af_py_truncation", peer=PEER, peer_version=VERSION, limit=_most)
 def truncation(
     history: History,
     *,
@@ -72,8 +84,7 @@ def truncation(
     """
     if metric == "messages" and (max_n is None or compact_to is None):
         raise StrategyError("metric=messages needs max_n and compact_to")
-    fill = int(history.budget * FILL_SHARE) if max_n is None else max_n
-    drain = min(int(history.budget * DRAIN_SHARE), fill) if compact_to is None else compact_to
+    fill, drain = _shares(history.budget, max_n, compact_to)
     if max_n is not None and drain > max_n:
         raise StrategyError(f"compact_to ({drain}) must not be more than max_n ({max_n})")
     counts = [history.count(g.messages) if metric == "tokens" else len(g.messages) for g in history.groups]
@@ -114,7 +125,11 @@ def tool_result(
     return flattened(history, collapsed(history, history.groups, keep_last_tool_call_groups, max_chars))
 
 
-@strategy("af_py_context_window", peer=PEER, peer_version=VERSION, markers=MARKERS)
+def _window(history: History, *, max_tokens: int | None, **_: object) -> int:
+    return history.budget if max_tokens is None else max_tokens
+
+
+@strategy("af_py_context_window", peer=PEER, peer_version=VERSION, markers=MARKERS, limit=_window)
 def context_window(
     history: History,
     *,
@@ -131,7 +146,7 @@ def context_window(
     """
     if not 0 < tool_eviction_threshold <= truncation_threshold <= 1:
         raise StrategyError("tool_eviction_threshold and truncation_threshold must be above 0, in this order, up to 1")
-    budget = history.budget if max_tokens is None else max_tokens
+    budget = _window(history, max_tokens=max_tokens)
     drain, fill = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
     groups: Sequence[Group] = history.groups
     if history.count(history.messages) > drain:
@@ -139,8 +154,6 @@ def context_window(
     counts = [history.count(g.messages) for g in groups]
     if sum(counts) > fill:
         groups = truncated(groups, counts, drain, preserve_first_user=preserve_first_user_group)
-    if sum(history.count(g.messages) for g in groups) > budget:
-        history.flag("over_budget")
     return flattened(history, groups)
 
 

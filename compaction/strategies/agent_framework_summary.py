@@ -69,7 +69,10 @@ def summarization(
     return flattened(history, groups)
 
 
-@strategy("af_py_token_budget", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
+@strategy(
+    "af_py_token_budget", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS,
+    limit=lambda history, *, token_budget, **_: token_budget,
+)  # fmt: skip
 def token_budget(
     history: History,
     *,

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from compaction.groups import declarations
 from compaction.markers import removed, wrapper
 from compaction.model import SummaryRequest
 from compaction.parameters import Positive
-from compaction.strategies._parts import cuts, stands_for, system_prompt, without_reasoning
+from compaction.strategies._parts import cuts, stands_for, system_prompt, whole_cuts, without_reasoning
 from compaction.strategies._requests import instructions, summarized
 from compaction.strategies.masking import OMITTED, mask_sweagent
 from compaction.strategies.openhands_sdk import MARKERS as HEADINGS
@@ -175,14 +174,7 @@ class _Checkpoints:
 
     @cached_property
     def _legal(self) -> set[int]:
-        """Positions from which on no result answers a call before them."""
-        lowest = len(self.history.messages)
-        legal: set[int] = set()
-        for position, asked in reversed(list(enumerate(declarations(self.history.messages)))):
-            lowest = min(lowest, position if asked is None else asked)
-            if lowest >= position:
-                legal.add(position)
-        return legal
+        return whole_cuts(self.history.messages)
 
     @cached_property
     def _unmasked(self) -> dict[int | None, Message]:

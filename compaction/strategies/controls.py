@@ -50,7 +50,13 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
     return [messages[position] for position in sorted(kept)]
 
 
-@strategy("recency", variants=tuple({"share": share} for share in (0.02, 0.05, 0.2, 0.4)), by_default=False)
+def _room(history: History, *, share: float, tokens: int | None) -> int:
+    return int(share * history.count(history.session)) if tokens is None else tokens
+
+
+@strategy(
+    "recency", variants=tuple({"share": share} for share in (0.02, 0.05, 0.2, 0.4)), by_default=False, limit=_room
+)
 def recency(history: History, *, share: float = 0.1, tokens: int | None = None) -> Sequence[Message]:
     """The system prompt and the newest messages that fit into ``tokens``, or else into a share of what was said.
 
@@ -59,7 +65,7 @@ def recency(history: History, *, share: float = 0.1, tokens: int | None = None) 
     their results) up to the end; none when not even the last group fits. The plainest method at any size: what the view
     ``matched_budget`` holds each other method against.
     """
-    room = int(share * history.count(history.session)) if tokens is None else tokens
+    room = _room(history, share=share, tokens=tokens)
     prompt = system_prompt(history.messages)
     end = len(history.messages)
     start = tail_start(history, needs_from(history), len(prompt), end, room - history.count(prompt))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compaction.artifacts import FileOp, Ledger, OpReader, Results
@@ -94,27 +95,33 @@ class _Files:
 
 
 _last = [_Files(Roots())]
+_reading = threading.Lock()
 
 
-def _files(session: Sequence[Message], results: Results) -> _Files:
-    """The files of a session, read on from the last point if it is the same session."""
-    roots, files = find_roots(session), _last[0]
-    begins_alike = all(ours is theirs for ours, theirs in zip(session, files.messages, strict=False))
-    if files.roots != roots or len(files.messages) > len(session) or not begins_alike:
-        files = _last[0] = _Files(roots)
-    files.add(session[len(files.messages) :], results)
-    return files
+def _files(session: Sequence[Message], results: Results) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
+    """What was done to the files of a session, and the calls: read on from the last point if it is the same session.
+
+    Both are copies: another thread may read on to a later point.
+    """
+    roots = find_roots(session)
+    with _reading:
+        files = _last[0]
+        begins_alike = all(ours is theirs for ours, theirs in zip(session, files.messages, strict=False))
+        if files.roots != roots or len(files.messages) > len(session) or not begins_alike:
+            files = _last[0] = _Files(roots)
+        files.add(session[len(files.messages) :], results)
+        return list(files.ops), dict(files.calls)
 
 
 def _index(history: History, left: Sequence[Message], max_tokens: int) -> Message | None:
     """The list of the files whose calls or results are gone; None where there is nothing to say."""
     session = tuple(message for message in history.session if message.seq is not None)
     results = Results(session)
-    files = _files(session, results)
-    away = _away(files.ops, _gone(session, left, results))
+    ops, calls = _files(session, results)
+    away = _away(ops, _gone(session, left, results))
     summaries = [message for message in left if message.seq is None and message.covers]
     told = {path for path, seqs in away.items() if _tells(summaries, path, seqs)}
-    read, changed = _fates(files.ops)
+    read, changed = _fates(ops)
     ordered = [
         (verb, op)
         for fates in (read, changed)
@@ -123,7 +130,7 @@ def _index(history: History, left: Sequence[Message], max_tokens: int) -> Messag
     ]
     if not ordered:
         return None
-    lines = _within(history, [(verb, _line(verb, op, files, results)) for verb, op in ordered], max_tokens)
+    lines = _within(history, [(verb, _line(verb, op, calls, results)) for verb, op in ordered], max_tokens)
     covers = sorted({seq for _, op in ordered for seq in away[op.path]})
     return Message("user", f"{MARK}\n\n" + "\n".join(lines), covers=tuple(covers))
 
@@ -175,9 +182,9 @@ def _tells(summaries: Sequence[Message], path: str, seqs: set[int]) -> bool:
     return any(path in summary.text and seqs.issubset(summary.covers) for summary in summaries)
 
 
-def _line(verb: str, op: FileOp, files: _Files, results: Results) -> str:
+def _line(verb: str, op: FileOp, calls: Mapping[tuple[str, int], str], results: Results) -> str:
     if verb == "read":
-        shown = results.text(files.calls.get((op.path, op.seq), ""))
+        shown = results.text(calls.get((op.path, op.seq), ""))
         told = f": {shown.count(chr(10)) + 1} lines shown" if shown else ""
     elif verb == "moved":
         told = f": now {op.moved_to}"

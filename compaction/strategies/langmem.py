@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from compaction.markers import wrapper
 from compaction.parameters import Positive
-from compaction.strategies._parts import cuts, stands_for
+from compaction.strategies._parts import cuts, stands_for, whole_cuts
 from compaction.strategies._requests import summarized, summary_request
 from compaction.strategies._trim import newest_from_user
 from compaction.strategy import History, StrategyError, strategy
@@ -25,7 +25,14 @@ class _Span(NamedTuple):
     tokens: int
 
 
-@strategy("langmem_running", needs_model=True, peer="langmem", peer_version="0.0.30", markers=wrapper(PREFIX.rstrip()))
+def _limit(history: History, *, max_tokens: int | None, max_summary_tokens: int, **_: object) -> int:
+    return max(int(history.budget * SHARE), max_summary_tokens + 1) if max_tokens is None else max_tokens
+
+
+@strategy(
+    "langmem_running", needs_model=True, peer="langmem", peer_version="0.0.30", markers=wrapper(PREFIX.rstrip()),
+    limit=_limit,
+)  # fmt: skip
 def langmem_running(
     history: History,
     *,
@@ -38,12 +45,13 @@ def langmem_running(
 
     From the oldest on, messages are summarised until there are ``max_tokens_before_summary`` (``max_tokens`` where not
     given) and what is left fits ``max_tokens`` (half of the budget where not given) beside the system message and
-    ``max_summary_tokens``. If the last one calls tools their results go with it; a cut among results parts them. The
+    ``max_summary_tokens``. If the last one calls tools their results go with it. ``valid`` summarises on to where no
+    result is parted from its call; ``faithful`` cuts among results, and goes on with an empty summary. The
     summariser is shown the newest ``max_tokens`` of these, from a user message on, or all when that leaves none; the
     rest is lost. A session with fewer tokens stays as it is. Over a whole session the strategy does what it would have
-    done at each earlier point. ``faithful`` goes on with an empty summary.
+    done at each earlier point.
     """
-    limit = max(int(history.budget * SHARE), max_summary_tokens + 1) if max_tokens is None else max_tokens
+    limit = _limit(history, max_tokens=max_tokens, max_summary_tokens=max_summary_tokens)
     if max_summary_tokens >= limit:
         raise StrategyError(f"max_summary_tokens ({max_summary_tokens}) must be less than max_tokens ({limit})")
     messages = history.messages
@@ -59,7 +67,7 @@ def langmem_running(
     for end in cuts(history, after):
         rest = messages[after:end]
         start = after
-        span = _span(history, rest, max_tokens_before_summary or limit, room)
+        span = _span(history, rest, max_tokens_before_summary or limit, room, mode)
         if span is None:
             continue
         summarised = [rest[position] for position in span.positions]
@@ -94,13 +102,17 @@ def _after(messages: Sequence[Message], summary: int) -> int:
     return max(summary, *places, summary) + 1
 
 
-def _span(history: History, rest: Sequence[Message], enough: int, room: int) -> _Span | None:
-    """The oldest messages that are enough to be summarised and whose going lets the others fit."""
+def _span(history: History, rest: Sequence[Message], enough: int, room: int, mode: str) -> _Span | None:
+    """The oldest messages that are enough to be summarised and whose going lets the others fit.
+
+    Under ``valid`` they end where no result behind them answers one of their calls.
+    """
     total = history.count(rest)
     tokens = 0
+    legal = whole_cuts(rest) if mode == "valid" else range(len(rest) + 1)
     for last, message in enumerate(rest):
         tokens += history.count((message,))
-        if tokens >= enough and total - tokens <= room:
+        if tokens >= enough and total - tokens <= room and last + 1 in legal:
             positions = list(range(last + 1))
             results = {m.tool_call_id: i for i, m in enumerate(rest) if m.role == "tool" and m.tool_call_id}
             for call in message.tool_calls:

@@ -58,7 +58,10 @@ ALL_SECTIONS = (_GOALS, _HAPPENED, _DETAILS, _ERRORS, _STATE, _NEXT, _HINTS)
 MARKERS = (*wrapper(WINDOW_NOTE, ALL_NOTE), *shortened(CUT_MARK), *headings(ALL_SECTIONS))
 
 
-@strategy("letta_sliding", needs_model=True, peer="letta", peer_version="0.16.8", markers=MARKERS)
+@strategy(
+    "letta_sliding", needs_model=True, peer="letta", peer_version="0.16.8", markers=MARKERS,
+    limit=lambda history, **_: history.budget,
+)  # fmt: skip
 def letta_sliding(
     history: History,
     *,

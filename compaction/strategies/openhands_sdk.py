@@ -60,10 +60,14 @@ MARKERS = (
 _TRACKERS = ("task_track", "tasktrack", "todo", "update_plan")
 
 
+def _limit(history: History, *, max_tokens: int | None, **_: object) -> int:
+    return history.budget if max_tokens is None else max_tokens
+
+
 @strategy(
     "openhands_sdk", needs_model=True, peer=PEER, peer_version=VERSION, variants=(
         {"max_size": 80, "keep_first": 4}, {"mode": "full_content"},
-    ), markers=MARKERS,
+    ), markers=MARKERS, limit=_limit,
 )  # fmt: skip
 def openhands_sdk(
     history: History,
@@ -96,7 +100,7 @@ def openhands_sdk(
     if max_size // 2 - keep_first - 1 <= 0:
         raise StrategyError(f"keep_first ({keep_first}) must be less than max_size // 2 - 1 ({max_size // 2 - 1})")
     condenser = _Condenser(
-        history, max_size, keep_first, history.budget if max_tokens is None else max_tokens, minimum_progress,
+        history, max_size, keep_first, _limit(history, max_tokens=max_tokens), minimum_progress,
         hard_context_reset_max_retries, hard_context_reset_context_scaling, thinking_blocks, summary_tokens, mode,
         forced,
     )  # fmt: skip

@@ -85,9 +85,20 @@ def recall(
     return left
 
 
+def _shares(history: History, trigger: int | None, target: int | None) -> tuple[int, int]:
+    """Tokens from which on it compresses, and those that it compresses to."""
+    fill = history.budget if trigger is None else trigger
+    return fill, fill * TARGET_TENTHS // 10 if target is None else target
+
+
+def _limit(history: History, *, trigger: int | None, target: int | None, forced: bool, **_: object) -> int:
+    fill, room = _shares(history, trigger, target)
+    return room if forced else max(fill, room)
+
+
 @strategy(
     "retrieval_bm25", peer="litellm compress", peer_version="1.105.3", recall=recall, variants=({"retrieve": 5},),
-    markers=MARKERS,
+    markers=MARKERS, limit=_limit,
 )  # fmt: skip
 def retrieval_bm25(
     history: History,
@@ -107,8 +118,7 @@ def retrieval_bm25(
     question is about come back whole before it is answered; 0 is the method without retrieval.
     """
     session = history.session
-    fill = history.budget if trigger is None else trigger
-    room = fill * TARGET_TENTHS // 10 if target is None else target
+    fill, room = _shares(history, trigger, target)
     if not forced and history.count(session) <= fill:
         return session
     query = next((message.text for message in reversed(session) if message.role == "user"), "")

@@ -16,7 +16,11 @@ from compaction.transcript import Message
 MARKERS = (Marker("[called {name}({lines})]", CALL + "{name} {lines}", "line"),)
 
 
-@strategy("tool_fifo", peer="article", peer_version="undated", markers=MARKERS)
+def _limit(history: History, *, context_length: int | None, **_: object) -> int:
+    return history.budget if context_length is None else context_length
+
+
+@strategy("tool_fifo", peer="article", peer_version="undated", markers=MARKERS, limit=_limit)
 def tool_fifo(
     history: History, *, context_length: Positive | None = None, mode: Literal["valid", "faithful"] = "valid"
 ) -> Sequence[Message]:
@@ -37,7 +41,7 @@ def tool_fifo(
         for position, gone in _calls_without_result(messages, asked, dropped[1:], latest).items():
             stays[position] = remembered(history.counter, _spelled_out, messages[position], gone)
     tokens = history.count(tuple(stays.values()))
-    limit = history.budget if context_length is None else context_length
+    limit = _limit(history, context_length=context_length)
     for position in [i for i, m in stays.items() if m.role == "assistant" and i != owner]:
         if tokens <= limit:
             break

@@ -1,4 +1,4 @@
--- Of every done compaction, each message of the history has one fate: kept, edited, covered or dropped.
+-- Of every done compaction, each message of the session before the cut has one fate: kept, edited, covered or dropped.
 select
     compaction_id,
     n_kept + n_edited + n_covered + n_dropped as n_messages,

@@ -1,4 +1,4 @@
--- One row per done compaction × message of the history: what became of it, and which made message stands for it.
+-- One row per done compaction × message of the session before the point: its fate, and what made message stands for it.
 create view message_fates as
 with fates as (
     select

@@ -37,7 +37,8 @@ comment on column compactions.method_id is 'Method that made it';
 comment on column compactions.replicate is 'Number of the repetition';
 comment on column compactions.status is
 'done; failed: the history stayed as it was; not_applicable: the method has nothing to say at this point, no failure';
-comment on column compactions.tokens_before is 'Tokens of the history that the method was given';
+comment on column compactions.tokens_before is
+'Tokens of the history that the method was given; in a chain what it left at the last point, and what came since';
 comment on column compactions.tokens_after is 'Tokens of the compacted context; NULL unless done';
 comment on column compactions.seconds is 'Wall time in seconds, model calls included';
 comment on column compactions.cost_usd is
@@ -45,19 +46,21 @@ comment on column compactions.cost_usd is
 comment on column compactions.saved_usd is
 'US dollars that its model calls would have cost besides, had the call cache not had their answers';
 comment on column compactions.error is 'Why it failed or is not applicable; NULL when done';
-comment on column compactions.n_kept is 'Messages that stay as they were';
-comment on column compactions.n_edited is 'Messages that stay with another content';
-comment on column compactions.n_covered is 'Messages that are gone and that a summary stands for';
-comment on column compactions.n_dropped is 'Messages that are gone';
+comment on column compactions.n_kept is
+'Messages of the session before the point that stay as they were said; the four counts add up to all of them';
+comment on column compactions.n_edited is 'Messages that stay with another content than they were said with';
+comment on column compactions.n_covered is
+'Messages that are gone and that a summary stands for, those of earlier points of a chain with them';
+comment on column compactions.n_dropped is 'Messages that are gone, those of earlier points of a chain with them';
 comment on column compactions.grew is 'Whether the context has more tokens than before';
 comment on column compactions.invalid_context is
-'Whether the context has a tool result without its call, which providers refuse';
+'Whether the context has a tool result without its call or a call without its result, which providers refuse';
 comment on column compactions.flags is
-'What is to be known of the context: grew, invalid_context, and what the method itself noted';
+'What is to be known of it: grew, invalid_context, over_budget (more tokens than its parameters allow), and its notes';
 comment on column compactions.kept is 'Positions (seq) in the session of the messages that stay as they were';
 comment on column compactions.edited is 'Positions of the messages that stay with another content';
 comment on column compactions.covered is 'Positions of the messages that are gone and that a made message stands for';
-comment on column compactions.dropped is 'Positions of the messages that are gone';
+comment on column compactions.dropped is 'Positions of the messages that are gone, at this point or an earlier one';
 comment on column compactions.made is
 'Messages that the method made: position in the context, role, tokens, and the positions in the session that it covers';
 comment on column compactions.before_by_kind is

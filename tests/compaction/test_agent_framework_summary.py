@@ -131,7 +131,7 @@ def test_the_token_budget_takes_a_step_at_a_time() -> None:
 def test_over_the_budget_at_the_end_the_oldest_groups_go_then_the_system_prompt_never_the_newest() -> None:
     assert left("af_py_token_budget", token_budget=25) == [0, 12]
     found = run("af_py_token_budget", token_budget=5)
-    assert ([m.seq for m in found.messages], found.flags) == ([12], ("last_resort",))
+    assert ([m.seq for m in found.messages], found.flags) == ([12], ("last_resort", "over_budget"))
 
 
 @pytest.mark.parametrize("handler", [failing, blank])

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from compaction.groups import declarations, flatten, group
+from compaction.groups import declarations, flatten, group, without_other_half
 from compaction.testing import talk
 from compaction.transcript import Message, ToolCall
 
@@ -66,3 +68,14 @@ def test_groups_put_back_together_are_the_history() -> None:
 def test_talk_says_which_words_it_knows() -> None:
     with pytest.raises(ValueError, match="'x2' is none of s u a aN c t r e"):
         talk("u x2")
+
+
+def test_a_call_without_a_result_and_a_result_without_a_call_of_its_own_are_halves() -> None:
+    whole = (call("a", "b"), result("b"), result("a"), call("a"), result("a"))
+    said = tuple(replace(message, seq=seq) for seq, message in enumerate(whole))
+    assert without_other_half(said) == set()
+    assert without_other_half(said[1:]) == {("tool", 1, "b"), ("tool", 2, "a")}
+    assert without_other_half(said[:2]) == {("assistant", 0, "a")}
+    assert without_other_half(said[:4]) == {("assistant", 3, "a")}
+    assert without_other_half((*said[:3], said[4])) == {("tool", 4, "a")}
+    assert without_other_half((said[1], said[0], said[2])) == {("tool", 1, "b"), ("assistant", 0, "b")}

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from compaction import CompactedContext, Message, Method, NotApplicable, SummaryError, compact, make_method
+from compaction.artifacts import Results
 from compaction.embedded import EmbeddedSummarizer
-from compaction.strategies import retrieval
+from compaction.strategies import file_index, retrieval
 from compaction.strategy import History
 from compaction.testing import ScriptedProvider
 from compaction.tokens import counted
@@ -100,3 +101,13 @@ def test_threads_that_index_one_session_leave_one_index(monkeypatch: pytest.Monk
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+def test_the_files_of_a_point_stay_those_of_the_point_when_another_thread_reads_on() -> None:
+    messages = sample()
+    early = messages[: len(messages) // 2]
+    ops, calls = file_index._files(early, Results(early))
+    before = list(ops), dict(calls)
+    file_index._files(messages, Results(messages))
+    assert (ops, calls) == before
+    assert before[0]

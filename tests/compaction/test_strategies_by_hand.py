@@ -251,6 +251,25 @@ def test_fifo_as_drawn_ends_with_a_result_without_its_call() -> None:
     assert found.flags == ("invalid_context",)
 
 
+def test_fifo_says_that_calls_have_no_results_and_that_what_must_stay_is_more_than_its_limit() -> None:
+    assert run("tool_fifo", FIFO, budget=32_000, mode="faithful").flags == ("invalid_context",)
+    assert run("tool_fifo", FIFO, budget=32_000).flags == ()
+    assert run("tool_fifo", FIFO, context_length=9_100).flags == ()
+    assert run("tool_fifo", FIFO, context_length=9_099).flags == ("over_budget",)
+    assert run("tool_fifo", FIFO, budget=9_099).flags == ("over_budget",)
+
+
+def test_a_chain_has_what_was_dropped_edited_and_covered_before_and_flags_what_was_broken_before() -> None:
+    first = run("tool_fifo", FIFO[:6], context_length=1, mode="faithful")
+    assert (first.kept, first.dropped, first.flags) == ({0, 1, 5}, {2, 3, 4}, ("invalid_context", "over_budget"))
+    again = compact(history((*first.messages, *FIFO[6:]), session=FIFO), make_method("none"))
+    assert (again.kept, again.edited, again.dropped) == ({0, 1, 5, 6, 7, 8, 9}, set(), {2, 3, 4})
+    assert again.flags == ("invalid_context",)
+    masked = run("mask_seed", SESSION[:9], attention_window=0)
+    later = compact(history((*masked.messages, *SESSION[9:]), session=SESSION), make_method("none"))
+    assert (later.edited, later.kept) == ({3, 4, 6, 8}, set(range(13)) - {3, 4, 6, 8})
+
+
 def test_valid_fifo_keeps_the_owner_of_the_latest_result_and_spells_other_calls_out() -> None:
     spelled = '\n[called read({"path": "file0.py"})]'
     found = run("tool_fifo", FIFO, budget=32_000)

@@ -160,7 +160,8 @@ BROKEN_BY = {
         "UPDATE points SET cut_seq = 50 WHERE point_id = 'p2'; INSERT INTO points SELECT * REPLACE ('p3' AS point_id, "
         "2 AS cycle) FROM points WHERE point_id = 'p1'", 2),
     "prefix_tokens_before": ("UPDATE points SET tokens_before = 1 WHERE point_id = 'p1'", 3),
-    "messages_accounted_for": ("UPDATE compactions SET n_kept = 9 WHERE method_id = 'A'", 2),
+    "messages_accounted_for": (
+        "UPDATE methods SET history = 'chain'; UPDATE compactions SET n_kept = 9 WHERE method_id = 'A'", 2),
     "one_fate_a_message": (
         "UPDATE compactions SET kept = [1, 2], edited = [2], covered = [], dropped = [3] WHERE method_id = 'A'", 2),
     "failures_have_errors": (

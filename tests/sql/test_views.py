@@ -116,13 +116,24 @@ def test_a_split_leaderboard_has_the_same_figures_of_a_part(store: Path) -> None
 
 def test_compression_sums_tokens_over_done_compactions(store: Path) -> None:
     assert close(
-        rows(store, "FROM compression"),
+        rows(store, "SELECT * EXCLUDE (n_over_budget, session_tokens, session_tokens_removed) FROM compression"),
         [
             ("broken", 3000, 300, 0.9, 0, 1.0, 0.0, 1, 1, 0, 0, 0, "C"),
             ("keep", 4000, 1200, 0.7, 0, 1.0, 0.0, 2, 0, 0, 0, 0, "A"),
             ("cut", 4000, 4000, 0.0, 1, 1.0, 0.0, 2, 0, 0, 1, 0, "B"),
         ],
     )
+
+
+def test_what_a_chain_removed_of_the_whole_session_stands_beside_what_the_step_removed(tmp_path: Path) -> None:
+    store = tiny()
+    first = next(row for row in store["compactions"] if row["method_id"] == "A")
+    first.update(tokens_before=first["tokens_before"] // 2, flags=["over_budget"])
+    asked = "tokens_before, tokens_after, session_tokens, session_tokens_removed, n_over_budget"
+    (found,) = rows(make(store, tmp_path), f"SELECT {asked} FROM compression WHERE method_id = 'A'")
+    session_tokens = 4000
+    before = session_tokens - first["tokens_before"]
+    assert close([found], [(before, 1200, session_tokens, 1 - 1200 / session_tokens, 1)])
 
 
 def test_coverage_says_where_items_were_lost(store: Path) -> None:
