@@ -54,8 +54,7 @@ def chosen(parts: Sequence[Part], words: Sequence[str], *, gone: bool) -> Droppe
         named = [info for info in stored if _is_named(info, word)]
         if not named:
             raise UsageProblem(
-                f"store drop: no session of the store has the id, log or folder {word!r}; "
-                '`compaction-eval sql "SELECT session_id, input_path FROM sessions"` lists them'
+                f"store drop: no session of the store has the id, log or folder {word!r}; the table sessions has all"
             )
         found |= {info.session_id: info for info in named}
     if gone:
@@ -150,7 +149,10 @@ def _without(record: InputRecord, taken: Sequence[SessionInfo]) -> InputRecord:
 
 
 def read_dropped(store: Store, words: Sequence[str], *, gone: bool) -> Dropped:
-    """What ``store drop`` would take out of a store. Raises UsageProblem when nothing is named, or a word names nothing."""
+    """What ``store drop`` would take out of a store.
+
+    Raises UsageProblem when nothing is named, or a word names nothing.
+    """
     if not words and not gone:
         raise UsageProblem("store drop: say what to take out: sessions, logs or folders, or --gone")
     return chosen(read_parts(store), words, gone=gone)
