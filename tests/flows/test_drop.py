@@ -95,6 +95,27 @@ def test_a_log_that_is_still_there_is_not_read_again_before_it_changes(
         assert connection.execute("FROM checks WHERE violations > 0").fetchall() == []
 
 
+def test_other_sources_and_a_limit_leave_all_methods_on_the_same_questions(
+    logs: Path, tmp_path: Path, working_command: Command
+) -> None:
+    """``run A``, then ``run B`` with one more method: it is tried on the sessions of A too."""
+    other = write_session(tmp_path / "other" / "willow.jsonl", "session-9", 20, "willow")
+    at = ("--store", tmp_path / "store", "--points", "messages:20", "--quiet", "--strategies")
+
+    def run(*arguments: object) -> dict[str, int]:
+        done = working_command("run", *arguments)
+        assert done.exit_code == 0, done.output
+        assert query(tmp_path / "store", "FROM checks WHERE violations > 0") == []
+        return dict(query(tmp_path / "store", "SELECT method, n_sessions FROM leaderboard"))
+
+    assert run(logs, *at, "none,empty") == {"none": 3, "empty": 3}
+    assert run(other.parent, *at, "none,empty,head_tail") == {"none": 4, "empty": 4, "head_tail": 4}
+    limited = run(other.parent, "--limit", 1, *at, "none,empty,head_tail,factory_style_anchored")
+    assert set(limited.values()) == {1}
+    assert query(tmp_path / "store", "SELECT DISTINCT session_id FROM points") == [("claude_code-session-9",)]
+    assert set(run(logs, *at, "none,empty,head_tail,factory_style_anchored").values()) == {4}
+
+
 def test_what_names_no_session_is_bad_usage(store: Path, command: Command) -> None:
     wrong = command("store", "drop", "nobody", "--yes", "--store", store)
     assert (wrong.exit_code, "no session of the store has the id, log or folder 'nobody'" in wrong.stderr) == (2, True)
