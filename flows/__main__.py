@@ -9,6 +9,7 @@ import typer
 
 from flows import __version__
 from flows.commands import audit, cache
+from flows.commands import store as store_
 from flows.commands.backfill import backfill
 from flows.commands.calibrate import calibrate
 from flows.commands.compare import compare
@@ -130,6 +131,9 @@ CACHE_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "cache prune --all",
     ),
 }
+STORE_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    store_.drop: ("store drop --gone", "store drop --gone --yes", 'store drop "~/.claude/projects/secret" 0b1e* --yes'),
+}
 AUDIT_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     audit.blinding: ("audit blinding", "audit blinding --limit 20 --json"),
     audit.attacks: ("audit attacks --judge openai:gpt-5.2 --budget-usd 2",),
@@ -150,13 +154,24 @@ cache_app = typer.Typer(
     The answers of models are kept in the store and paid for once. See `compaction-eval cache stats --help`.
     """,
 )
-for parent, commands in ((app, EXAMPLES), (cache_app, CACHE_EXAMPLES), (audit_app, AUDIT_EXAMPLES)):
+store_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Take sessions out of a store.
+
+    See `compaction-eval store drop --help`.
+    """,
+)
+for parent, commands in (
+    (app, EXAMPLES), (cache_app, CACHE_EXAMPLES), (store_app, STORE_EXAMPLES), (audit_app, AUDIT_EXAMPLES),
+):  # fmt: skip
     for function, examples in commands.items():
         lines = "\n".join(f"  compaction-eval {example}" for example in examples)
         # \b keeps the lines of a paragraph as they are.
         parent.command(function.__name__.rstrip("_"), epilog=f"\b\nExamples:\n{lines}")(function)
 app.add_typer(audit_app, name="audit")
 app.add_typer(cache_app, name="cache")
+app.add_typer(store_app, name="store")
 
 
 def _version(wanted: bool) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from flows import __version__, log
 from flows.buckets import Bucket, buckets_of, depth_for
+from flows.dropping import finish_dropping
 from flows.engine import Engine, Part, calls_through, engine_for
 from flows.ids import content_id
 from flows.journal import export_calls
@@ -346,7 +347,8 @@ def running(
         run = Run(study, store, stack, report or Silent(), content_id("run", started, os.getpid()), started)
         run.is_whole_store = is_whole_store
         _close_killed(store)
-        settle(store)  # what an ingestion that was killed left undone
+        finish_dropping(store)  # what was killed left undone: a `store drop` …
+        settle(store)  # … and an ingestion
         token = _current.set(run)
         try:
             yield run

@@ -92,7 +92,7 @@ def settle(store: Store) -> None:
             elif place in lost:
                 folded.append(info)  # comes back when its input is read again
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
-            _rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
+            rewrite(store, replace(part, inputs=inputs, sessions=tuple(sessions), folded=tuple(folded)))
     if parts:
         store.place.write(as_settled, _stamp(store))
 
@@ -301,7 +301,7 @@ def _names(stay: Sequence[SessionInfo]) -> dict[Place, str]:
     return names
 
 
-def _rewrite(store: Store, part: Part) -> None:
+def rewrite(store: Store, part: Part) -> None:
     """Put a part in the place of the one with its name: fewer inputs or sessions, or other ids, in one rename."""
     path = store.transcripts / part.name
     if not part.inputs:

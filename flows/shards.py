@@ -7,13 +7,14 @@ bucket and says so in its name, so that whoever works on a bucket reads its file
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
@@ -142,6 +143,23 @@ class Shards:
             else:
                 self.place.remove(file)
         return sum(map(len, losers.values()))
+
+    def drop_sessions(self, sessions: Collection[str]) -> int:
+        """Remove all rows of some sessions; how many."""
+        gone = pa.array(sorted(sessions), pa.string())
+        n_rows = 0
+        for path in self.files():
+            is_gone = pc.is_in(self.read(["session_id"], [path])["session_id"], value_set=gone)
+            number = pc.sum(is_gone).as_py() or 0
+            if not number:
+                continue
+            n_rows += number
+            left = self.read(files=[path]).filter(pc.invert(is_gone))
+            if left.num_rows:
+                self._write_to(path, left)
+            else:
+                self.place.remove(path)
+        return n_rows
 
     def tidy(self, depth: int) -> None:
         """Give every file its bucket, of so many bits, and merge the small ones where a bucket has many.

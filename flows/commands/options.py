@@ -154,7 +154,10 @@ Anchors = Annotated[
     ),
 ]
 Limit = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=10**9, help="Take the first N sessions only.", show_default=False)
+    int | None,
+    typer.Option(
+        metavar="N", min=1, max=10**9, help="Take N sessions only, those of the sources first.", show_default=False
+    ),
 ]
 Concurrency = Annotated[
     int | None,

@@ -164,7 +164,7 @@ def ingest(
     """Take sessions up into the store, and say for each file what came of it.
 
     Ingesting again changes nothing; a file that has changed is taken up anew, and a session that grew replaces the
-    shorter one.
+    shorter one. What is stored stays when its file goes or reads worse than before; see store drop.
     """
     flags = {
         "sources": tuple(sources or ()), "store": store, "concurrency": concurrency, "runner": runner,

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from flows.checkup.finding import Finding
 from flows.checkup.store import check_place, check_space, check_store
 from flows.checkup.tonight import check_study, check_tonight
+from flows.progress import Silent
+from flows.runtime import Run
 from flows.shards import REARRANGING
 from flows.tables import rebuild
 from flows.timing import StageTime
@@ -34,11 +37,13 @@ def found(small: SmallStore) -> dict[str, Finding]:
     return {finding.check: finding for finding in check_store(small.store)}
 
 
-def test_a_sound_store_has_no_warnings(small: SmallStore) -> None:
+def test_a_sound_store_has_no_warnings(small: SmallStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.checkup.store.is_gone", lambda path: False)  # its log never was
     small.run("r1", "2026-01-01T00:00:00+00:00", stages=[stage()])
     rebuild(small.store, small.study)
     findings = found(small)
-    assert {check: finding for check, finding in findings.items() if finding.state != "ok"} == {}
+    # Its rows are written by hand, and do not add up.
+    assert {check for check, finding in findings.items() if finding.state != "ok"} == {"checks"}
     assert "passed over 75% of what was settled" in findings["runs"].says
 
 
@@ -47,6 +52,32 @@ def test_results_that_are_older_than_the_files_are_found(small: SmallStore) -> N
     small.write("answers", small.answer("none", "p1", answer_id="later"))
     assert found(small)["results"].state == "warning"
     assert "rebuild" in found(small)["results"].do
+
+
+def test_violated_checks_are_broken_and_lost_logs_are_a_warning(small: SmallStore) -> None:
+    small.write("probes", small.probe("p1", probe_id="more", probe_type="decision"))
+    small.write("answers", small.answer("none", "p1", answer_id="more", probe_id="more"))
+    small.write("scores", small.score("none", "p1", answer_id="more"))
+    rebuild(small.store, small.study)
+    checks, logs = found(small)["checks"], found(small)["logs"]
+    assert checks.state == "broken"
+    assert "same_questions_scored 1" in checks.says
+    assert checks.do.startswith('see: compaction-eval sql "FROM checks')
+    assert (logs.state, "1 session of 1 have no log any more: /logs/s1" in logs.says) == ("warning", True)
+
+
+def test_a_run_that_leaves_violated_checks_names_them_and_ends_with_3(small: SmallStore) -> None:
+    small.write("probes", small.probe("p1", probe_id="more", probe_type="decision"))
+    small.write("answers", small.answer("none", "p1", answer_id="more", probe_id="more"))
+    rebuild(small.store, small.study)
+    run = Run(small.study, small.store, ExitStack(), Silent(), "r1", "2026-01-01T00:00:00+00:00", is_whole_store=True)
+    said = "\n".join(run.summary().lines())
+    assert run.summary().exit_code == 3
+    assert "1 × same_questions_asked" in said
+    assert "1 session whose log is gone stay in the results" in said
+    note = small.store.root / "loaded.json"
+    note.write_text(json.dumps({**json.loads(note.read_text()), "violations": []}))
+    assert run.summary().exit_code == 0
 
 
 def test_what_a_killed_run_left_is_found(small: SmallStore) -> None:
