@@ -9,7 +9,7 @@ from typing import Any, Literal
 import duckdb
 from rich.text import Text
 
-from flows.database import connect, first_sentence
+from flows.database import connect, first_sentence, show_texts
 from flows.printing import (
     MISSING,
     WIDTH,
@@ -28,6 +28,7 @@ from flows.printing import (
     written,
 )
 from flows.problems import UsageProblem
+from flows.store import Store
 
 Split = Literal["task_type", "length", "probe_type", "cycle", "source"]
 
@@ -172,10 +173,16 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     return drawn(names, cells, numeric, width=WIDTH) + printed(Text(note), WIDTH)
 
 
-def render_query(path: Path, sql: str, format: Format = "table", variables: Mapping[str, str] | None = None) -> str:
+def render_query(
+    path: Path,
+    sql: str,
+    format: Format = "table",
+    variables: Mapping[str, str] | None = None,
+    store: Store | None = None,
+) -> str:
     """What a query on the store gives. It can read the store's tables and views, and nothing else.
 
-    ``variables`` are set for it: ``getvariable('name')``.
+    ``variables`` are set for it: ``getvariable('name')``. The views of texts need ``store``.
 
     Raises:
         StoreProblem: there is no database yet.
@@ -183,6 +190,8 @@ def render_query(path: Path, sql: str, format: Format = "table", variables: Mapp
     """
     with connect(path) as connection:
         try:
+            if store is not None:
+                show_texts(connection, sql, store.texts)
             for name, value in (variables or {}).items():
                 connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
             rows = fetched(connection, sql)

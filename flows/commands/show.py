@@ -71,7 +71,7 @@ def sql(
     if output is not None:
         report_written([write_query(found, query, output, force)], as_json=as_json)
         return
-    o.echo(render_query(found.database, query, "json" if as_json else format))
+    o.echo(render_query(found.database, query, "json" if as_json else format, store=found))
 
 
 class Grain(StrEnum):
