@@ -350,7 +350,7 @@ def test_texts_are_read_from_the_files_in_duckdb_itself_and_wherever_the_store_i
     with open_results(moved) as results:
         assert {sql: results.sql(sql).rows() for sql in asked} == asked
         assert results.frame("messages").height == 2
-        with pytest.raises(duckdb.Error, match="disabled"):
+        with pytest.raises(UsageProblem, match="disabled"):
             results.sql("COPY (SELECT 1) TO 'written.csv'")
     with duckdb.connect(moved / "scores.duckdb", read_only=True) as connection, pytest.raises(duckdb.IOException):
         connection.execute("FROM messages")
