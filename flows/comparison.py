@@ -130,8 +130,10 @@ def compare(
         UsageProblem: the store has no such method or judge, or both methods are the same.
     """
     with connect(path) as connection:
-        known = dict(fetched(connection, "SELECT method, method_id FROM stg_methods ORDER BY method").values)
-        name_a, name_b = method_named(a, list(known)), method_named(b, list(known))
+        methods = fetched(connection, "SELECT method, method_id, is_current FROM stg_methods ORDER BY method").values
+        known = {method: method_id for method, method_id, _ in methods}
+        current = [method for method, _, is_current in methods if is_current]
+        name_a, name_b = method_named(a, list(known), current), method_named(b, list(known), current)
         if name_a == name_b:
             raise UsageProblem(f"{a!r} and {b!r} are the same method, {name_a}; name two")
         ids = {"a": known[name_a], "b": known[name_b]}
@@ -151,8 +153,10 @@ def compare(
     return f"A: {name_a}\nB: {name_b}\n\n" + "\n".join(sections)
 
 
-def method_named(name: str, known: Sequence[str]) -> str:
+def method_named(name: str, known: Sequence[str], first: Sequence[str] = ()) -> str:
     """The one method that a name means: itself, in another case, or as the beginning of one.
+
+    Where that means several of ``known``, the one among them that is in ``first``.
 
     Raises:
         UsageProblem: no method has the name, or several begin with it; says which there are, the closest first.
@@ -161,8 +165,9 @@ def method_named(name: str, known: Sequence[str]) -> str:
         return name
     for is_it in (str.__eq__, str.startswith):
         found = [method for method in known if is_it(method.lower(), name.lower())]
-        if len(found) == 1:
-            return found[0]
+        among_first = [method for method in found if method in first]
+        if len(found) == 1 or len(among_first) == 1:
+            return (among_first or found)[0]
         if found:
             raise UsageProblem(f"{name!r} is the beginning of several methods: {'; '.join(found)}")
     if not known:

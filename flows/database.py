@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -44,6 +44,9 @@ LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
+
+TEXTS = {"messages": "message_rows", "contexts": "context_rows"}
+"""Views of what stays in the files of the store, and the macro that each reads them by; contexts read messages."""
 
 _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -204,7 +207,8 @@ def sql_sha256() -> str:
 def connect(path: Path) -> duckdb.DuckDBPyConnection:
     """Open the database for reading; the connection sees the file as it is now, whatever replaces it later.
 
-    Queries can reach nothing but the database: no files, no network. Times are shown in UTC.
+    Queries can reach nothing but the database (and what ``show_texts`` shows): no files, no network. Times are shown in
+    UTC.
 
     Raises:
         StoreProblem: there is no database yet, the file is not one, or a version of other tables and views made it.
@@ -233,6 +237,42 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         connection.close()
         raise
     return connection
+
+
+def show_texts(
+    connection: duckdb.DuckDBPyConnection, query: str, texts: Callable[[], Mapping[str, pads.Dataset]]
+) -> None:
+    """Let a query read the texts of the store, where it names one of the views of ``TEXTS``.
+
+    Those in the file read the files by themselves, which ``connect`` does not let them; here views of the connection
+    take their place. ``texts`` gives what they read by the name of its macro; of an object store it fetches it.
+    """
+    if not re.search(rf"\b({'|'.join(TEXTS)})\b", query, re.IGNORECASE):
+        return
+    for macro, rows in texts().items():
+        connection.register(f"{macro}_of_store", rows)
+        connection.execute(f"CREATE OR REPLACE TEMP MACRO {macro}() AS TABLE FROM {macro}_of_store")
+    for name in TEXTS:
+        view = sql_text("marts", name).partition(";")[0]
+        connection.execute(view.replace("create view", "create or replace temp view", 1))
+
+
+def say_where_texts_are(draft: Draft, folders: Mapping[str, Path], elsewhere: str | None = None) -> None:
+    """Let the views of ``TEXTS`` in the file read the folders by themselves, for whoever opens it in DuckDB.
+
+    A folder without a file stays empty. Of an object store ``elsewhere`` is what they say instead.
+    """
+    for macro, folder in folders.items():
+        empty = sql_text("macros", macro)
+        if elsewhere is not None:
+            empty = empty.replace("where false", f"where error({_literal(elsewhere)}) is null")
+            _run(draft.connection, f"macros/{macro}.sql", empty.replace("create macro", "create or replace macro", 1))
+        elif any(folder.glob("*.parquet")):
+            files = _literal(str(folder.absolute() / "*.parquet"))
+            _run(
+                draft.connection, f"macros/{macro}.sql",
+                f"CREATE OR REPLACE MACRO {macro}() AS TABLE FROM read_parquet({files})",
+            )  # fmt: skip
 
 
 @contextmanager

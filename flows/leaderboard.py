@@ -9,7 +9,7 @@ from typing import Any, Literal
 import duckdb
 from rich.text import Text
 
-from flows.database import connect, first_sentence
+from flows.database import connect, first_sentence, show_texts
 from flows.printing import (
     MISSING,
     WIDTH,
@@ -28,8 +28,12 @@ from flows.printing import (
     written,
 )
 from flows.problems import UsageProblem
+from flows.store import Store
 
 Split = Literal["task_type", "length", "probe_type", "cycle", "source"]
+
+Versions = Literal["current", "all"]
+"""Of methods: those that the newest run of the study asks for, or those of earlier runs too."""
 
 MOST_PARTS = 8
 """Parts of a split that fit beside each other."""
@@ -45,7 +49,7 @@ DIMENSIONS = {
 """The six dimensions of the study's rubric, with the heads that fit."""
 
 
-def render(path: Path, judge: str | None = None, format: Format = "table") -> str:
+def render(path: Path, judge: str | None = None, format: Format = "table", versions: Versions = "current") -> str:
     """The leaderboard of one judge, or of every judge one after the other: figures of judges are never mixed.
 
     Args:
@@ -53,13 +57,14 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
         judge: A judge id or the beginning of one, or a judge's name such as ``embedded``; all judges without it.
         format: ``table`` and ``markdown`` are for reading and say below what judged and what is missing; ``csv`` and
             ``json`` are the view ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
+        versions: ``all`` has methods that the newest run does not ask for, too.
 
     Raises:
         StoreProblem: there is no database yet.
         UsageProblem: no judge of that name has scored anything in it.
     """
     with connect(path) as connection:
-        picked = standing(connection, judge)
+        picked = standing(connection, judge, versions)
         if format in ("csv", "json"):
             return written(picked, format)
         by_judge: dict[str, list[dict[str, Any]]] = {}
@@ -70,8 +75,8 @@ def render(path: Path, judge: str | None = None, format: Format = "table") -> st
         return "\n".join(_section(connection, judge_id, found, format) for judge_id, found in by_judge.items())
 
 
-def standing(connection: duckdb.DuckDBPyConnection, judge: str | None = None) -> Rows:
-    """The rows of the view ``leaderboard`` with the interval of ``overall``, best first; ``judge`` as in ``render``.
+def standing(connection: duckdb.DuckDBPyConnection, judge: str | None = None, versions: Versions = "current") -> Rows:
+    """The rows of the view ``leaderboard`` with the interval of ``overall``, best first; arguments as in ``render``.
 
     Raises:
         UsageProblem: no judge of that name has scored anything.
@@ -85,13 +90,23 @@ def standing(connection: duckdb.DuckDBPyConnection, judge: str | None = None) ->
         LEFT JOIN leaderboard_long AS long
             ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
             AND long.dimension = 'overall'
-        ORDER BY leaderboard.judge, leaderboard.judge_id, leaderboard.rank NULLS LAST, leaderboard.method
+        WHERE leaderboard.is_current OR $all
+        ORDER BY
+            leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.rank NULLS LAST,
+            leaderboard.overall DESC, leaderboard.method
         """,
+        all=versions == "all",
     )
     return of_judge(rows, judge)
 
 
-def render_by(path: Path, by: Split, judge: str | None = None, format: Format = "table") -> str:
+def render_by(
+    path: Path,
+    by: Split,
+    judge: str | None = None,
+    format: Format = "table",
+    versions: Versions = "current",
+) -> str:
     """The means of ``overall`` in the parts of a split, one judge after the other.
 
     Args:
@@ -100,13 +115,15 @@ def render_by(path: Path, by: Split, judge: str | None = None, format: Format = 
         judge: As in ``render``.
         format: ``csv`` and ``json`` are the view with all dimensions and intervals; ``table`` and ``markdown`` show
             the first ``MOST_PARTS`` parts.
+        versions: As in ``render``.
 
     Raises:
         StoreProblem: there is no database yet.
         UsageProblem: no judge of that name has scored anything in it.
     """
     with connect(path) as connection:
-        rows = of_judge(fetched(connection, f"SELECT * FROM leaderboard_by_{by}"), judge)  # noqa: S608 (one of SPLITS)
+        query = f"SELECT * FROM leaderboard_by_{by} WHERE is_current OR $all"  # noqa: S608 (one of SPLITS)
+        rows = of_judge(fetched(connection, query, all=versions == "all"), judge)
         board = fetched(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
     if format in ("csv", "json"):
         return written(rows, format)
@@ -156,10 +173,16 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     return drawn(names, cells, numeric, width=WIDTH) + printed(Text(note), WIDTH)
 
 
-def render_query(path: Path, sql: str, format: Format = "table", variables: Mapping[str, str] | None = None) -> str:
+def render_query(
+    path: Path,
+    sql: str,
+    format: Format = "table",
+    variables: Mapping[str, str] | None = None,
+    store: Store | None = None,
+) -> str:
     """What a query on the store gives. It can read the store's tables and views, and nothing else.
 
-    ``variables`` are set for it: ``getvariable('name')``.
+    ``variables`` are set for it: ``getvariable('name')``. The views of texts need ``store``.
 
     Raises:
         StoreProblem: there is no database yet.
@@ -167,6 +190,8 @@ def render_query(path: Path, sql: str, format: Format = "table", variables: Mapp
     """
     with connect(path) as connection:
         try:
+            if store is not None:
+                show_texts(connection, sql, store.texts)
             for name, value in (variables or {}).items():
                 connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
             rows = fetched(connection, sql)
@@ -212,7 +237,8 @@ def _line(row: dict[str, Any]) -> list[str]:
 
 def _marked(row: dict[str, Any]) -> str:
     """The method's name, with a star where its figures are over fewer points than the rest."""
-    return f"{row['method']} *" if row["is_partial"] else str(row["method"])
+    name = str(row["method"]) if row["is_current"] else f"{row['method']} (earlier)"
+    return f"{name} *" if row["is_partial"] else name
 
 
 def _why_marked(row: dict[str, Any]) -> str:
@@ -273,6 +299,13 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
             "see overall_on_shared_probes and the views coverage and checks."
         )
     lines += [_why_marked(row) for row in rows if row["is_partial"]]
+    if facts["n_earlier"] and all(row["is_current"] for row in rows):
+        lines.append(
+            f"{counted(facts['n_earlier'], 'method')} of earlier runs, of another version or dropped from the study, "
+            "not shown: --versions all."
+        )
+    elif facts["n_earlier"]:
+        lines.append("(earlier): not asked for by the newest run, so without a place in the groups.")
     if facts["responders"] and len(facts["responders"]) > 1:
         lines.append(f"Answers of several responders are averaged: {', '.join(facts['responders'])}.")
     made = [("answers", facts["responders"]), ("summaries", facts["summarizers"]), ("probes", facts["probers"])]
@@ -298,6 +331,7 @@ SELECT
     (SELECT coalesce(sum(expected), 0)::BIGINT FROM coverage WHERE stage = 'probe_not_asked') AS n_not_asked,
     (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_probes_missing,
     (SELECT count(*) FROM check_same_questions_scored WHERE judge_id = $judge_id) AS n_different_questions,
+    (SELECT count(*) FROM leaderboard WHERE judge_id = $judge_id AND NOT is_current) AS n_earlier,
     (
         SELECT list_sort(list(DISTINCT stg_answers.responder))
         FROM int_judged_answers JOIN stg_answers USING (answer_id)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flows.arrow import batches
-from flows.database import connect
+from flows.database import connect, show_texts
 from flows.leaderboard import Split
 from flows.problems import Problem, UsageProblem, closest
 from flows.queries import ready_queries, ready_query, variables_of, wanted_judge, with_variables
@@ -58,6 +58,7 @@ class Results:
         if is_elsewhere(str(store)):
             path = Store.open(str(store)).database
         self._path = path if path.suffix == ".duckdb" else path / DATABASE
+        self._store = Store.at(str(store) if is_elsewhere(str(store)) else str(self._path.parent))
         self._connection = connect(self._path)
 
     def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pl.DataFrame:
@@ -196,6 +197,7 @@ class Results:
         return found
 
     def _frame(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
+        show_texts(self._connection, query, self._store.texts)
         frame = pl.from_arrow(batches(self._connection, query, parameters).table())
         assert isinstance(frame, pl.DataFrame)
         return frame

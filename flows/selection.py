@@ -11,6 +11,7 @@ from typing import Any
 from compaction import Method, make_method
 from flows.database import connect
 from flows.intake import moment
+from flows.leaderboard import Versions
 from flows.plan import ScoreJob
 from flows.printing import Format, drawn
 from flows.problems import UsageProblem
@@ -30,12 +31,17 @@ class Selection:
     """Answers given before this time."""
     at_most: int | None = None
     """So many answers, the newest day first."""
+    versions: Versions = "current"
+    """``all``: those of earlier versions of methods and of dropped ones too. Named methods are taken in any case."""
 
 
-def methods_in(store: Store) -> list[Method]:
+def methods_in(store: Store, versions: Versions = "all") -> list[Method]:
     """The methods that the database has results of, with the names that they have there."""
     with connect(store.database) as connection:
-        rows = connection.execute("SELECT method, strategy, params FROM methods ORDER BY method_id").fetchall()
+        rows = connection.execute(
+            "SELECT method, strategy, params FROM stg_methods WHERE is_current OR $all ORDER BY method_id",
+            {"all": versions == "all"},
+        ).fetchall()
     found = []
     for name, strategy, params in rows:
         method = make_method(strategy, json.loads(params))
@@ -43,9 +49,11 @@ def methods_in(store: Store) -> list[Method]:
     return found
 
 
-def with_methods_of(study: Study, store: Store) -> Study:
-    """The study with all methods that the database has results of."""
-    specs = [f"{method.label} = {method.spec}" if method.label else method.spec for method in methods_in(store)]
+def with_methods_of(study: Study, store: Store, versions: Versions = "all") -> Study:
+    """The study with the methods that the database has results of, all or the current ones."""
+    specs = [
+        f"{method.label} = {method.spec}" if method.label else method.spec for method in methods_in(store, versions)
+    ]
     return replace(study, strategies=tuple(specs), named_methods=())
 
 
@@ -61,7 +69,7 @@ def checked(study: Study, selection: Selection) -> Mapping[str, Any]:
         raise UsageProblem(f"--method: the store has no results of {unknown[0]!r}; it has: {', '.join(names)}")
     return {
         "since": time_of("--since", selection.since), "until": time_of("--until", selection.until),
-        "methods": list(selection.methods), "at_most": selection.at_most,
+        "methods": list(selection.methods or names), "at_most": selection.at_most,
     }  # fmt: skip
 
 
@@ -73,7 +81,7 @@ def answers_in(store: Store, study: Study) -> dict[str, list[ScoreJob]]:
         rows = connection.execute(
             "SELECT session_id, answer_id, compaction_id, answers.probe_id, method, cut_seq "
             "FROM answers JOIN compactions USING (compaction_id) JOIN points USING (point_id) "
-            "JOIN methods USING (method_id) WHERE answers.status = 'done' "
+            "JOIN stg_methods USING (method_id) WHERE answers.status = 'done' "
             "ORDER BY session_id, cut_seq, method, answers.probe_id, answers.replicate"
         ).fetchall()
     for session_id, answer_id, compaction_id, probe_id, method, cut_seq in rows:
@@ -98,6 +106,7 @@ def time_of(option: str, text: str | None) -> datetime | None:
 
 def progress_of(store: Store, judge_id: str, selection: Selection, format: Format) -> str:
     """How far a judge has got with the selected answers, by day and method, as the database knows it."""
+    methods = selection.methods or [method.name for method in methods_in(store, selection.versions)]
     known = "SELECT day, method, n_answers, n_judged, n_failed, n_left FROM backfill_progress WHERE judge_id = $judge"
     # A judge that has judged nothing yet has no rows there: any other's have the same answers.
     unknown = (
@@ -107,10 +116,10 @@ def progress_of(store: Store, judge_id: str, selection: Selection, format: Forma
     with connect(store.database) as connection:
         rows = connection.execute(
             f"SELECT * FROM ({known} UNION ALL {unknown}) "  # noqa: S608 (our own texts)
-            "WHERE (len($methods) = 0 OR method IN $methods) AND ($since IS NULL OR day >= $since::DATE) "
+            "WHERE method IN $methods AND ($since IS NULL OR day >= $since::DATE) "
             "AND ($until IS NULL OR day < $until::DATE) ORDER BY day DESC NULLS LAST, method",
             {
-                "judge": judge_id, "methods": list(selection.methods), "since": time_of("--since", selection.since),
+                "judge": judge_id, "methods": list(methods), "since": time_of("--since", selection.since),
                 "until": time_of("--until", selection.until),
             },
         ).fetchall()  # fmt: skip

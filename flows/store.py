@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 
 from flows import migrations, schemas
 from flows.files import made_for, make_folder
@@ -109,6 +110,13 @@ class Store:
     def database(self) -> Path:
         """Where ``scores.duckdb`` can be read, as it is now; or where it would be."""
         return self.place.here([self.root / DATABASE])[0]
+
+    def texts(self) -> dict[str, pads.Dataset]:
+        """What ``flows.database.show_texts`` shows."""
+        messages = Shards(
+            self.transcripts, schemas.MESSAGES, ("session_id", "seq"), is_bucketed=False, place=self.place
+        )
+        return {"message_rows": messages.dataset(), "context_rows": self.compactions.dataset()}
 
     @property
     def is_there(self) -> bool:

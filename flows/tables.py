@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow.dataset as pads
 
-from flows.database import Draft, drafting, is_sound, sql_sha256, store_info, violations
+from flows.database import Draft, drafting, is_sound, say_where_texts_are, sql_sha256, store_info, violations
 from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
@@ -26,7 +26,7 @@ from flows.makers import Makers, newest_study, read_note, write_note
 from flows.nights import TakeNight, night_tables
 from flows.plan import in_scope, method_rows
 from flows.problems import Problem
-from flows.store import DATABASE, Store
+from flows.store import DATABASE, Store, is_elsewhere
 from flows.study import Study
 from flows.task_labels import Labels, read_labels
 from flows.transcripts import read_parts
@@ -107,6 +107,11 @@ def rebuild(
         found = violations(draft.connection)
         if see is not None:
             see(NewDatabase(draft.connection, found))
+        say_where_texts_are(
+            draft, {"message_rows": store.transcripts, "context_rows": store.compactions.folder},
+            f'the texts are in {store.name}: compaction-eval sql "…" --store {store.name}'
+            if is_elsewhere(store.name) else None,
+        )  # fmt: skip
         runs = store.records("runs")
         draft.insert("runs", as_table("runs", map(_run_row, runs)))
         draft.insert("run_stages", as_table("run_stages", _stage_rows(runs)))

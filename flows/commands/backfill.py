@@ -18,6 +18,7 @@ from flows.commands.run import carry_out, finish
 from flows.engine import engine_for
 from flows.forecast import forecast_backfill
 from flows.journal import export_calls
+from flows.leaderboard import Versions
 from flows.makers import loaded_study
 from flows.models.check import check_models
 from flows.orchestrator import prepare
@@ -52,7 +53,7 @@ def backfill(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="This method only, as the leaderboard names it; may be repeated.",
+            help="This method only, as the leaderboard names it, current or not; may be repeated.",
             show_default=False,
             autocompletion=completing.methods,
         ),
@@ -71,6 +72,7 @@ def backfill(
             show_default=False,
         ),
     ] = None,
+    versions: o.Versions = "current",
     by_day: Annotated[
         bool, typer.Option("--by-day", help="Finish a day, the newest first, before the next is begun.")
     ] = False,
@@ -110,7 +112,8 @@ def backfill(
     """Score the answers that a store has with another judge, or another version of one.
 
     Nothing is compacted or answered again, and no score that is there is touched. It can be stopped and goes on where
-    it was.
+    it was. Answers of earlier versions of a method, and of methods that the study has dropped, are left out unless they
+    are asked for.
     """
     target = Store.open(store or DEFAULT_STORE)
     flags = {
@@ -118,8 +121,8 @@ def backfill(
         "concurrency": concurrency, "runner": runner, "budget_usd": budget_usd, "budget_tokens": budget_tokens,
         "limit": limit,
     }  # fmt: skip
-    effective = study_of_backfill(target, flags, study)
-    selection = Selection(since, tuple(method or ()), until, at_most)
+    selection = Selection(since, tuple(method or ()), until, at_most, "all" if method else versions)
+    effective = study_of_backfill(target, flags, study, selection.versions)
     checked(effective, selection)
     if status:
         o.echo(progress_of(target, engine_for(effective).judge_id, selection, "json" if as_json else "table"))
@@ -146,7 +149,7 @@ def backfill(
     finish(active, quiet=quiet, as_json=as_json, nothing_to_do=not found.n_jobs)
 
 
-def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | None) -> Study:
+def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | None, versions: Versions = "all") -> Study:
     """The study that the store's results are of, with another judge. Raises StoreProblem where there are none."""
     loaded = loaded_study(store)
     if loaded is None:
@@ -154,7 +157,7 @@ def study_of_backfill(store: Store, flags: Mapping[str, object], path: str | Non
     located = replace(
         loaded, store=store.name, limit=None, budget_usd=None, budget_tokens=None, concurrency=None, runner=LOCAL
     )
-    return judged_by(with_methods_of(located, store), flags, path)
+    return judged_by(with_methods_of(located, store, versions), flags, path)
 
 
 def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from math import isfinite
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any, Literal, ParamSpec
 
 import orjson
 import typer
@@ -241,6 +241,13 @@ JudgeOfStore = Annotated[
         help="One judge only, by name or the beginning of its id (default: all).",
         show_default=False,
         autocompletion=completing.judges,
+    ),
+]
+Versions = Annotated[
+    Literal["current", "all"],
+    typer.Option(
+        "--versions",
+        help="Of methods: those that the newest run of the study asks for, or all, earlier and dropped ones too.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]

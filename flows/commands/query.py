@@ -14,7 +14,7 @@ import typer
 from flows.arrow import batches
 from flows.commands import completing
 from flows.commands import options as o
-from flows.database import connect
+from flows.database import TEXTS, connect, show_texts
 from flows.export import Exported, FileFormat, format_of, refuse_to_overwrite, target_of, write
 from flows.leaderboard import render_query
 from flows.printing import WIDTH, Format, Rows, drawn, markdown, written
@@ -115,7 +115,12 @@ def export(
         ),
     ] = Path("."),
     all_: Annotated[
-        bool, typer.Option("--all", help="All tables and views, without the inner ones (stg_, int_, agg_, check_).")
+        bool,
+        typer.Option(
+            "--all",
+            help="All tables and views, without the inner ones (stg_, int_, agg_, check_) and the texts "
+            "(messages, contexts).",
+        ),
     ] = False,
     query: Annotated[
         list[str] | None,
@@ -152,6 +157,7 @@ def export(
         if relations and judge is not None:
             raise UsageProblem("--judge is for --query; for a view: compaction-eval sql … --output FILE")
         texts = [*((name, f'FROM "{name}"') for name in relations), *((ready.name, ready.sql) for ready in queries)]
+        show_texts(connection, " ".join(relations), found.texts)
         targets = _targets([name for name, _ in texts], output, chosen, force)
         values = variables_of(connection, queries[0], judge, {}) if queries else {}
         files: list[Exported] = []
@@ -178,6 +184,7 @@ def _targets(names: Sequence[str], output: Path, format: FileFormat, force: bool
 def write_query(store: Store, text: str, output: Path, force: bool) -> Exported:
     """Write the answer of a user's own query to a file."""
     with connect(store.database) as connection:
+        show_texts(connection, text, store.texts)
         return _written(connection, "the answer", text, output, force)
 
 
@@ -214,7 +221,8 @@ def _relations(connection: duckdb.DuckDBPyConnection, names: Sequence[str], ever
                 "those that there are"
             )
     inner = ("stg_", "int_", "agg_", "check_")
-    return list(dict.fromkeys([*names, *(name for name in known if every and not name.startswith(inner))]))
+    wanted = (name for name in known if every and name not in TEXTS and not name.startswith(inner))
+    return list(dict.fromkeys([*names, *wanted]))
 
 
 def _parsed(given: Sequence[str]) -> dict[str, str]:

@@ -32,15 +32,22 @@ def leaderboard(
     by: Annotated[
         Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
     ] = None,
+    versions: o.Versions = "current",
     fail_below: o.FailBelow = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
-    """Print the leaderboard of a store."""
+    """Print the leaderboard of a store.
+
+    Methods are those that the newest run of the study asks for. --versions all has earlier versions of them, and
+    methods that were dropped, too; they have no rank.
+    """
     thresholds = read_thresholds(fail_below or ())
     found = Store.open(store or DEFAULT_STORE)
     shown: Format = "json" if as_json else format
-    o.echo(render_by(found.database, by, judge, shown) if by else render(found.database, judge, shown))
+    o.echo(
+        render_by(found.database, by, judge, shown, versions) if by else render(found.database, judge, shown, versions)
+    )
     if not thresholds:
         return
     with connect(found.database) as connection:
@@ -64,7 +71,7 @@ def sql(
     if output is not None:
         report_written([write_query(found, query, output, force)], as_json=as_json)
         return
-    o.echo(render_query(found.database, query, "json" if as_json else format))
+    o.echo(render_query(found.database, query, "json" if as_json else format, store=found))
 
 
 class Grain(StrEnum):

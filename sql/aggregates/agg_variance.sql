@@ -397,7 +397,8 @@ comment on column agg_variance.method_id is 'Method; NULL in the row of all meth
 comment on column agg_variance.n_verdicts is 'Verdicts';
 comment on column agg_variance.n_answers is 'Answers, copies included';
 comment on column agg_variance.n_independent_answers is 'Answers without copies, which have an equal context';
-comment on column agg_variance.n_compaction_questions is 'Compaction × question with an answer, equal contexts included';
+comment on column agg_variance.n_compaction_questions is
+'Compaction × question with an answer, equal contexts included';
 comment on column agg_variance.n_cells is 'Method × question with an answer';
 comment on column agg_variance.n_method_points is 'Method × point with an answer';
 comment on column agg_variance.n_methods is 'Methods';

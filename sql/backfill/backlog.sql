@@ -12,18 +12,18 @@ with given as (
         compactions.point_id,
         points.session_id,
         points.cut_seq,
-        methods.method,
+        stg_methods.method,
         cast(answers.answered_at as date) as day
     from answers
     inner join compactions on answers.compaction_id = compactions.compaction_id
     inner join points on compactions.point_id = points.point_id
-    inner join methods on compactions.method_id = methods.method_id
+    inner join stg_methods on compactions.method_id = stg_methods.method_id
     semi join chosen_sessions on points.session_id = chosen_sessions.session_id
     where
         answers.status = 'done'
         and (getvariable('since') is null or answers.answered_at >= getvariable('since'))
         and (getvariable('until') is null or answers.answered_at < getvariable('until'))
-        and (len(getvariable('methods')) = 0 or list_contains(getvariable('methods'), methods.method))
+        and list_contains(getvariable('methods'), stg_methods.method)
 ),
 
 replicates as (

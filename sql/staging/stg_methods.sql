@@ -13,6 +13,7 @@ select
             then method
         when is_current and count(*) over (partition by method, history, summarizer, is_current) = 1
             then method || ' [' || concat_ws(', ', history, summarizer) || ']'
+        when not is_current then method || '-' || left(method_id, 8)
         else method || ' [' || concat_ws(', ', history, summarizer, method_id) || ']'
     end as method,
     strategy,

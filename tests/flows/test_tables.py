@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from compaction import parse_method
+from flows import schemas as stored
 from flows import tables
 from flows.database import MEMORY_VARIABLE, connect, schemas
 from flows.intake import TABLES as INTAKE
 from flows.labels import Labelled, add_labels
-from flows.makers import Makers
+from flows.makers import LOADED, Makers
 from flows.problems import StoreProblem, UsageProblem
+from flows.results import open_results
+from flows.selection import methods_in, with_methods_of
+from flows.study import Study
 from flows.tables import _latest_code, is_loaded, rebuild
 from flows.timing import StageTime
 
@@ -219,3 +228,129 @@ def test_methods_that_differ_in_anything_else_are_all_shown() -> None:
         method("c", "2026-01-01", strategy="none"),
     ]
     assert [row["method_id"] for row in _latest_code(rows)] == ["a", "b", "c"]
+
+
+def test_the_methods_of_the_newest_run_are_current_and_others_keep_their_figures_without_a_rank(
+    small: SmallStore,
+) -> None:
+    one = replace(small.study, strategies=("none",))
+    assert query_after(small, one, "SELECT method, is_current FROM methods ORDER BY 1") == [
+        ("empty", False), ("none", True),
+    ]  # fmt: skip
+    assert query(small, "SELECT method, overall, rank, tie_group FROM leaderboard ORDER BY 1") == [
+        ("empty", 4.0, None, None), ("none", 4.0, 1, 1),
+    ]  # fmt: skip
+    assert query(small, "SELECT DISTINCT method FROM coverage WHERE method_id IS NOT NULL") == [("none",)]
+    assert query(small, "SELECT DISTINCT is_current FROM paired_differences") == [(False,)]
+    assert not is_loaded(small.store, small.study)
+    assert query_after(small, small.study, "SELECT count(*) FROM methods WHERE is_current") == [(2,)]
+
+
+def test_what_is_about_the_whole_store_leaves_the_current_methods_as_they_are(small: SmallStore) -> None:
+    one = replace(small.study, strategies=("none",))
+    rebuild(small.store, one)
+    rebuild(small.store, small.study, is_whole_store=True)
+    assert query(small, "SELECT method FROM methods WHERE is_current") == [("none",)]
+    assert is_loaded(small.store, small.study, is_whole_store=True)
+    (small.store.root / LOADED).unlink()
+    small.run("run", "2026-01-01", study=replace(small.study, strategies=("empty",)).as_dict())
+    small.run("backfill", "2026-01-02", is_whole_store=True)
+    rebuild(small.store, small.study, is_whole_store=True)
+    assert query(small, "SELECT method FROM methods WHERE is_current") == [("empty",)]
+
+
+def test_an_earlier_version_gives_its_name_to_the_current_one(small: SmallStore) -> None:
+    """A method of one's own that goes on under its name with another parameter."""
+    for tail in (5, 9):
+        row = {"method_id": f"tail-{tail}-id", "method": "ours", "strategy": "head_tail", "mode": "valid",
+               "params": {**parse_method("head_tail").params, "tail": tail}, "peer": "own", "peer_version": None,
+               "needs_model": False, "history": "prefix", "summarizer": None, "code": "c0de",
+               "last_run_at": f"2026-01-0{tail}"}  # fmt: skip
+        small.store.record("methods", str(row["method_id"]), row)
+    study = replace(small.study, strategies=("ours",), named_methods=("ours = head_tail(tail=9)",))
+    found = query_after(small, study, "SELECT method, is_current FROM stg_methods WHERE strategy = 'head_tail'")
+    assert sorted(found) == [("ours", True), ("ours-tail-5-i", False)]
+    assert [method.name for method in methods_in(small.store, "current")] == ["ours"]
+    assert {"ours", "ours-tail-5-i"} < {method.name for method in with_methods_of(study, small.store).methods()}
+
+
+def query_after(small: SmallStore, study: Study, sql: str) -> list[tuple[Any, ...]]:
+    rebuild(small.store, study)
+    return query(small, sql)
+
+
+def test_an_answer_that_was_paid_once_costs_once_in_every_plain_sum(small: SmallStore) -> None:
+    """Two answers of one request: the first was paid, the second came from the cache; both shards have the price."""
+    for path in small.store.answers.files():
+        path.unlink()
+    small.write("answers", *(small.answer(method, "p1", cost_usd=0.5) for method in ("none", "empty")))
+    for number, (method, cached) in enumerate((("none", False), ("empty", True))):
+        row = {"call_id": f"paid-{number}", "stage": "answer", "item_id": f"a-{method}-p1", "model": "m", "key": "k",
+               "cost_usd": 0.5, "cached": cached, "status": "done"}  # fmt: skip
+        small.write("calls", row)
+        small.write("calls", row)  # a kill while the journal was moved
+    rebuild(small.store, small.study)
+    expected = [(0.5, 0.5)]
+    assert query(small, "SELECT sum(cost_usd), sum(saved_usd) FROM calls WHERE model = 'm'") == expected
+    assert query(small, "SELECT sum(cost_usd), sum(saved_usd) FROM answers") == expected
+    assert query(small, "SELECT sum(cost_usd), sum(saved_usd) FROM costs WHERE model = 'm'") == expected
+    assert query(small, "SELECT cost_usd, saved_usd FROM answers WHERE answer_id = 'a-empty-p1'") == [(0.0, 0.5)]
+
+
+def context(text: str) -> list[dict[str, Any]]:
+    return [{"seq": 0}, {"seq": None, "role": "user", "text": text, "tokens": 3}]
+
+
+def test_repetitions_with_an_equal_context_are_known_and_their_answers_count_once(small: SmallStore) -> None:
+    for name in ("compactions", "answers", "scores"):
+        for path in getattr(small.store, name).files():
+            path.unlink()
+    texts = {"none": "same same", "empty": "one two"}
+    for method, both in texts.items():
+        for replicate, text in enumerate(both.split()):
+            id = f"{method}-p1-{replicate}"
+            row = small.compaction(method, "p1", compaction_id=id, replicate=replicate, context=context(text))
+            small.write("compactions", row)
+            small.write("answers", small.answer(method, "p1", answer_id=id, compaction_id=id))
+            small.write("scores", small.score(method, "p1", answer_id=id))
+    rebuild(small.store, small.study)
+    assert query(small, "SELECT compaction_id, same_context_as FROM compactions WHERE same_context_as IS NOT NULL") == [
+        ("none-p1-1", "none-p1-0")
+    ]
+    for view in ("leaderboard", "variance_components_by_method WHERE dimension = 'overall'"):
+        assert sorted(query(small, f"SELECT method, n_answers, n_independent_answers FROM {view}")) == [
+            ("empty", 2, 2), ("none", 2, 1),
+        ]  # fmt: skip
+
+
+def test_texts_are_read_from_the_files_in_duckdb_itself_and_wherever_the_store_is(
+    small: SmallStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [part] = small.store.place.paths(small.store.transcripts)
+    described = pq.read_metadata(part).metadata
+    said = [{"session_id": "s1", "seq": seq, "role": "user", "text": f"text {seq}"} for seq in range(2)]
+    gone = {"session_id": "gone", "seq": 0, "role": "user", "text": "of no session that is shown"}
+    with pq.ParquetWriter(part, stored.MESSAGES) as writer:
+        writer.write_table(pa.Table.from_pylist([*said, gone], stored.MESSAGES))
+        writer.add_key_value_metadata({key: value for key, value in described.items() if key != b"ARROW:schema"})
+    small.write("compactions", small.compaction("none", "p1", context=context("made")))
+    for path in small.store.compactions.files()[:-1]:
+        path.unlink()
+    rebuild(small.store, small.study)
+    asked = {
+        "SELECT seq, text FROM messages ORDER BY seq": [(0, "text 0"), (1, "text 1")],
+        "SELECT position, seq, role, text, is_as_it_was FROM contexts ORDER BY 1": [
+            (0, 0, "user", "text 0", True), (1, None, "user", "made", False),
+        ],
+    }  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect(small.store.database, read_only=True) as connection:
+        assert {sql: connection.execute(sql).fetchall() for sql in asked} == asked
+    moved = small.store.root.rename(tmp_path / "elsewhere")
+    with open_results(moved) as results:
+        assert {sql: results.sql(sql).rows() for sql in asked} == asked
+        assert results.frame("messages").height == 2
+        with pytest.raises(UsageProblem, match="disabled"):
+            results.sql("COPY (SELECT 1) TO 'written.csv'")
+    with duckdb.connect(moved / "scores.duckdb", read_only=True) as connection, pytest.raises(duckdb.IOException):
+        connection.execute("FROM messages")

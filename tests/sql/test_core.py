@@ -182,7 +182,7 @@ def test_the_order_in_a_pair_is_that_of_the_names_whatever_the_ids(tmp_path: Pat
         "judge_id": "j1", "judge": "embedded", "dimension": "accuracy", "method_a": "cut", "method_b": "keep",
         "difference": pytest.approx((3 - 2.5 + 4 - 5) / 2), "std_error": None, "ci_low": None, "ci_high": None,
         "p_value": None, "p_adjusted": None, "n_pairs": 2, "n_sessions": 1, "detectable_difference": None, "df": None,
-        "p_adjusted_in_dimension": None, "method_id_a": "B", "method_id_b": "A",
+        "p_adjusted_in_dimension": None, "method_id_a": "B", "method_id_b": "A", "is_current": True,
     }  # fmt: skip
 
 

@@ -43,6 +43,8 @@ class Model:
     """Share of repetitions (answers, and verdicts) that are left out at random, at any level."""
     holes: float = 0
     """Share of questions that a method has no answer to."""
+    fixed: tuple[str, ...] = ()
+    """Methods that leave one context however often they are repeated: its repetitions share their answers."""
 
 
 def rows_of(model: Model, study: str, rng: np.random.Generator) -> Rows:
@@ -76,8 +78,15 @@ def rows_of(model: Model, study: str, rng: np.random.Generator) -> Rows:
                         compaction(name, point_id, 1000, 100, replicate=k, compaction_id=compaction_id)
                     )
                     shared = draw(model.compaction_shared)
+                    if name in model.fixed:
+                        shared = 0.0
+                    if name in model.fixed and k:
+                        _copy(rows, f"{name}/{point_id}/0", compaction_id, k)
+                        continue
                     for probe_id, effect in effects.items():
-                        own = effect + shared + draw(model.compaction - model.compaction_shared)
+                        own = effect + shared
+                        if name not in model.fixed:
+                            own += draw(model.compaction - model.compaction_shared)
                         for a in range(model.answers):
                             if (a or k) and rng.random() < model.missing:
                                 continue
@@ -94,6 +103,16 @@ def rows_of(model: Model, study: str, rng: np.random.Generator) -> Rows:
                                     continue
                                 rows["scores"] += scores(answer_id, study, j, facts=of_answer + draw(model.judge))
     return rows
+
+
+def _copy(rows: Rows, first: str, compaction_id: str, replicate: int) -> None:
+    """A repetition with an equal context: its answers and their verdicts come from the cache."""
+    rows["compactions"][-1]["same_context_as"] = first
+    for row in [row for row in rows["answers"] if row["compaction_id"] == first]:
+        answer_id = row["answer_id"].replace(first, compaction_id, 1)
+        given = [score for score in rows["scores"] if score["answer_id"] == row["answer_id"]]
+        rows["answers"].append({**row, "answer_id": answer_id, "compaction_id": compaction_id})
+        rows["scores"] += [{**score, "answer_id": answer_id} for score in given]
 
 
 def studies(model: Model, n: int, seed: int) -> Rows:
@@ -135,13 +154,17 @@ def test_the_estimates_are_unbiased(tmp_path: Path, model: Model) -> None:
 
 
 def test_nested_levels_are_those_of_restricted_likelihood(tmp_path: Path) -> None:
-    """On balanced data of one method, where theory says so (Searle et al. 1992, 3.8): MixedLM of statsmodels."""
+    """On balanced data of one method, where theory says so (Searle et al. 1992, 3.8): MixedLM of statsmodels.
+
+    Methods with copied answers stand beside it.
+    """
     model = Model(
         session=0.1, question=0.06, method_session=0, method_question=0, compaction=0.06, compaction_shared=0,
-        answer=0.04, judge=0.02, methods=1, sessions=10, points=3, questions=1,
+        answer=0.04, judge=0.02, methods=3, sessions=10, points=3, questions=1, fixed=("B", "C"),
     )  # fmt: skip
     rows = studies(model, 1, seed=3)
-    (found,) = read(rows, tmp_path, "variance_components")
+    (found,) = read(rows, tmp_path, "variance_components_by_method", "dimension = 'overall' AND method = 'A'")
+    rows = without(rows, ("B", "C"))
     answers = {row["answer_id"]: row for row in rows["answers"]}
     table = pd.DataFrame(
         [
@@ -165,8 +188,74 @@ def test_nested_levels_are_those_of_restricted_likelihood(tmp_path: Path) -> Non
     assert min(found[f"raw_{level}"] for level in expected) > 0
     for level, variance in expected.items():
         assert found[f"var_{level}"] == pytest.approx(variance, rel=5e-3), level
-    assert found["raw_method_session"] is None
-    assert any("one method" in reason for reason in found["cannot_tell"])
+    (alone,) = read(rows, tmp_path / "alone", "variance_components")
+    assert [alone[f"var_{level}"] for level in expected] == [found[f"var_{level}"] for level in expected]
+    assert alone["raw_method_session"] is None
+    assert any("one method" in reason for reason in alone["cannot_tell"])
+
+
+JOINED = Model(methods=4, fixed=("C", "D"), compaction=0.08, compaction_shared=0.05, missing=0.2)
+
+
+def without(rows: Rows, names: Sequence[str]) -> Rows:
+    """The rows without some methods."""
+    gone = {row["compaction_id"] for row in rows["compactions"] if row["method_id"] in names}
+    answers = [row for row in rows["answers"] if row["compaction_id"] not in gone]
+    kept = {row["answer_id"] for row in answers}
+    return {
+        **rows, "answers": answers, "methods": [row for row in rows["methods"] if row["method_id"] not in names],
+        "compactions": [row for row in rows["compactions"] if row["compaction_id"] not in gone],
+        "scores": [row for row in rows["scores"] if row["answer_id"] in kept],
+    }  # fmt: skip
+
+
+def test_methods_whose_contexts_are_always_equal_change_no_component_of_the_others(tmp_path: Path) -> None:
+    """C and D have copied answers, as none, empty and head_tail have; repetitions are missing at random."""
+    rows = studies(JOINED, 40, seed=29)
+    joined, alone = tmp_path / "joined", tmp_path / "alone"
+    where = "dimension = 'overall' AND method IN ('A', 'B') ORDER BY judge_id, method"
+    view = "variance_components_by_method"
+    found, expected = read(rows, joined, view, where), read(without(rows, ("C", "D")), alone, view, where)
+    assert found == [{name: pytest.approx(value) for name, value in row.items()} for row in expected]
+    for level in ("compaction", "answer", "judge"):
+        assert within_noise([row[f"raw_{level}"] for row in found], getattr(JOINED, level)), level
+    whole = read(rows, joined, "variance_components")
+    for level in LEVELS:
+        assert within_noise([row[f"raw_{level}"] for row in whole], getattr(JOINED, level)), level
+    before = read(without(rows, ("C", "D")), alone, "variance_components")
+    assert [row["raw_compaction"] > 0 for row in whole].count(True) > 35
+    assert np.mean([row["raw_compaction"] for row in whole]) == pytest.approx(
+        np.mean([row["raw_compaction"] for row in before]), rel=0.05
+    )
+    copied = read(rows, joined, view, "dimension = 'overall' AND method IN ('C', 'D')")
+    assert {row["var_compaction"] for row in copied} == {0}
+    assert all(2 * row["n_independent_answers"] == row["n_answers"] for row in copied)
+    assert within_noise([row["raw_answer"] for row in copied], JOINED.answer)
+
+
+def test_copied_answers_do_not_narrow_an_interval(tmp_path: Path) -> None:
+    rows = studies(replace(JOINED, missing=0), 1, seed=31)
+    copies = {row["compaction_id"] for row in rows["compactions"] if row.get("same_context_as")}
+    gone = {row["answer_id"] for row in rows["answers"] if row["compaction_id"] in copies}
+    once = {
+        **rows, "compactions": [row for row in rows["compactions"] if row["compaction_id"] not in copies],
+        "answers": [row for row in rows["answers"] if row["answer_id"] not in gone],
+        "scores": [row for row in rows["scores"] if row["answer_id"] not in gone],
+    }  # fmt: skip
+    columns = ("mean", "std_error", "df", "ci_low", "ci_high")
+    where = "dimension = 'overall' AND method IN ('C', 'D') ORDER BY method"
+    with_copies, without_copies = (
+        [[row[name] for name in columns] for row in read(each, tmp_path / folder, "leaderboard_long", where)]
+        for each, folder in ((rows, "copies"), (once, "once"))
+    )
+    assert with_copies == [pytest.approx(row) for row in without_copies]
+
+
+def test_one_more_compaction_brings_nothing_to_methods_whose_contexts_are_equal(tmp_path: Path) -> None:
+    model = Model(methods=2, fixed=("A", "B"))
+    found = next_of(studies(model, 1, seed=37), tmp_path)
+    assert found["compaction"]["gain"] == 0
+    assert found["answer"]["gain"] > 0
 
 
 def test_a_level_without_repetition_is_null_and_is_named(tmp_path: Path) -> None:

@@ -46,11 +46,11 @@ def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
         found,
         [
             ("j1", "embedded", "keep", 10.25 / 3, 8.5 / 3, 3.5, None, 1, 4, None, None, 3, 2, 0, 0.7, 1, 1, 3.125, 2, 1,
-             10.25 / 3, False, 0, "A"),
+             10.25 / 3, False, 0, "A", True, 3),
             ("j1", "embedded", "cut", 3.25, 9 / 3, 3.5, None, 2, 3.5, None, None, 2, 1, 1, 0.0, 2, 1, 3.25, 2, 3, 3.25,
-             False, 0, "B"),
+             False, 0, "B", True, 2),
             ("j2", "openai:grader", "keep", 4, 4, 3, None, None, 5, None, None, 1, 1, 0, 0.7, 1, 1, 4, 1, 1, 4,
-             False, 0, "A"),
+             False, 0, "A", True, 1),
         ],
     ), found  # fmt: skip
 
@@ -61,7 +61,7 @@ def test_the_long_leaderboard_has_intervals_clustered_by_session(store: Path) ->
     So the error is sqrt(49/144 · (3 + 3/2)) / 3 with a single degree of freedom; accuracy has residuals ±1/2,
     completeness ∓1.
     """
-    found = rows(store, "SELECT * EXCLUDE (method_id, df) FROM leaderboard_long WHERE judge_id = 'j1'")
+    found = rows(store, "SELECT * EXCLUDE (method_id, df, is_current) FROM leaderboard_long WHERE judge_id = 'j1'")
     error, accuracy, complete = (residual * math.sqrt(4.5) / 3 for residual in (7 / 12, 1 / 2, 1))
     assert close(
         found,
@@ -118,9 +118,9 @@ def test_compression_sums_tokens_over_done_compactions(store: Path) -> None:
     assert close(
         rows(store, "SELECT * EXCLUDE (n_over_budget, session_tokens, session_tokens_removed) FROM compression"),
         [
-            ("broken", 3000, 300, 0.9, 0, 1.0, 0.0, 1, 1, 0, 0, 0, "C"),
-            ("keep", 4000, 1200, 0.7, 0, 1.0, 0.0, 2, 0, 0, 0, 0, "A"),
-            ("cut", 4000, 4000, 0.0, 1, 1.0, 0.0, 2, 0, 0, 1, 0, "B"),
+            ("broken", 3000, 300, 0.9, 0, 1.0, 0.0, 1, 1, 0, 0, 0, "C", 0.0, True),
+            ("keep", 4000, 1200, 0.7, 0, 1.0, 0.0, 2, 0, 0, 0, 0, "A", 0.0, True),
+            ("cut", 4000, 4000, 0.0, 1, 1.0, 0.0, 2, 0, 0, 1, 0, "B", 0.0, True),
         ],
     )
 
@@ -172,9 +172,14 @@ def test_coverage_by_judge_keeps_judges_apart(store: Path) -> None:
 
 def test_costs_leave_cached_calls_out_and_count_unknown_prices(store: Path) -> None:
     assert rows(store, "FROM costs") == [
-        ("answer", "m", 3, 1, 0, 170, 20, 0.5, 1, 2.0),
-        ("score", "grader", 1, 0, 1, 10, 10, 0.25, 0, 1.0),
+        ("answer", "m", 3, 1, 0, 170, 20, 0.5, 1, 2.0, 0.5),
+        ("score", "grader", 1, 0, 1, 10, 10, 0.25, 0, 1.0, 0.0),
     ]
+
+
+def test_a_plain_sum_of_costs_is_what_was_paid(store: Path) -> None:
+    assert rows(store, "SELECT sum(cost_usd), sum(saved_usd) FROM calls") == [(0.75, 0.5)]
+    assert rows(store, "SELECT sum(cost_usd), sum(saved_usd) FROM costs") == [(0.75, 0.5)]
 
 
 def test_the_published_table_is_there_and_its_overall_is_not_the_mean_of_its_dimensions(store: Path) -> None:
