@@ -31,11 +31,14 @@ import typer
 from compaction import compact, make_method
 from compaction.strategy import _registry
 from compaction.testing import history, talk
+from compaction.tokens import TiktokenCounter
 from flows.__main__ import app
 from flows.leaderboard import render_query
 from flows.pages import NOTEBOOK, PAGES, commands, notebook
 from flows.problems import Problem
+from flows.store import Store
 from flows.study_template import template
+from flows.transcripts import load, read_parts
 from tests import pages
 
 from .conftest import ROOT, Command
@@ -177,6 +180,7 @@ def test_what_the_pages_show_is_what_the_commands_print(
         return
     _check_frames(tmp_path, monkeypatch)
     store = tmp_path / "my-store"
+    _check_token_counts(store)
     wrong = [*_failing_commands(tmp_path, working_command, monkeypatch), *_failing_queries(store / "scores.duckdb")]
     assert wrong == []
     _check_gate(tmp_path, store)
@@ -273,6 +277,28 @@ def test_what_a_page_leaves_out_of_an_output_stays_left_out() -> None:
     assert pages.fitted(printed, "old\n…\nNote: x\nd 9\n…\n") == "head\n…\nNote: x\nd 4\n…\n"
     with pytest.raises(ValueError, match="not in list"):
         pages.fitted(printed, "old\n…\nNote: y\n…\n")
+
+
+def _check_token_counts(store: Path) -> None:
+    """The counts in a store are those of the rule that ``formats.md`` gives, worked out here from the messages."""
+    counter = TiktokenCounter()
+    found = Store.open(str(store))
+    n_messages = Counter[str]()
+    with duckdb.connect(str(found.database), read_only=True) as connection:
+        sessions = dict(connection.execute("SELECT session_id, n_tokens FROM sessions").fetchall())
+        points = connection.execute("SELECT session_id, cut_seq, tokens_before FROM points").fetchall()
+    for info in (info for part in read_parts(found) for info in part.sessions):
+        counts = []
+        for message in load(found, info).messages:
+            parts = [message.reasoning, message.text, *(t for c in message.tool_calls for t in (c.name, c.arguments))]
+            counts.append(counter.count("\n".join(filter(None, parts))))
+            n_messages.update({"reasoning": bool(message.reasoning), "calls": bool(message.tool_calls)})
+        assert sum(counts) == sessions[info.session_id]
+        for _, cut, before in (point for point in points if point[0] == info.session_id):
+            assert sum(counts[:cut]) == before
+    assert points
+    assert n_messages["reasoning"] > 10
+    assert n_messages["calls"] > 100
 
 
 def _check_frames(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
