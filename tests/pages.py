@@ -129,7 +129,7 @@ def fitted(printed: str, shown: str) -> str:
     for number, (start, end) in enumerate(spans):
         if number:
             what = gaps[number - 1][1]
-            left_out = [
+            left_out = [  # rows of a table end in a figure; where a row is folded the rest of it does not
                 line for line in lines[spans[number - 1][1] : start] if line and not line.startswith((" ", "("))
             ]
             made.append(f"⋮ ({len(left_out)} more {what})" if what else "…")

@@ -273,7 +273,7 @@ def test_what_is_not_printed_anew_is_counted_and_no_output_stands_without_its_co
 def test_what_a_page_leaves_out_of_an_output_stays_left_out() -> None:
     printed = "head\na 1\nb 2\n(long)\nc 3\nNote: x\nd 4\n\nlast\n"
     assert pages.fitted(printed, "any\n") == printed
-    assert pages.fitted(printed, "old\n⋮ (9 more methods)\nold\n") == "head\n⋮ (5 more methods)\nlast\n"
+    assert pages.fitted(printed, "old\n⋮ (9 more methods)\nold\n") == "head\n⋮ (4 more methods)\nlast\n"
     assert pages.fitted(printed, "old\n…\nNote: x\nd 9\n…\n") == "head\n…\nNote: x\nd 4\n…\n"
     with pytest.raises(ValueError, match="not in list"):
         pages.fitted(printed, "old\n…\nNote: y\n…\n")
