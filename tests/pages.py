@@ -129,9 +129,8 @@ def fitted(printed: str, shown: str) -> str:
     for number, (start, end) in enumerate(spans):
         if number:
             what = gaps[number - 1][1]
-            left_out = [  # rows of a table end in a figure; where a row is folded the rest of it does not
-                line for line in lines[spans[number - 1][1] : start] if line and not line.startswith((" ", "("))
-            ]
+            between = lines[spans[number - 1][1] : start]
+            left_out = [line for line in between if re.search(r"\d$", line)]  # of a folded row the last line has none
             made.append(f"⋮ ({len(left_out)} more {what})" if what else "…")
         made += lines[start:end]
     return "\n".join(made) + "\n"
