@@ -210,7 +210,7 @@ strategy = "head_tail"
 params = { tail = 3 }
 """
     path = write(tmp_path, text)
-    assert [method.name for method in make_study({}, path).methods()] == ["none", "ours", "short tail"]
+    assert [method.name for method in make_study({}, path).methods()] == ["none", "ours", "short tail"], "wanted too"
     named = make_study({"strategies": ("short tail", "empty")}, path)
     assert [(method.name, method.spec) for method in named.methods()] == [
         ("short tail", "head_tail(tail=3)"), ("empty", "empty"),
