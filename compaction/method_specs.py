@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from compaction.closest import closest
 from compaction.specs import read_items, split_outside
 from compaction.strategy import NAME, PIPELINE, Method, StrategyError, load_registry, make_method
 
@@ -32,7 +33,7 @@ def parse_methods(spec: str) -> list[Method]:
         return [parse_method(spec)]
     if name not in METHOD_SETS:
         known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
-        raise StrategyError(f"unknown set of methods {name!r}; known: {known}")
+        raise StrategyError(f"unknown set of methods {name!r}{closest(name, METHOD_SETS) or f'; known: {known}'}")
     if name == "@defaults":
         return default_methods()
     ladder = load_registry()["recency"]

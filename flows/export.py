@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from flows.arrow import Batches
 from flows.files import keep_mode
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, closest
 
 FileFormat = Literal["parquet", "csv", "json", "markdown"]
 
@@ -243,8 +243,14 @@ def format_of(output: Path, wanted: FileFormat | None) -> FileFormat:
     """The format that is asked for, or that the ending of the file says; Parquet when neither does.
 
     Raises:
-        UsageProblem: the two differ.
+        UsageProblem: the two differ, or the ending is of another format.
     """
+    if output.suffix and output.suffix.lower() not in ENDINGS and not output.is_dir():
+        raise UsageProblem(
+            f"--output {output}: {output.suffix} is the ending of no format that is written; expected "
+            f"{', '.join(ENDINGS)}, or a folder (one with a dot in its name has to be there)"
+            f"{closest(output.suffix, ENDINGS)}"
+        )
     said = ENDINGS.get(output.suffix.lower()) if not output.is_dir() else None
     if wanted and said and wanted != said:
         raise UsageProblem(f"--format {wanted} and the ending of {output.name} differ; leave one of them out")

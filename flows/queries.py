@@ -105,7 +105,8 @@ def variables_of(
     unknown = [name for name in given if name not in query.parameters]
     if unknown:
         names = ", ".join(query.parameters) or "none"
-        raise UsageProblem(f"the query {query.name} has no parameter {unknown[0]!r}; its parameters: {names}")
+        meant = closest(unknown[0], query.parameters)
+        raise UsageProblem(f"the query {query.name} has no parameter {unknown[0]!r}; its parameters: {names}{meant}")
     values = {name: str(value) for name, value in given.items() if value is not None}
     if judge is not None:
         values["judge"] = judge
@@ -127,7 +128,8 @@ def wanted_judge(connection: duckdb.DuckDBPyConnection, judge: str) -> None:
     found = connection.execute("SELECT judge, judge_id FROM judges ORDER BY judge, judge_id").fetchall()
     if not any(judge == name or id.startswith(judge) for name, id in found):
         known = ", ".join(f"{name} ({id})" for name, id in found) or "none"
-        raise UsageProblem(f"no judge {judge!r} in this store; there are: {known}")
+        meant = closest(judge, [name for name, _ in found])
+        raise UsageProblem(f"no judge {judge!r} in this store; there are: {known}{meant}")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from compaction import Method, make_method
+from compaction.closest import closest_or_all
 from flows.database import connect
 from flows.intake import moment
 from flows.leaderboard import Versions
@@ -66,7 +67,7 @@ def checked(study: Study, selection: Selection) -> Mapping[str, Any]:
     names = [method.name for method in study.methods()]
     unknown = sorted(set(selection.methods) - set(names))
     if unknown:
-        raise UsageProblem(f"--method: the store has no results of {unknown[0]!r}; it has: {', '.join(names)}")
+        raise UsageProblem(f"--method: the store has no results of {unknown[0]!r}{closest_or_all(unknown[0], names)}")
     return {
         "since": time_of("--since", selection.since), "until": time_of("--until", selection.until),
         "methods": list(selection.methods or names), "at_most": selection.at_most,

@@ -345,7 +345,8 @@ def _spec(value: Any, place: str) -> str:
     if isinstance(value, str) and (value == "embedded" or is_model(value)):
         return value
     accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS)
-    raise UsageProblem(f"{place}: expected embedded, {accepted}, found {shown(value)}")
+    meant = closest(value.partition(":")[0], (*PROVIDERS, "embedded")) if isinstance(value, str) else ""
+    raise UsageProblem(f"{place}: expected embedded, {accepted}, found {shown(value)}{meant}")
 
 
 def _runner(value: str, place: str) -> str:

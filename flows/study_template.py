@@ -39,7 +39,7 @@ away to set it. Whatever is wrong here is answered with the line, the key and wh
 
 _METHODS = """\
 Methods of your own, as many tables as you like: a strategy with parameters, or a pipeline of steps.
-The name is what the leaderboard shows and what `strategies` may list. `compaction-eval list strategies`
+They run beside what `strategies` lists; the name is what the leaderboard shows. `compaction-eval list strategies`
 has the strategies and their parameters; docs/strategies.md says how to compose them.
 """
 
@@ -47,7 +47,7 @@ _METHODS_TABLES = """\
 #[[methods]]
 #name = "long tail"
 #strategy = "head_tail"
-#params = { tail = 40 }
+#tail = 40
 
 #[[methods]]
 #name = "ours"

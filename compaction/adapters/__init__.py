@@ -159,7 +159,10 @@ def make_peer(id: str, params: Mapping[str, Any]) -> Method:
 
     def run(history: History, **_: Any) -> Sequence[Message]:
         free = any(name in given for name in known.prompts)
-        return _run(known, build, history, chosen, free=free, asks=needs_model)
+        try:
+            return _run(known, build, history, chosen, free=free, asks=needs_model)
+        except ImportError as error:  # some peers import what they need when they are run
+            raise _not_usable(id, known.name, None if known is CALLABLE else known, error) from error
 
     strategy = Original(
         id, run, needs_model, place[0], place[1], {**dict.fromkeys(given), **defaults}, {},
@@ -220,8 +223,6 @@ def _run(
     asking = Asking(history, free_form if free else adapter.sections, adapter.TOKENS, is_summarised=asks)
     try:
         left: Sequence[Message] = adapter.run(build(asking), history, asking, **options)
-    except ImportError as error:  # some peers import what they need when they are run
-        raise _not_usable(known.name or id, known.name, known if known is not CALLABLE else None, error) from error
     except Exception as error:
         if asking.failed is None or isinstance(error, SummaryError):
             raise

@@ -10,7 +10,7 @@ import typer
 
 from flows.commands import completing
 from flows.commands import options as o
-from flows.problems import Problem, UsageProblem
+from flows.problems import Problem, UsageProblem, closest
 from flows.progress import Report, make_report
 from flows.store import Store, is_elsewhere, store_path
 from flows.synth.corpus import Compression, Corpus, check_empty, check_room, write
@@ -138,11 +138,14 @@ def _formats(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(filter(None, (name.strip() for name in text.split(",")))))
     unknown = [name for name in names if name not in FORMATS]
     if unknown or not names:
-        raise UsageProblem(f"--format {text}: synth writes {', '.join(FORMATS)}")
+        meant = closest(unknown[0], FORMATS) if unknown else ""
+        raise UsageProblem(f"--format {text}: synth writes {', '.join(FORMATS)}{meant}")
     return names
 
 
 def _compression(text: str) -> Compression:
     if text not in get_args(Compression):
-        raise UsageProblem(f"--compress {text}: expected {', '.join(get_args(Compression))}")
+        raise UsageProblem(
+            f"--compress {text}: expected {', '.join(get_args(Compression))}{closest(text, get_args(Compression))}"
+        )
     return cast("Compression", text)

@@ -157,9 +157,23 @@ def test_a_study_files_table_is_a_pipeline_or_a_strategy_with_parameters() -> No
     )
 
 
+def test_parameters_of_a_strategy_may_stand_beside_it_in_a_study_files_table() -> None:
+    beside = parse_method(read_table({"name": "short", "strategy": "head_tail", "tail": 3, "params": {"head": 1}}))
+    assert (beside.name, beside.spec) == ("short", "head_tail(head=1,tail=3)")
+    late = parse_method(read_table({"name": "late", "strategy": "head_tail", "tail": 3, "trigger": "turns>9"}))
+    assert late.spec == 'pipeline(steps="head_tail(tail=3)",trigger=turns>9)'
+    own = parse_method(read_table({"name": "own", "strategy": "af_net_truncation", "trigger": "turns>9"}))
+    assert own.spec == "af_net_truncation(trigger=turns>9)"
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
+        (
+            {"name": "x", "strategy": "head_tail", "tial": 3},
+            r"'head_tail' has no parameter 'tial'.*did you mean tail\?",
+        ),
+        ({"name": "x", "strategy": "head_tail", "tail": 3, "params": {"tail": 4}}, "tail stands both beside"),
         ({"steps": ["none"]}, "needs a name"),
         ({"name": "x"}, "needs either strategy or steps"),
         ({"name": "x", "strategy": "none", "steps": ["none"]}, "needs either strategy or steps"),

@@ -251,6 +251,10 @@ def test_a_file_name_says_the_format_and_a_folder_does_not(tmp_path: Path) -> No
     odd.mkdir()
     assert target_of(odd, "scores", format_of(odd, "json"), alone=True) == odd / "scores.json"
     shutil.rmtree(odd)
+    for name in ("x.toml", "x.xlsx", "results.v2", "x.cvs"):
+        for wanted in (None, "csv"):
+            with pytest.raises(UsageProblem, match=r"expected \.parquet, \.csv, \.json, \.md, or a folder"):
+                format_of(Path(name), wanted)
 
 
 def test_escape_sequences_of_a_transcript_do_not_reach_the_terminal(folder: Path) -> None:

@@ -158,9 +158,29 @@ def test_a_set_of_methods_stands_for_its_members_and_each_stands_once() -> None:
 
 def test_an_unknown_set_of_methods_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(
-        UsageProblem, match=r"--strategies: unknown set of methods '@ladder'; known: @defaults: .*; @recency-ladder: "
+        UsageProblem, match=r"--strategies: unknown set of methods '@all'; known: @defaults: .*; @recency-ladder: "
     ):
-        make_study({"strategies": "none,@ladder"})
+        make_study({"strategies": "none,@all"})
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"strategies": "none,@ladder"}, "unknown set of methods '@ladder' (did you mean @recency-ladder?)"),
+        ({"strategies": "head_tial"}, "unknown strategy 'head_tial' (did you mean head_tail?)"),
+        ({"strategies": "Mask_SWEagnt"}, "unknown strategy 'Mask_SWEagnt' (did you mean mask_sweagent?)"),
+        ({"strategies": "head_tail(tial=3)"}, "it has: head, tail (did you mean tail?)"),
+        ({"strategies": "af_py_truncation(metric=token)"}, "not 'token' (did you mean tokens?)"),
+        ({"judge": "opnai:gpt-5.2"}, "found 'opnai:gpt-5.2' (did you mean openai?)"),
+        ({"tokenizer": "o200k"}, "found 'o200k' (did you mean o200k_base?)"),
+        ({"rubric": "software_enginering"}, "no rubric 'software_enginering' (did you mean software_engineering?)"),
+    ],
+)
+def test_a_slip_in_a_name_is_answered_with_what_was_meant(flags: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        make_study(flags)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 250, "and with no list of all names"
 
 
 def test_strategies_default_to_all_and_each_stands_once() -> None:
@@ -190,7 +210,7 @@ strategy = "head_tail"
 params = { tail = 3 }
 """
     path = write(tmp_path, text)
-    assert [method.name for method in make_study({}, path).methods()] == ["none", "ours", "short tail"]
+    assert [method.name for method in make_study({}, path).methods()] == ["none", "ours", "short tail"], "wanted too"
     named = make_study({"strategies": ("short tail", "empty")}, path)
     assert [(method.name, method.spec) for method in named.methods()] == [
         ("short tail", "head_tail(tail=3)"), ("empty", "empty"),
