@@ -42,3 +42,8 @@ def closest(name: str, known: Iterable[str]) -> str:
     """What was probably meant, as the end of a sentence; empty when nothing is near."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else ""
+
+
+def install_extra(extra: str) -> str:
+    """How to install the packages of an extra: from a checkout, because no package index has compaction-eval."""
+    return f"pip install -c constraints.txt '.[{extra}]' in a checkout of compaction-eval"
