@@ -7,6 +7,7 @@ environment. The commands run in a folder of their own, so that what is imported
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -41,7 +42,7 @@ CALLS = (
     (f"backfill {JUDGE} --method none", "openai:x"),
     (f"backfill {JUDGE} --method empty --batch --no-wait", "under way in batches"),
     (f"backfill {JUDGE} --method empty --batch --no-wait", "openai:x"),
-    ("rebuild --quiet", "compaction-eval-store"),
+    ("rebuild --json", "{"),
     ("accounting", "stored"),
     ("leaderboard --judge embedded", "mask_sweagent"),
     ("compare none empty --judge embedded", "overall"),
@@ -57,13 +58,13 @@ CALLS = (
     ("calibrate --sample 6 --judge embedded --output labels.csv", "labels.csv"),
     ("calibrate labels.csv --rater ada", "ada"),
     ("drift --now --anchors 5 --judge embedded --quiet", "embedded"),
-    ("moved", "night"),
+    ("moved", "Night 1"),
     ("scorecard --judge embedded", "none"),
     ("cache stats", "openai:x"),
     ("cache prune --all --dry-run", ""),
-    ("audit blinding --quiet", "mask_sweagent"),
-    ("audit attacks --judge embedded --quiet", "embedded"),
-    ("audit gradings --judge embedded --quiet", "embedded"),
+    ("audit blinding --quiet", "p_value"),
+    ("audit attacks --judge embedded --quiet", "other_rubric"),
+    ("audit gradings --judge embedded --quiet", "10 of 10"),
     ("doctor", "ok"),
     ("--show-completion", "_COMPACTION_EVAL_COMPLETE"),
     (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),
@@ -181,9 +182,11 @@ def _typed(line: str) -> list[str]:
 
 def _run(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
     """Run it to its end: exit code, and what it printed."""
-    if line == "--show-completion":
+    if line == "--show-completion":  # the shell of the terminal, which there is none here
         environment = environment | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
         line = "--show-completion bash"
+    if line.startswith("calibrate labels.csv"):
+        _label(folder / "labels.csv")
     ended = subprocess.run(
         _typed(line), cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
     )
@@ -201,6 +204,18 @@ def _serve(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, s
     serving.send_signal(signal.SIGTERM)
     code = serving.wait(PATIENCE)
     return (0 if code == 128 + signal.SIGTERM else code), log.read_text()
+
+
+def _label(sheet: Path) -> None:
+    """Give every answer of a drawn sheet the same score, as a person would."""
+    with sheet.open(newline="", encoding="utf-8-sig") as lines:
+        rows = list(csv.DictReader(lines))
+    with sheet.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            empty = {name: "3" for name, value in row.items() if not value and name not in ("rater", "notes")}
+            writer.writerow(row | empty)
 
 
 def _verdict(body: dict[str, object]) -> str:
