@@ -17,7 +17,7 @@ import distributed
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from flows.problems import Problem
+from flows.problems import Problem, install_extra
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,7 +70,7 @@ class Dask:
         except ModuleNotFoundError as error:
             raise Problem(
                 f"{self.name}: its workers have no package {error.name}: install the same everywhere, with: "
-                'pip install "compaction-eval[dask]"'
+                f"{install_extra('dask')}"
             ) from None
 
     def task_runner(self) -> Any:

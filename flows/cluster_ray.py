@@ -19,7 +19,7 @@ from ray.exceptions import (
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from flows.problems import Problem
+from flows.problems import Problem, install_extra
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +74,7 @@ class Ray:
             if isinstance(error.cause, ModuleNotFoundError):
                 raise Problem(
                     f"{self.name}: its workers have no package {error.cause.name}: install the same everywhere, with: "
-                    'pip install "compaction-eval[ray]"'
+                    f"{install_extra('ray')}"
                 ) from None
             raise
         return found

@@ -35,3 +35,8 @@ class UsageProblem(Problem):
 
 class StoreProblem(Problem):
     """A store that cannot be used now, or not by this version."""
+
+
+def install_extra(extra: str) -> str:
+    """How to install the packages of an extra: from a checkout, because no package index has compaction-eval."""
+    return f"pip install -c constraints.txt '.[{extra}]' in a checkout of compaction-eval"

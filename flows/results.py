@@ -27,7 +27,7 @@ import polars as pl
 from flows.arrow import batches
 from flows.database import connect, show_texts
 from flows.leaderboard import Split
-from flows.problems import Problem, UsageProblem, closest
+from flows.problems import Problem, UsageProblem, closest, install_extra
 from flows.queries import ready_queries, ready_query, variables_of, wanted_judge, with_variables
 from flows.store import DATABASE, Store, is_elsewhere
 from flows.study import DEFAULT_STORE
@@ -158,7 +158,7 @@ class Results:
         """
         if find_spec("pandas") is None:
             raise Problem(
-                "pandas is not installed: pip install 'compaction-eval[pandas]'; without `.pandas` the same calls give "
+                f"pandas is not installed: {install_extra('pandas')}; without `.pandas` the same calls give "
                 "Polars frames"
             )
         return PandasResults(self)

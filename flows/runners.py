@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, install_extra
 
 LOCAL = "local"
 PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
@@ -60,5 +60,5 @@ class Runner:
             missing = PACKAGES[self.kind].replace("_", "-")
             raise UsageProblem(
                 f"{place}: for {self.kind} the package {missing} is not installed; install it here and on all workers "
-                f'with: pip install "compaction-eval[{self.kind}]"'
+                f"with: {install_extra(self.kind)}"
             )

@@ -24,7 +24,7 @@ from flows import migrations, schemas
 from flows.files import made_for, make_folder
 from flows.permits import end_permits
 from flows.places import HERE, SCHEMES, Place
-from flows.problems import StoreProblem, UsageProblem
+from flows.problems import StoreProblem, UsageProblem, install_extra
 from flows.shards import Shards, bits_in
 from flows.soundness import check_parquet, damaged, named_damage
 
@@ -66,7 +66,7 @@ def place_of(location: str) -> tuple[Path, Place]:
         if error.name != "obstore":
             raise
         raise UsageProblem(
-            f"store {location}: the package for object stores is missing: pip install 'compaction-eval[cloud]'"
+            f"store {location}: the package for object stores is missing: {install_extra('cloud')}"
         ) from None
     place = Objects.at(location)
     return place.root, place

@@ -10,7 +10,7 @@ from compaction import TiktokenCounter
 from compaction.adapters import KNOWN
 from flows.checkup.finding import Finding
 from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES, ModelSettings, Provider, make_settings
-from flows.problems import Problem
+from flows.problems import Problem, install_extra
 from flows.runtime import versions
 from flows.study import TOKENIZERS
 
@@ -52,7 +52,7 @@ def check_provider(provider: Provider) -> Finding:
     """Whether its models could be called. No model is called: that may cost money."""
     name = f"{provider} models"
     if provider == "anthropic" and find_spec("anthropic") is None:
-        return Finding(name, "ok", "the package is not installed; pip install 'compaction-eval[anthropic]' for them")
+        return Finding(name, "ok", f"the package is not installed; for them: {install_extra('anthropic')}")
     try:
         settings = make_settings(f"{provider}:any", {}, BASE_URL_VARIABLES[provider])
     except Problem as problem:

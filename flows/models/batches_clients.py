@@ -11,7 +11,7 @@ from flows.models.batches_wire import BatchClient
 from flows.models.post import Key
 from flows.models.settings import ModelSettings
 from flows.models.wire import Reply
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, install_extra
 
 
 def batch_client(settings: ModelSettings) -> BatchClient:
@@ -24,9 +24,7 @@ def batch_client(settings: ModelSettings) -> BatchClient:
         raise UsageProblem(f"{settings.spec}: {key.problem}")
     if settings.provider == "anthropic":
         if find_spec("anthropic") is None:
-            raise UsageProblem(
-                f"{settings.spec}: the package anthropic is not installed; pip install 'compaction-eval[anthropic]'"
-            )
+            raise UsageProblem(f"{settings.spec}: the package anthropic is not installed; {install_extra('anthropic')}")
         import anthropic  # noqa: PLC0415 (an extra)
 
         from flows.models.anthropic_client import headers  # noqa: PLC0415 (imports it)

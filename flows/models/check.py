@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from flows.models.prices import Prices
 from flows.models.settings import BASE_URL_VARIABLES, KEY_VARIABLES
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, install_extra
 from flows.study import Study
 
 
@@ -15,9 +15,7 @@ def check_models(study: Study) -> None:
     for settings in study.model_settings:
         provider = settings.provider
         if provider == "anthropic" and find_spec("anthropic") is None:
-            raise UsageProblem(
-                f"{settings.spec}: the package anthropic is not installed; pip install 'compaction-eval[anthropic]'"
-            )
+            raise UsageProblem(f"{settings.spec}: the package anthropic is not installed; {install_extra('anthropic')}")
         if settings.is_official and not settings.api_key():
             raise UsageProblem(
                 f"{settings.spec}: {KEY_VARIABLES[provider]} is not set; set it, or {BASE_URL_VARIABLES[provider]} to "

@@ -25,14 +25,14 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.problems import Problem, UsageProblem
+from flows.problems import Problem, UsageProblem, install_extra
 
 HOST = "127.0.0.1"
 PORT = 8181
 """The same at every start: the address is part of the call cache's keys."""
 CONTEXT = 8192
 CHUNK = 1 << 20
-INSTALL = 'pip install "compaction-eval[local]"'
+INSTALL = install_extra("local")
 
 
 @dataclass(frozen=True, slots=True)

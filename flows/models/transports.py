@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.models.openai_client import OpenAITransport
 from flows.models.settings import ModelSettings
 from flows.models.wire import Transport
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, install_extra
 
 
 def make_transport(settings: ModelSettings) -> Transport:
@@ -21,6 +21,6 @@ def make_transport(settings: ModelSettings) -> Transport:
         if error.name != "anthropic":
             raise
         raise UsageProblem(
-            f"model {settings.spec!r}: the package anthropic is not installed; pip install 'compaction-eval[anthropic]'"
+            f"model {settings.spec!r}: the package anthropic is not installed; {install_extra('anthropic')}"
         ) from None
     return AnthropicTransport(settings)

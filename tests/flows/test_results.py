@@ -155,5 +155,5 @@ def test_the_same_calls_give_pandas_frames(results: Results) -> None:
 
 def test_without_pandas_it_says_what_to_install(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.results.find_spec", lambda name: None)
-    with pytest.raises(Problem, match=r"pip install 'compaction-eval\[pandas\]'"):
+    with pytest.raises(Problem, match=r"pip install -c constraints.txt '\.\[pandas\]'"):
         _ = results.pandas

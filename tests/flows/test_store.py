@@ -129,7 +129,7 @@ def test_a_store_can_be_a_file_url_or_in_an_object_store_and_nothing_else(tmp_pa
 def test_a_store_in_an_object_store_says_which_package_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "flows.objects", raising=False)
     monkeypatch.setitem(sys.modules, "obstore", None)
-    with pytest.raises(UsageProblem, match=r"missing: pip install 'compaction-eval\[cloud\]'"):
+    with pytest.raises(UsageProblem, match=r"missing: pip install -c constraints.txt '\.\[cloud\]'"):
         Store.open("s3://bucket/store")
 
 

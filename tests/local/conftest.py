@@ -36,7 +36,7 @@ class LocalServer:
 def weights() -> Path:
     """A model file of this machine; nothing is fetched for a test."""
     if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip('no runtime for local models: pip install "compaction-eval[local]"')
+        pytest.skip('no runtime for local models: pip install ".[local]"')
     named = os.environ.get("COMPACTION_EVAL_LOCAL_MODEL")
     if named:
         assert Path(named).is_file(), f"COMPACTION_EVAL_LOCAL_MODEL={named}: no such file"

@@ -136,7 +136,7 @@ def icc(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
 
 
 def test_the_intraclass_correlation_is_that_of_pingouin() -> None:
-    pingouin = pytest.importorskip("pingouin", reason='pip install "compaction-eval[oracles]"')
+    pingouin = pytest.importorskip("pingouin", reason='pip install ".[oracles]"')
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(8)
     x = rng.integers(0, 6, 60).astype(float)

@@ -80,7 +80,7 @@ def test_where_people_agree_with_the_judge_nothing_is_corrected_and_the_interval
 
 
 def test_with_one_answer_a_session_it_is_prediction_powered_inference_as_ppi_py_has_it(tmp_path: Path) -> None:
-    ppi_py = pytest.importorskip("ppi_py", reason='pip install "compaction-eval[oracles]"')
+    ppi_py = pytest.importorskip("ppi_py", reason='pip install ".[oracles]"')
     rng = np.random.default_rng(5)
     n, n_labelled = 1500, 300
     people = np.clip(rng.normal(2.6, 0.8, n), 0, 5)

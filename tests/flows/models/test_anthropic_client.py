@@ -300,7 +300,7 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "flows.models.anthropic_client", None)
     monkeypatch.delitem(sys.modules, "flows.models.anthropic_client")
     monkeypatch.setitem(sys.modules, "anthropic", None)
-    with pytest.raises(UsageProblem, match=r"pip install 'compaction-eval\[anthropic\]'"):
+    with pytest.raises(UsageProblem, match=r"pip install -c constraints.txt '\.\[anthropic\]'"):
         make_transport(make_settings(MODEL, {}, "test"))
 
 

@@ -1,0 +1,1 @@
+"""The wheel with nothing but its dependencies: every command once, and the notebook."""

@@ -1,0 +1,234 @@
+"""Every command once, as it runs where the wheel was installed with nothing but its dependencies.
+
+``python -m tests.installed commands`` in the checkout, with the Python of such an environment, as ``.ci/run`` makes it.
+``python -m tests.installed notebook`` needs ipykernel and nbclient beside the wheel. There is no pytest in such an
+environment. The commands run in a folder of their own, so that what is imported is the installed package.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 600.0
+"""Seconds after which a command counts as hanging."""
+STRATEGIES = "--strategies none,empty,mask_sweagent --limit 2 --quiet"
+EVERY_NIGHT = '--cron "0 2 * * *" --now'
+JUDGE = "--judge openai:x --quiet"
+CALLS = (
+    ("init study.toml", "study.toml"),
+    ("list strategies", "head_tail"),
+    ("list formats", "claude_code"),
+    ("list judges", "embedded"),
+    ("list rubrics", "software_engineering"),
+    (f"plan {STRATEGIES}", "model calls: none"),
+    ("synth corpus --messages 400 --quiet", "corpus"),
+    ("ingest corpus --store other --quiet", "stored"),
+    (f"run {STRATEGIES} --anchors 5", "mask_sweagent"),
+    (f"backfill {JUDGE} --plan", "openai:x"),
+    (f"backfill {JUDGE} --method none", "openai:x"),
+    (f"backfill {JUDGE} --method empty --batch --no-wait", "openai:x"),
+    ("rebuild --json", "{"),
+    ("accounting", "stored"),
+    ("leaderboard --judge embedded", "mask_sweagent"),
+    ("compare none empty --judge embedded", "overall"),
+    ("query", "weakest_dimension"),
+    ("query weakest_dimension --judge embedded", "empty"),
+    ("sql 'SELECT count(*) AS n_answers FROM answers'", "n_answers"),
+    ("export leaderboard answers --output parquet", "leaderboard.parquet"),
+    ("export leaderboard answers --output csv --format csv", "leaderboard.csv"),
+    ("export leaderboard answers --output json --format json", "leaderboard.json"),
+    ("export leaderboard answers --output markdown --format markdown", "leaderboard.md"),
+    ("export --all --output all --quiet", ""),
+    ("report report.html --judge embedded", "report.html"),
+    ("calibrate --sample 6 --judge embedded --output labels.csv", "labels.csv"),
+    ("calibrate labels.csv --rater ada", "ada"),
+    ("drift --now --anchors 5 --judge embedded --quiet", "embedded"),
+    ("moved", "Night 1"),
+    ("scorecard --judge embedded", "none"),
+    ("cache stats", "openai:x"),
+    ("cache prune --all --dry-run", ""),
+    ("audit blinding --quiet", "p_value"),
+    ("audit attacks --judge embedded --quiet", "other_rubric"),
+    ("audit gradings --judge embedded --quiet", "10 of 10"),
+    ("doctor", "ok"),
+    ("--show-completion", "_COMPACTION_EVAL_COMPLETE"),
+    (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),
+)
+"""What is typed, and what it has to print."""
+LEFT_UNDER_WAY = 3
+"""The exit code of a backfill whose batch has not ended yet."""
+MOST_LOOKS = 5
+"""How often the same backfill is run until its batch has."""
+NAMES = """
+import json
+from importlib.util import find_spec
+import typer
+from flows.__main__ import app
+
+def names(command, path):
+    below = getattr(command, "commands", None)
+    if below is None:
+        return [" ".join(path)]
+    return [name for key, child in below.items() for name in names(child, [*path, key])]
+
+origins = {package: find_spec(package).origin for package in ("compaction", "judge", "flows")}
+print(json.dumps({"names": names(typer.main.get_command(app), []), "origins": origins}))
+"""
+"""Says what commands there are and where the packages are imported from."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is asked for in a new folder; exit code 1 when anything is not as it should be."""
+    if [*arguments] not in (["commands"], ["notebook"]):
+        print("usage: python -m tests.installed commands|notebook", file=sys.stderr)
+        return 2
+    with TemporaryDirectory(prefix="installed-") as folder:
+        wrong = commands(Path(folder)) if arguments[0] == "commands" else notebook(Path(folder))
+    for sentence in wrong:
+        print(f"failed: {sentence}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def commands(folder: Path) -> list[str]:
+    """Run every command of the installed package; what was wrong."""
+    wrong = [
+        f"{name} is installed here: this is to be the wheel with nothing but its dependencies"
+        for name in ("numpy", "pandas", "psutil", "pytest")
+        if find_spec(name)
+    ]
+    found = json.loads(_python(folder, "-c", NAMES))
+    wrong += [
+        f"{package} is imported from {origin}: install the wheel"
+        for package, origin in found["origins"].items()
+        if ROOT in Path(origin).parents and Path(sys.prefix) not in Path(origin).parents
+    ]
+    typed = [_name(line, found["names"]) for line, _ in CALLS]
+    wrong += [f"no call of `{name}`: add one to CALLS in {__file__}" for name in found["names"] if name not in typed]
+
+    from tests.flows.models.batch_server import BatchProvider
+
+    with BatchProvider(handler=_verdict) as provider:
+        environment = _environment(folder) | {"OPENAI_BASE_URL": provider.openai_url}
+        for line, expected in CALLS:
+            # A plan needs no key.
+            key = {"OPENAI_API_KEY": "sk-any"} if "openai:" in line and "--plan" not in line else {}
+            run = _serve if line.startswith("serve") else _run
+            started = time.monotonic()
+            code, output = run(folder, line, environment | key)
+            print(f"{time.monotonic() - started:6.1f} s  compaction-eval {line}", flush=True)
+            if code or expected not in output:
+                wrong.append(f"compaction-eval {line}\nexit code {code}, expected {expected!r} in\n{output}")
+        asked = Counter(request.path for request in provider.requests)
+    wrong += [f"nothing was asked at {path}" for path in ("/v1/chat/completions", "/v1/batches") if not asked[path]]
+    print(f"{len(found['names'])} commands in {len(CALLS)} calls, {len(wrong)} failed")
+    return wrong
+
+
+def notebook(folder: Path) -> list[str]:
+    """Execute the notebook of the documentation on a store of samples; what was wrong."""
+    import nbclient
+    import nbformat
+
+    wrong = [f"{name} is installed here" for name in ("ipywidgets", "numpy", "pandas") if find_spec(name)]
+    code, output = _run(folder, f"run {STRATEGIES}", _environment(folder))
+    if code:
+        return [*wrong, f"compaction-eval run\nexit code {code}\n{output}"]
+    cells = nbformat.read(ROOT / "docs" / "results.ipynb", as_version=4)
+    try:
+        nbclient.NotebookClient(cells, kernel_name="python3", timeout=PATIENCE).execute(cwd=folder)
+    except nbclient.exceptions.CellExecutionError as error:
+        wrong.append(f"docs/results.ipynb: {error}")
+    print(f"docs/results.ipynb: {len(cells.cells)} cells, {len(wrong)} failed")
+    return wrong
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Nothing of this machine's settings: no other folder's packages, no key, no Prefect server."""
+    kept = ("PATH", "LANG", "LC_ALL", "TMPDIR")
+    own = {"HOME": str(folder), "PREFECT_HOME": str(folder / "prefect"), "COLUMNS": "200"}
+    return {name: os.environ[name] for name in kept if name in os.environ} | own
+
+
+def _python(folder: Path, *arguments: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder, env=_environment(folder), capture_output=True, text=True, check=True, timeout=PATIENCE,
+    )  # fmt: skip
+    return ended.stdout
+
+
+def _name(line: str, names: Sequence[str]) -> str:
+    """The command that a line runs."""
+    words = shlex.split(line)
+    return next((name for name in names if words[: len(name.split())] == name.split()), "")
+
+
+def _typed(line: str) -> list[str]:
+    return [str(Path(sys.executable).parent / "compaction-eval"), *shlex.split(line)]
+
+
+def _run(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Run it to its end: exit code, and what it printed."""
+    if line == "--show-completion":  # the shell of the terminal, which there is none here
+        environment = environment | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+        line = "--show-completion bash"
+    if line.startswith("calibrate labels.csv"):
+        _label(folder / "labels.csv")
+    for _ in range(MOST_LOOKS):
+        ended = subprocess.run(
+            _typed(line), cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
+        if "--no-wait" not in line or ended.returncode != LEFT_UNDER_WAY:
+            break
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def _serve(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Serve until the first night has ended; 0 when it ends as it is told to."""
+    log = folder / "serve.log"
+    with log.open("wb") as out:
+        serving = subprocess.Popen(_typed(line), cwd=folder, env=environment, stdout=out, stderr=out)
+    deadline = time.monotonic() + PATIENCE
+    while serving.poll() is None and "Completed" not in log.read_text() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    serving.send_signal(signal.SIGTERM)
+    code = serving.wait(PATIENCE)
+    return (0 if code == 128 + signal.SIGTERM else code), log.read_text()
+
+
+def _label(sheet: Path) -> None:
+    """Give every answer of a drawn sheet the same score, as a person would."""
+    with sheet.open(newline="", encoding="utf-8-sig") as lines:
+        rows = list(csv.DictReader(lines))
+    with sheet.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.DictWriter(lines, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            empty = {name: "3" for name, value in row.items() if not value and name not in ("rater", "notes")}
+            writer.writerow(row | empty)
+
+
+def _verdict(body: dict[str, object]) -> str:
+    """A verdict on every criterion that the request names."""
+    asked = re.search(r'\\?"rubric_criteria\\?"\s*:\s*\[(.*?)\]', json.dumps(body).replace('\\"', '"'), re.DOTALL)
+    ids = re.findall(r'"(\w+)"', asked[1]) if asked else []
+    results = [{"criterionId": name, "score": 3, "reasoning": "as seen"} for name in ids]
+    return json.dumps({"criterionResults": results, "aggregateScore": 3.0, "dimensionScores": {}})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
