@@ -143,7 +143,10 @@ Anchors = Annotated[
         show_default=False,
     ),
 ]
-Limit = Annotated[int | None, typer.Option(metavar="N", help="Take N sessions only, those of the sources first.", show_default=False)]
+Limit = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Take N sessions only, those of the sources first.", show_default=False),
+]
 Concurrency = Annotated[
     int | None,
     typer.Option(
