@@ -93,7 +93,7 @@ def standing(connection: duckdb.DuckDBPyConnection, judge: str | None = None, ve
         WHERE leaderboard.is_current OR $all
         ORDER BY
             leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.rank NULLS LAST,
-            leaderboard.overall DESC, leaderboard.method
+            leaderboard.method
         """,
         all=versions == "all",
     )

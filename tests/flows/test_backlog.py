@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from flows.buckets import buckets_of
 from flows.engine import engine_for
 from flows.plan import all_stored
 from flows.problems import UsageProblem
-from flows.selection import Selection, progress_of
+from flows.selection import Selection, progress_of, with_methods_of
 from flows.tables import rebuild
 from flows.transcripts import read_parts
 from tests.flows.small_store import JUDGE, SmallStore
@@ -103,3 +104,17 @@ def test_the_progress_of_a_judge_is_told_by_day_and_method(small: SmallStore) ->
     ]  # fmt: skip
     fresh = json.loads(progress_of(small.store, "another", Selection(methods=("empty",)), "json"))
     assert [(row["judged"], row["left"]) for row in fresh] == [(0, 1), (0, 1)]
+
+
+def test_answers_of_methods_that_are_not_current_are_left_out_unless_asked_for(small: SmallStore) -> None:
+    rebuild(small.store, replace(small.study, strategies=("none",)))
+    of_none, everything = ["a-none-p1", "a-none-p2"], ["a-empty-p1", "a-empty-p2", "a-none-p1", "a-none-p2"]
+    small.study = with_methods_of(small.study, small.store, "current")
+    assert found(small)[0] == of_none
+    shown = json.loads(progress_of(small.store, JUDGE, Selection(), "json"))
+    assert {row["method"] for row in shown} == {"none"}
+    small.study = with_methods_of(small.study, small.store)
+    assert found(small, versions="all")[0] == everything
+    assert found(small, methods=("empty",), versions="all")[0] == everything[:2]
+    shown = json.loads(progress_of(small.store, JUDGE, Selection(versions="all"), "json"))
+    assert {row["method"] for row in shown} == {"none", "empty"}

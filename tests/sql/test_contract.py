@@ -98,6 +98,10 @@ VIEWS = {
     "artifact_exact_by_method": "method method_id files pooled_precision pooled_recall",
     "fact_survival": "method method_id age kind share std_error ci_low ci_high n_facts n_sessions",
     "token_price_ratios": "kind ratio source",
+    "variance_components_by_method": "judge_id judge dimension method var_session var_question var_compaction "
+    "var_answer var_judge",
+    "messages": "session_id seq role text reasoning tool_calls tool_call_id tool_name is_error tokens source_ref",
+    "contexts": "compaction_id position seq role text",
 }
 """Every name that the public contract fixes, in its order, and the names of what it leaves open."""
 
