@@ -84,7 +84,8 @@ def test_another_project_sees_the_types(archives: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         wheel.extractall(packages)
     (tmp_path / "theirs.py").write_text(
-        "from compaction.tokens import TokenCounter\nfrom flows.ids import content_id\nfrom judge.answer import Answer\n"
+        "from compaction.tokens import TokenCounter\nfrom flows.ids import content_id\n"
+        "from judge.answer import Answer\n"
         "reveal_type(TokenCounter.count)\nreveal_type(Answer)\nreveal_type(content_id)\n"
     )
     checked = subprocess.run(
