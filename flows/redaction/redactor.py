@@ -15,14 +15,12 @@ from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcr
 from flows.redaction import pem
 from flows.redaction.detector import VERSION, Finding, find, kind_of, merged
 from flows.redaction.marks import KEY_VARIABLE, MARK, Marker
+from flows.redaction.fields import find_fields
 from flows.redaction.rules import CREDENTIAL
+from flows.redaction.values import is_spread
 
 EXCERPT = 200
 """Characters of an excerpt in the quarantine."""
-SHORTEST_SPREAD = 8
-"""Characters from which a secret is looked for in the rest of its session."""
-_SPREAD_WORDS = 20
-"""The same for one without a digit: a passphrase, not a word that the session uses for other things."""
 _SHORTEST_PREFIX = 6
 _SHORTEST = 4
 """Characters below which nothing is a secret: no rule takes a shorter value."""
@@ -106,7 +104,7 @@ class Redactor:
         if not known:
             return transcript, {}
         tally: Counter[str] = Counter()
-        spread = {value: mark for value, mark in known.items() if spreads(value)}
+        spread = {value: mark for value, mark in known.items() if is_spread(value)}
 
         def plain(text: str) -> str:
             return self._text(text, spread, tally, finder)
@@ -200,12 +198,6 @@ class _Remembered:
         if found is None:
             found = self._found[text] = find(text)
         return found
-
-
-def spreads(value: str) -> bool:
-    """Whether a secret is looked for in the rest of its session: it must be no word that serves other purposes."""
-    has_digit, has_letter = any(c.isdigit() for c in value), any(c.isalpha() for c in value)
-    return len(value) >= SHORTEST_SPREAD and has_letter and (has_digit or len(value) >= _SPREAD_WORDS)
 
 
 def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
