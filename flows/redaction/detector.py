@@ -7,7 +7,7 @@ authorization headers, URLs and assignments. What it has no rule for is in ``rul
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import redact_secret
 
@@ -42,6 +42,8 @@ class Finding:
 
     start: int
     end: int
+    by: str = ""
+    """The rule that found it."""
 
 
 def find(text: str) -> list[Finding]:
@@ -52,15 +54,15 @@ def find(text: str) -> list[Finding]:
     shown = _shown(text)
     plain = _without_line_starts(shown)
     found = [
-        Finding(one.start, one.end)
+        Finding(one.start, one.end, one.type)
         for one in redact_secret.scan(plain, limits=_LIMITS)
         if _is_true(one.type, shown, one.start, one.end)
     ]
-    found += [Finding(*span) for span in pem.cut_keys(plain)]
-    found += [Finding(*span) for span in find_fields(shown)]
+    found += [Finding(*span, pem.KIND) for span in pem.cut_keys(plain)]
+    found += [Finding(*span, "field") for span in find_fields(shown)]
     for rule in rules_for(plain):
         # The detector's view of a long run is blank; a JWT may be that long.
-        found += [Finding(*span) for span in rule.find(text if rule.kind == "jwt" else plain)]
+        found += [Finding(*span, rule.keywords[0]) for span in rule.find(text if rule.kind == "jwt" else plain)]
     return merged(found)
 
 
@@ -83,7 +85,7 @@ def merged(found: list[Finding]) -> list[Finding]:
     for one in sorted(found, key=lambda finding: (finding.start, -finding.end)):
         if out and one.start < out[-1].end:
             if one.end > out[-1].end:
-                out[-1] = Finding(out[-1].start, one.end)
+                out[-1] = replace(out[-1], end=one.end)
         elif one.end > one.start:
             out.append(one)
     return out
@@ -133,7 +135,7 @@ def _spaces(found: re.Match[str]) -> str:
 
 
 def _break(found: re.Match[str]) -> str:
-    return " " * (len(found.group()) - 1) + "\n"
+    return "\n" + " " * (len(found.group()) - 1)
 
 
 def _blank(found: re.Match[str]) -> str:

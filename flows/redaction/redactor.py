@@ -200,6 +200,25 @@ class _Remembered:
         return found
 
 
+def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
+    """For a person to read: every place that is masked in a session, as what found it, 60 characters before, the
+    secret, and 60 after. A place that only a secret found elsewhere gives away is found by ``spread``.
+    """  # noqa: D205 (one sentence)
+    finder, known = _Remembered(), dict[str, str]()
+    redactor = Redactor(key="")
+    for text, is_json in _texts(transcript):
+        for value in _values(text, is_json, finder):
+            redactor._learn(value, known)
+    spread = {value: mark for value, mark in known.items() if is_spread(value)}
+    for text, is_json in _texts(transcript):
+        parts = [(key, value) for _, _, key, value in _strings(text)] if is_json and _is_json(text) else [("", text)]
+        for key, part in parts:
+            found = finder(part) + (_in_view(key, part, finder) if key else [])
+            for one in merged([*found, *_occurrences(part, spread)]):
+                before = part[max(0, one.start - 60) : one.start] or key
+                yield one.by, before, part[one.start : one.end], part[one.end : one.end + 60]
+
+
 def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
     for message in transcript.messages:
         yield message.text, False
@@ -244,14 +263,14 @@ def _in_view(key: str, value: str, finder: Callable[[str], list[Finding]]) -> li
     before = f'{{"{key}": "'
     found = finder(f'{before}{value}"}}')
     at, end = len(before), len(value)
-    return [Finding(one.start - at, min(one.end - at, end)) for one in found if at <= one.start < at + end]
+    return [Finding(one.start - at, min(one.end - at, end), one.by) for one in found if at <= one.start < at + end]
 
 
 def _occurrences(text: str, known: Known) -> Iterator[Finding]:
     for value in known:
         at = text.find(value)
         while at >= 0:
-            yield Finding(at, at + len(value))
+            yield Finding(at, at + len(value), "spread")
             at = text.find(value, at + len(value))
 
 

@@ -181,14 +181,14 @@ RULES: tuple[Rule, ...] = (
         CREDENTIAL,
         ("cookie",),
         re.compile(r"cookie(?:\\{0,8}[\"']?[ \t]{0,4}(?:[:=]|%3A)|[ \t])[ \t]{0,4}(?:%20)?\\{0,8}[\"']?(?P<v>[^\r\n\"'\\]{8,8192})", _FLAGS),
-        lambda value: "=" in value or "%3D" in value.upper(),
+        is_chosen,
         _COOKIE,
     ),
     Rule(
         CREDENTIAL,
         ("-b",),
         re.compile(r"-(?<![\w-]-)b[ \t]{0,4}\\{0,8}[\"']?(?P<v>[\w.-]{1,64}=[^\r\n\"'\\]{8,8192})", _FLAGS),
-        lambda value: True,
+        is_chosen,
         _COOKIE,
     ),
     _rule(

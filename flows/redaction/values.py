@@ -26,7 +26,7 @@ _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah bogus
     client code correct credential credentials current db default demo dev developer diff different empty expired fake false
-    first foo for gateway github gh good google guest header hello hunter hush id incorrect initial invalid is it jwt key
+    first foo for gateway github gh good google guest header hello hush id incorrect initial invalid is it jwt key
     ldap letmein live local localhost login long master mock mongo my mysecret mypassword mysql new nil no none not null
     number of ok old one open openai or ory other p pa pass passphrase passw passwd password passwort pat pg pk plain postgre
     postgres postgresql private prod pub public pw pwd qwerty rabbitmq random re redis refresh reset right root s same sa
@@ -95,7 +95,7 @@ def is_random(value: str) -> bool:
     """Whether a value looks drawn at random: 16 characters or more, digits and letters, 3 bits per character."""
     has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return (
-        len(value) >= 16 and has_both and entropy(value) >= 3 and not is_name(value)
+        len(value) >= 16 and len(value.split()) == 1 and has_both and entropy(value) >= 3 and not is_name(value)
         and not _UUID.fullmatch(value) and not is_placeholder(value) and not is_stock(value) and not _is_path(value)
     )  # fmt: skip
 

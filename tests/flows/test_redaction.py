@@ -98,6 +98,11 @@ IN_CONTEXT = {
     "The password is {}, keep it.": drawn(12),
     "my API key: {}": drawn(32),
     "Cookie: theme=dark; sessionid={}": drawn(32),
+    "curl -b 'theme=dark; sid={}' https://host": drawn(26),
+    "curl -u admin:{} https://host": drawn(12),
+    "db.internal:5432:app:admin:{}": drawn(12),
+    "admin:{}": "$" + "apr1$" + drawn(8) + "$" + drawn(22),
+    "- name: DB_PASSWORD\n  value: {}": drawn(14),
     "https://hooks.slack.com/services/{}": "T" + drawn(8, BASE32) + "/B" + drawn(10, BASE32) + "/" + drawn(24),
     "https://discord.com/api/webhooks/{}": drawn(18, string.digits) + "/" + drawn(68),
     "token seen: {}": "sk-" + "ant-oat01-" + drawn(93) + "AA",
@@ -391,8 +396,8 @@ def test_what_holds_no_secret_is_the_same_object() -> None:
 
 
 def test_a_short_or_wordy_password_is_masked_only_where_it_is_assigned() -> None:
-    word = "post" + "gres"
-    texts = (f"postgres://app:{word}@db/app", f"{word} is a database", "PASSWORD=ab1!" + "cd\nab1!" + "cd again")
+    word = "sword" + "fish"
+    texts = (f"postgres://app:{word}@db/app", f"{word} is a fish", "PASSWORD=ab1!" + "cd\nab1!" + "cd again")
     old = Transcript("s", tuple(Message("user", text, seq=at) for at, text in enumerate(texts)))
     new, _ = REDACTOR.redact_transcript(old)
     assert new.messages[0].text.startswith("postgres://app:[SECRET:credential:")
