@@ -32,7 +32,7 @@ _LIMITS = redact_secret.WholeInputLimits(max_input_bytes=1 << 32, max_findings=1
 _RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
 _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
 _STEP = LONGEST_RUN // 2
-_ESCAPED_BREAK = re.compile(r"\\+[nr]")
+_ESCAPED = re.compile(r"\\+(?:[nr]|(?P<sign>u2[0-9a-f]{3}))")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -59,10 +59,10 @@ def find(text: str) -> list[Finding]:
         if _is_true(one.type, shown, one.start, one.end)
     ]
     found += [Finding(*span, pem.KIND) for span in pem.cut_keys(plain)]
-    found += [Finding(*span, "field") for span in find_fields(shown)]
-    for rule in rules_for(plain):
-        # The detector's view of a long run is blank; a JWT may be that long.
-        found += [Finding(*span, rule.keywords[0]) for span in rule.find(text if rule.kind == "jwt" else plain)]
+    found += [Finding(*span, "field") for span in find_fields(plain)]
+    for rule in rules_for(shown):
+        # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
+        found += [Finding(*span, rule.keywords[0]) for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)]
     return merged(found)
 
 
@@ -118,7 +118,7 @@ def _shown(text: str) -> str:
 def _without_line_starts(text: str) -> str:
     """Every position kept: without what a viewer or a diff puts before lines, and with the breaks that JSON escapes."""
     if "\\" in text:
-        text = _ESCAPED_BREAK.sub(_break, text)
+        text = _ESCAPED.sub(_break, text)
     return LINE_START.sub(_spaces, text)
 
 
@@ -135,7 +135,7 @@ def _spaces(found: re.Match[str]) -> str:
 
 
 def _break(found: re.Match[str]) -> str:
-    return "\n" + " " * (len(found.group()) - 1)
+    return ("\n" if found["sign"] is None else "│") + " " * (len(found.group()) - 1)  # or an arrow, the line of a box
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -33,6 +33,7 @@ _FIELD = re.compile(
     rf"(?:(?P<type>[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?[rbf]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",
     re.IGNORECASE,
 )
+_LAST_NAME = re.compile(r"\w*$")
 _BEFORE = re.compile(r"[\w.-]*$")
 # A quote amid a value belongs to it.
 _BARE_END = re.compile(r"\s|\\+[nrt]|\\{0,8}[\"'`](?![\w!@#$%^*+=])")
@@ -40,10 +41,9 @@ _NEXT_FIELD = re.compile(r"[;&,][ ]?[\w.\[\]\" -]{0,40}[=:]|%26|%0[AaDd]|%22|%3B
 _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
 _ABOUT = re.compile(
-    r"(?:^|[_.-])(?:max|min|num|n|count|total|input|output|prompt|completion|cache|cached|reasoning|public|primary"
-    r"|foreign|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|public|csrf|paginat|next_?page|bypass|compass"
-    r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?",
-    re.IGNORECASE,
+    r"(?:^|[_.-])(?i:max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign"
+    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|compass"
+    r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
 )
 _ABOUT_TAIL = re.compile(
     r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|"
@@ -132,13 +132,17 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         return False
     if value.isdigit() and not (is_constant and len(value) >= 6 and not is_stock(value)):
         return False
-    return is_chosen(value, takes_words=is_constant or (is_password and name.isupper()))
+    return is_chosen(value, takes_words=is_constant or (is_password and _is_constant(name)))
+
+
+def _is_constant(name: str) -> bool:
+    return _LAST_NAME.search(name)[0].isupper()  # type: ignore[index]
 
 
 def _is_literal(text: str, found: re.Match[str], name: str) -> bool:
     """Whether a value without quotes is written in a form that has no expressions: an environment file, a URL."""
     sep = found["sep"]
-    return sep[0] == "%" or (sep == "=" and (name.isupper() or text[found.start() - 1 : found.start()] in {"?", "&", ";"}))
+    return sep[0] == "%" or (sep == "=" and (_is_constant(name) or text[found.start() - 1 : found.start()] in {"?", "&", ";"}))
 
 
 class _Ends:

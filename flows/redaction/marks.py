@@ -13,7 +13,7 @@ MARK = re.compile(r"\[SECRET:[a-z0-9_]+:[0-9a-f]{6}\]")
 """A mark, as it stands in a text."""
 
 LINE_START = re.compile(
-    r"^[ \t]*+(?:(?:[-+](?![-+])|[<>|│┃║]|\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t])))[ \t]*+)+", re.MULTILINE
+    r"^(?:[\w./@+-]{1,120}?[:-]\d{1,7}[:-])?[ \t]*+(?:(?:[-+](?![-+])|<(?=[ \t])|[>|│┃║]|\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t])))[ \t]*+)*", re.MULTILINE
 )
 """What a viewer, a diff, a quote or a box puts before a line."""
 
@@ -23,7 +23,6 @@ _COST = {"n": 2**14, "r": 8, "p": 1}
 """Percival's cost for interactive logins (scrypt paper, 2009): 16 MiB and some 50 ms a guess."""
 _ARMOUR = re.compile(r"-----[A-Z0-9 ]+-----")
 _BREAK = re.compile(r"\\+[nr]")
-_PLACE = re.compile(r"^[^\s:]{1,200}:\d{1,7}[:-]", re.MULTILINE)
 _LAYOUT = re.compile(r"\\+t|[^A-Za-z0-9/]+")
 
 
@@ -76,5 +75,5 @@ class Marker:
 
 def _key_material(block: str) -> str:
     """A private key without line breaks, line numbers and the signs of a diff: one key file has one mark."""
-    lines = LINE_START.sub("", _PLACE.sub("", _BREAK.sub("\n", _ARMOUR.sub("", block))))
+    lines = LINE_START.sub("", _BREAK.sub("\n", _ARMOUR.sub("", block)))
     return _LAYOUT.sub("", lines) or block

@@ -27,6 +27,8 @@ class Rule:
     pattern: re.Pattern[str]
     """Its group ``v`` is the secret, or ``w`` where it stands in quotes."""
     accept: Callable[[str], bool] = lambda value: True
+    is_line: bool = False
+    """Whether it is a line by itself, which may look like a line of ``grep -n``."""
     within: re.Pattern[str] | None = None
     """Finds the secrets within group ``v``, as its own group ``v``."""
 
@@ -69,6 +71,8 @@ def _rule(
     return Rule(kind, words, re.compile("".join(pattern), _FLAGS), accept)
 
 
+_GAP = r"[\s#/*]{1,200}"
+"""Between two parts that may stand in two lines."""
 _BARE = r"[^\s\"'<>`\\]"
 _ARGUMENT = (
     r"(?:(?P<q>\\{0,8}[\"'])(?P<w>(?:(?!(?P=q))[^\r\n]){4,256}+)(?P=q)"
@@ -149,7 +153,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         CREDENTIAL,
         "machine",
-        r"\bmachine[ \t]{1,9}\S{1,80}\s{1,9}login\s{1,9}\S{1,80}\s{1,9}password\s{1,9}(?P<v>\S{4,256})",
+        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}password\s{{1,9}}(?P<v>\S{{4,256}})",
         accept=is_url_password,
     ),
     _rule(
@@ -182,14 +186,14 @@ RULES: tuple[Rule, ...] = (
         ("cookie",),
         re.compile(r"cookie(?:\\{0,8}[\"']?[ \t]{0,4}(?:[:=]|%3A)|[ \t])[ \t]{0,4}(?:%20)?\\{0,8}[\"']?(?P<v>[^\r\n\"'\\]{8,8192})", _FLAGS),
         is_chosen,
-        _COOKIE,
+        within=_COOKIE,
     ),
     Rule(
         CREDENTIAL,
         ("-b",),
         re.compile(r"-(?<![\w-]-)b[ \t]{0,4}\\{0,8}[\"']?(?P<v>[\w.-]{1,64}=[^\r\n\"'\\]{8,8192})", _FLAGS),
         is_chosen,
-        _COOKIE,
+        within=_COOKIE,
     ),
     _rule(
         CREDENTIAL,
@@ -217,11 +221,12 @@ RULES: tuple[Rule, ...] = (
         r"(?:bearer|basic)(?:[ \t]{1,4}|%20)(?P<v>[\w.~+/-]{16,8192}+(?:={1,2}|%3D){0,2})",
         accept=_is_header_value,
     ),
-    _rule(
+    Rule(
         CREDENTIAL,
-        ":54 :64 :*:",
-        r":(?:\*|[56]4\d\d):[\w*.-]{1,60}:[\w*.@-]{1,60}:(?P<v>[^\s\"'`]{4,128})",
-        accept=is_url_password,
+        (":54", ":64", ":*:"),
+        re.compile(r":(?:\*|[56]4\d\d):[\w*.-]{1,60}:[\w*.@-]{1,60}:(?P<v>[^\s\"'`\\]{4,128})", _FLAGS),
+        is_url_password,
+        is_line=True,
     ),
     _rule(
         CREDENTIAL,
@@ -230,9 +235,16 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         CREDENTIAL,
+        ("env ", "env\t"),
+        rf"\benv[ \t]{{1,4}}\w{{0,60}}?{_FIELD}\w{{0,20}}[ \t]{{1,4}}",
+        _ARGUMENT,
+        accept=is_random,
+    ),
+    _rule(
+        CREDENTIAL,
         "value",
         rf"name\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\{{0,8}}[\"']?[\w.-]{{0,60}}?{_FIELD}\\{{0,8}}[\"']?[ \t]{{0,4}},?",
-        r"(?:\s|\\+n){0,40}[-+|>│\d→]{0,8}\s{0,40}\\{0,8}[\"']?value\\{0,8}[\"']?[ \t]{0,4}[:=][ \t]{0,4}",
+        rf"{_GAP}\\{{0,8}}[\"']?value\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}",
         _ARGUMENT,
         accept=is_chosen,
     ),

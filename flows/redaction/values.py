@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|[./-])[\w$]+)*[?!]?")
 _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’][ ]?[^\W\d_]+)*[.!?…:]?")
 _CALL_OR_INDEX = re.compile(r"[(!&*]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{$)")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
-_OPERATOR = re.compile(r"===?|=>|^[(\[{]|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
+_OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{]|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah bogus

@@ -103,6 +103,7 @@ IN_CONTEXT = {
     "db.internal:5432:app:admin:{}": drawn(12),
     "admin:{}": "$" + "apr1$" + drawn(8) + "$" + drawn(22),
     "- name: DB_PASSWORD\n  value: {}": drawn(14),
+    "ENV API_TOKEN {}": drawn(32),
     "https://hooks.slack.com/services/{}": "T" + drawn(8, BASE32) + "/B" + drawn(10, BASE32) + "/" + drawn(24),
     "https://discord.com/api/webhooks/{}": drawn(18, string.digits) + "/" + drawn(68),
     "token seen: {}": "sk-" + "ant-oat01-" + drawn(93) + "AA",
