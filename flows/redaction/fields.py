@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flows.redaction.values import is_chosen, is_code, is_random, is_stock
+from flows.redaction.values import is_chosen, is_code, is_name, is_random, is_stock
 
 LONGEST = 8192
 """Characters of the longest value without quotes."""
@@ -36,7 +36,7 @@ _FIELD = re.compile(
 _LAST_NAME = re.compile(r"\w*$")
 _BEFORE = re.compile(r"[\w.-]*$")
 # A quote amid a value belongs to it.
-_BARE_END = re.compile(r"\s|\\+[nrt]|\\{0,8}[\"'`](?![\w!@#$%^*+=])")
+_BARE_END = re.compile(r"\s|\\+[nrt]|\\{0,8}[\"'`](?:(?<=[,:{\[(].)|(?![\w!@#$%^*+=]))")
 _NEXT_FIELD = re.compile(r"[;&,][ ]?[\w.\[\]\" -]{0,40}[=:]|%26|%0[AaDd]|%22|%3B")
 _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
@@ -46,7 +46,8 @@ _ABOUT = re.compile(
     r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
 )
 _ABOUT_TAIL = re.compile(
-    r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|"
+    r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|rates?|report|ratio|stats?|map|list|info|text|value_?error|regex|re|test|"
+    r""
     r"label|format|pattern|regex|policy|rules?|error|message|msg|input|placeholder|expir\w*|ttl|env|var|ref|store|manager|"
     r"provider|service|usage|budget|id|ids|index|column|param\w*|strength|confirm\w*|reset|required|enabled|source|status)"
     r"(?![a-z])",
@@ -77,7 +78,7 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
             end = _bare_end(text, start, found["sep"], ends)
         if end <= start:
             continue
-        is_literal = is_quoted or _is_literal(text, found, name)
+        is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
         if is_secret_field(name, found["tail"], text[start:end], is_quoted, is_literal):
             yield start, end
             done = end
@@ -119,6 +120,8 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         is_quoted: Whether it stands in quotes.
         is_literal: Whether what stands there can't be code.
     """
+    if not is_literal and name.lower().endswith("pass"):
+        return False  # a test's outcome
     is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail))
     if not is_literal and is_code(value):
         return False
@@ -128,7 +131,9 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         return False
     is_password = _PASSWORD.search(name[-10:]) is not None
     is_constant = is_literal and not is_quoted and is_password
-    if not is_password and (len(value) < 8 or value.isdigit()):
+    if not is_password and (len(value) < 8 or value.isdigit() or is_name(value)):
+        return False
+    if "_" in value and is_name(value) and not any(c.isdigit() for c in value):
         return False
     if value.isdigit() and not (is_constant and len(value) >= 6 and not is_stock(value)):
         return False

@@ -15,13 +15,15 @@ _PLACEHOLDER_WORD = re.compile(
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"%?\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}$|[!&*]\w+$|@\w+$")
-_STANDS_FOR = re.compile(r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\{[\w.]{0,40}\}|<[\w .-]{0,80}>|\*{3,}|x{4,}|\.{3,}|…+", re.IGNORECASE)
+_STANDS_FOR = re.compile(r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\{[^{}]{0,60}\}|<[\w .-]{0,80}>|\*{3,}|x{4,}|\.{3,}|…+", re.IGNORECASE)
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|[./-])[\w$]+)*[?!]?")
 _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’][ ]?[^\W\d_]+)*[.!?…:]?")
 _CALL_OR_INDEX = re.compile(r"[(!&*]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{$)")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
-_OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{]|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
+_OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
+_REGEX = re.compile(r"/(?:\^|\\[bdsw])")
+_COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah bogus
@@ -30,8 +32,8 @@ _STOCK = frozenset(
     ldap letmein live local localhost login long master mock mongo my mysecret mypassword mysql new nil no none not null
     number of ok old one open openai or ory other p pa pass passphrase passw passwd password passwort pat pg pk plain postgre
     postgres postgresql private prod pub public pw pwd qwerty rabbitmq random re redis refresh reset right root s same sa
-    sample second secret secrets secure session short sk some staging string strong super supersecret svc t temp
-    temporary test tester testing tests testuser text that the this tk tmp token tokens too true two u undefined unit
+    sample scott second secret secrets secure session short sk some staging string strong super supersecret svc t temp
+    temporary test tester testing tests testuser text that the this tiger tk tmp token tokens too true two u undefined unit
     unknown user username valid value very weak welcome word world wrong x xxx y yes you zzz"""
     .split()
 )  # fmt: skip
@@ -45,10 +47,10 @@ def entropy(value: str) -> float:
 
 def is_placeholder(value: str) -> bool:
     """Whether a value stands for another: a variable, ``<token>``, ``your-api-key``, ``xxxx``."""
-    if _PLACEHOLDER_WORD.search(value) or _VARIABLE.match(value):
+    if _PLACEHOLDER_WORD.search(value) or _VARIABLE.match(value) or _COLOUR.fullmatch(value) or _REGEX.match(value):
         return True
-    left = _STANDS_FOR.sub("", value)
-    return left != value and (sum(c.isalnum() for c in left) < 8 or is_stock(left) or _is_words(left))
+    left = _STANDS_FOR.sub("", value).strip("-_.: ")
+    return len(left) < len(value) - 2 and (sum(c.isalnum() for c in left) < 8 or is_stock(left) or _is_words(left))
 
 
 def is_stock(value: str) -> bool:
@@ -108,7 +110,7 @@ def is_chosen(value: str, takes_words: bool = False) -> bool:
         takes_words: Whether letters alone suffice, as behind ``DB_PASSWORD=``. Else it needs a digit, a sign or
             capitals anywhere.
     """
-    if len(value) < 4 or len(value.split()) > 4 or is_placeholder(value) or is_stock(value) or _is_path(value):
+    if len(value) < 4 or value != value.strip() or len(value.split()) > 4 or is_placeholder(value) or is_stock(value) or _is_path(value):
         return False
     if not _is_words(value):
         return True
