@@ -25,9 +25,7 @@ LONGEST_RUN = 8192
 
 _URL = "connection_string_password"
 _CONTEXT = "contextual_secret"
-_BY_CONTEXT = frozenset(
-    {_URL, _CONTEXT, "vendor_prefixed_credential", "bearer_token", "authorization_credential"}
-)
+_BY_CONTEXT = frozenset({_URL, _CONTEXT, "vendor_prefixed_credential", "bearer_token", "authorization_credential"})
 _LIMITS = redact_secret.WholeInputLimits(max_input_bytes=1 << 32, max_findings=1 << 24)
 _RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
 _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
@@ -62,7 +60,10 @@ def find(text: str) -> list[Finding]:
     found += [Finding(*span, "field") for span in find_fields(plain)]
     for rule in rules_for(shown):
         # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
-        found += [Finding(*span, rule.keywords[0]) for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)]
+        found += [
+            Finding(*span, rule.keywords[0])
+            for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
+        ]
     return merged(found)
 
 

@@ -147,7 +147,9 @@ def _is_constant(name: str) -> bool:
 def _is_literal(text: str, found: re.Match[str], name: str) -> bool:
     """Whether a value without quotes is written in a form that has no expressions: an environment file, a URL."""
     sep = found["sep"]
-    return sep[0] == "%" or (sep == "=" and (_is_constant(name) or text[found.start() - 1 : found.start()] in {"?", "&", ";"}))
+    return sep[0] == "%" or (
+        sep == "=" and (_is_constant(name) or text[found.start() - 1 : found.start()] in {"?", "&", ";"})
+    )
 
 
 class _Ends:
@@ -167,9 +169,9 @@ def _bare_end(text: str, start: int, sep: str, ends: _Ends) -> int:
     end = ends.after(start)
     if end - start > LONGEST:
         return start
-    if sep[0] == "%" and (cut := _ENCODED_END.search(text, start, end)):
-        end = cut.start()
-    elif cut := _NEXT_FIELD.search(text, start, end):
+    if (sep[0] == "%" and (cut := _ENCODED_END.search(text, start, end))) or (
+        cut := _NEXT_FIELD.search(text, start, end)
+    ):
         end = cut.start()
     value = text[start:end].rstrip(",;")
     while value and value[-1] in _OPEN and value.count(value[-1]) > value.count(_OPEN[value[-1]]):

@@ -13,7 +13,8 @@ MARK = re.compile(r"\[SECRET:[a-z0-9_]+:[0-9a-f]{6}\]")
 """A mark, as it stands in a text."""
 
 LINE_START = re.compile(
-    r"^(?:[\w./@+-]{1,120}?[:-]\d{1,7}[:-])?[ \t]*+(?:(?:[-+](?![-+])|<(?=[ \t])|[>|│┃║]|\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t])))[ \t]*+)*", re.MULTILINE
+    r"^(?:[\w./@+-]{1,120}?[:-]\d{1,7}[:-])?[ \t]*+(?:(?:[-+](?![-+])|<(?=[ \t])|[>|│┃║]|\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t])))[ \t]*+)*",
+    re.MULTILINE,
 )
 """What a viewer, a diff, a quote or a box puts before a line."""
 

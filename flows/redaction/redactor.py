@@ -15,7 +15,6 @@ from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcr
 from flows.redaction import pem
 from flows.redaction.detector import VERSION, Finding, find, kind_of, merged
 from flows.redaction.marks import KEY_VARIABLE, MARK, Marker
-from flows.redaction.fields import find_fields
 from flows.redaction.rules import CREDENTIAL
 from flows.redaction.values import is_spread
 

@@ -17,6 +17,8 @@ CREDENTIAL = "credential"
 """Kind of what only its surroundings give away: a password, a bearer value, a session cookie."""
 
 _FLAGS = re.IGNORECASE | re.ASCII
+
+
 @dataclass(frozen=True, eq=False)
 class Rule:
     """One shape of credential."""
@@ -184,7 +186,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         CREDENTIAL,
         ("cookie",),
-        re.compile(r"cookie(?:\\{0,8}[\"']?[ \t]{0,4}(?:[:=]|%3A)|[ \t])[ \t]{0,4}(?:%20)?\\{0,8}[\"']?(?P<v>[^\r\n\"'\\]{8,8192})", _FLAGS),
+        re.compile(
+            r"cookie(?:\\{0,8}[\"']?[ \t]{0,4}(?:[:=]|%3A)|[ \t])[ \t]{0,4}(?:%20)?\\{0,8}[\"']?(?P<v>[^\r\n\"'\\]{8,8192})",
+            _FLAGS,
+        ),
         is_chosen,
         within=_COOKIE,
     ),

@@ -14,8 +14,12 @@ _PLACEHOLDER_WORD = re.compile(
     r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"%?\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}$|[!&*]\w+$|@\w+$")
-_STANDS_FOR = re.compile(r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\{[^{}]{0,60}\}|<[\w .-]{0,80}>|\*{3,}|x{4,}|\.{3,}|…+", re.IGNORECASE)
+_VARIABLE = re.compile(
+    r"%?\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}$|[!&*]\w+$|@\w+$"
+)
+_STANDS_FOR = re.compile(
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\{[^{}]{0,60}\}|<[\w .-]{0,80}>|\*{3,}|x{4,}|\.{3,}|…+", re.IGNORECASE
+)
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|[./-])[\w$]+)*[?!]?")
 _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’][ ]?[^\W\d_]+)*[.!?…:]?")
@@ -110,7 +114,14 @@ def is_chosen(value: str, takes_words: bool = False) -> bool:
         takes_words: Whether letters alone suffice, as behind ``DB_PASSWORD=``. Else it needs a digit, a sign or
             capitals anywhere.
     """
-    if len(value) < 4 or value != value.strip() or len(value.split()) > 4 or is_placeholder(value) or is_stock(value) or _is_path(value):
+    if (
+        len(value) < 4
+        or value != value.strip()
+        or len(value.split()) > 4
+        or is_placeholder(value)
+        or is_stock(value)
+        or _is_path(value)
+    ):
         return False
     if not _is_words(value):
         return True

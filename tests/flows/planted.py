@@ -181,7 +181,7 @@ PARTS = 4
 def leaked(secret: str, shown: str) -> str:
     """The longest-standing part of a secret that is still there: a run of a quarter, or of 6 characters where that is more."""
     size = max(6, len(secret) // PARTS)
-    return next((part for at in range(0, len(secret) - size + 1) if (part := secret[at : at + size]) in shown), "")
+    return next((part for at in range(len(secret) - size + 1) if (part := secret[at : at + size]) in shown), "")
 
 
 def passed(redactor: Redactor) -> tuple[int, list[tuple[str, str, str, str]]]:
