@@ -30,7 +30,7 @@ _QUOTE = r"\\{0,8}[\"'`]"
 _FIELD = re.compile(
     rf"(?:{_WORD})(?P<tail>[\w.-]{{0,40}})(?P<close>(?:\\{{0,8}}[\"'`])?\]?)"
     r"(?P<sep>[ \t]{0,8}(?::=|=>|[:=](?![:=]))[ \t]{0,8}|%3[AaDd](?:%20|\+){0,2}|\"?[ \t]?,[ \t]?(?=\"))"
-    rf"(?:(?P<type>[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?[rbf]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",
+    rf"(?:(?P<type>[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?[rbf]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",  # noqa: E501
     re.IGNORECASE,
 )
 _LAST_NAME = re.compile(r"\w*$")

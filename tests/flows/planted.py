@@ -53,7 +53,7 @@ def pem() -> str:
     return "\n".join(drawn(64) for _ in range(8)) + "\n" + drawn(30) + "=="
 
 
-def shapes() -> Iterator[tuple[str, str]]:
+def shapes() -> Iterator[tuple[str, str]]:  # noqa: PLR0915
     """A text with {} in the place of the secret, and the secret."""
     for name in NAMES:
         yield f"{name}={{}}", drawn(24)
@@ -152,7 +152,7 @@ PLACES: dict[str, Callable[[str], str]] = {
     "aider": _lines("{}│{}"), "grep -n": _lines("conf/.env:{}:{}"), "grep -C": _lines(".env-{}-{}"),
     "plus": _lines("+{1}"), "minus": _lines("-{1}"), "context": _lines(" {1}"), "diff": _lines("> {1}"),
     "numbered diff": _lines("{:5} +{}"), "frame": _lines("│ {1}"), "quote": _lines("> > {1}"), "list": _lines("- {1}"),
-    "indented": _lines("        {1}"), "comment": _lines("# {1}"), "slashes": _lines("// {1}"), "code block": lambda text: f"```sh\n{text}\n```",
+    "indented": _lines("        {1}"), "comment": _lines("# {1}"), "slashes": _lines("// {1}"), "code block": lambda text: f"```sh\n{text}\n```",  # noqa: E501
     "heredoc": lambda text: f"cat > .env <<'EOF'\n{text}\nEOF", "echo": lambda text: f"$ echo 1\n{text}",
     "JSON": lambda text: json.dumps({"out": text}), "JSON lines": lambda text: json.dumps({"out": f"A=1\n{text}\nB=2"}),
     "JSON twice": lambda text: json.dumps({"out": json.dumps({"text": f"A=1\n{text}\nB=2"})}),
@@ -179,7 +179,7 @@ PARTS = 4
 
 
 def leaked(secret: str, shown: str) -> str:
-    """The longest-standing part of a secret that is still there: a run of a quarter, or of 6 characters where that is more."""
+    """A part of the secret that is still there: a quarter of it, 6 characters at least."""
     size = max(6, len(secret) // PARTS)
     return next((part for at in range(len(secret) - size + 1) if (part := secret[at : at + size]) in shown), "")
 

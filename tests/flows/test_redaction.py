@@ -482,7 +482,8 @@ def test_ten_million_characters_are_read_in_time_that_grows_with_them(unit: str)
     "unit",
     ["eyJ", "eyJ" * 2000 + " ", "eyJhbGciOi.", "-----BEGIN PRIVATE KEY-----\n", "?token=", "--password ", "<a",
      "-----BEGIN PRIVATE KEY-----\n" + "+" * 99, "<password>", 'key="token" ', "machine a login ", "cookie:a=b;",
-     "mysql ", "http://a:", "docker login ", "password is ", "AccountKey=", "sk-ant-", "token=!", "password='\\\\'", "pass_", "secret: ", "1:-> ", "\\\\n", "-u a:",
+     "mysql ", "http://a:", "docker login ", "password is ", "AccountKey=", "sk-ant-", "token=!",
+     "password='\\\\'", "pass_", "secret: ", "1:-> ", "\\\\n", "-u a:",
      "cookie a=", "://a:b", "a-1-", "1\n", "authorization: ", "machine a", "name: secret ", "${", "%3D", "token=%26"],
 )  # fmt: skip
 def test_hostile_repeats_are_read_in_time_that_grows_with_them(unit: str) -> None:
