@@ -30,15 +30,16 @@ _REGEX = re.compile(r"/(?:\^|\\[bdsw])")
 _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
-    """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah bogus  # noqa: E501
-    client code correct credential credentials current db default demo dev developer diff different empty expired fake false  # noqa: E501
-    first foo for gateway github gh good google guest header hello hush id incorrect initial invalid is it jwt key
-    ldap letmein live local localhost login long master mock mongo my mysecret mypassword mysql new nil no none not null
-    number of ok old one open openai or ory other p pa pass passphrase passw passwd password passwort pat pg pk plain postgre  # noqa: E501
-    postgres postgresql private prod pub public pw pwd qwerty rabbitmq random re redis refresh reset right root s same sa  # noqa: E501
-    sample scott second secret secrets secure session short sk some staging string strong super supersecret svc t temp
-    temporary test tester testing tests testuser text that the this tiger tk tmp token tokens too true two u undefined unit  # noqa: E501
-    unknown user username valid value very weak welcome word world wrong x xxx y yes you zzz"""
+    """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah
+    bogus client code correct credential credentials current db default demo dev developer diff different empty
+    expired fake false first foo for gateway github gh good google guest header hello hush id incorrect initial
+    invalid is it jwt key ldap letmein live local localhost login long master mock mongo my mysecret mypassword
+    mysql new nil no none not null number of ok old one open openai or ory other p pa pass passphrase passw
+    passwd password passwort pat pg pk plain postgre postgres postgresql private prod pub public pw pwd qwerty
+    rabbitmq random re redis refresh reset right root s same sa sample scott second secret secrets secure
+    session short sk some staging string strong super supersecret svc t temp temporary test tester testing tests
+    testuser text that the this tiger tk tmp token tokens too true two u undefined unit unknown user username
+    valid value very weak welcome word world wrong x xxx y yes you zzz"""
     .split()
 )  # fmt: skip
 """Words of made-up passwords: defaults, test values and names of the thing itself."""
