@@ -7,28 +7,30 @@ authorization headers, URLs and assignments. What it has no rule for is in ``rul
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import redact_secret
 
 from flows.redaction import pem
-from flows.redaction.marks import MARK
-from flows.redaction.rules import CREDENTIAL, RULES, is_secret_in_context, is_url_password, rules_for
+from flows.redaction.fields import find_fields
+from flows.redaction.marks import LINE_START, MARK
+from flows.redaction.rules import CREDENTIAL, RULES, is_url_password, rules_for
+from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = f"redact-secret {redact_secret.VERSION}, own rules 1"
+VERSION = f"redact-secret {redact_secret.VERSION}, own rules 2"
 """What decides which secrets are found."""
 
 LONGEST_RUN = 8192
 """Characters without a break beyond which a run is data (an image, an archive), and no credential's value."""
 
 _URL = "connection_string_password"
-_BY_CONTEXT = frozenset(
-    {_URL, "contextual_secret", "vendor_prefixed_credential", "bearer_token", "authorization_credential"}
-)
+_CONTEXT = "contextual_secret"
+_BY_CONTEXT = frozenset({_URL, _CONTEXT, "vendor_prefixed_credential", "bearer_token", "authorization_credential"})
 _LIMITS = redact_secret.WholeInputLimits(max_input_bytes=1 << 32, max_findings=1 << 24)
 _RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
 _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
 _STEP = LONGEST_RUN // 2
+_ESCAPED = re.compile(r"\\+(?:[nr]|(?P<sign>u2[0-9a-f]{3}))")
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -38,6 +40,8 @@ class Finding:
 
     start: int
     end: int
+    by: str = ""
+    """The rule that found it."""
 
 
 def find(text: str) -> list[Finding]:
@@ -46,25 +50,34 @@ def find(text: str) -> list[Finding]:
     Marks of an earlier run are not looked at. The work grows with the text's length, whatever stands in it.
     """
     shown = _shown(text)
+    plain = _without_line_starts(shown)
     found = [
-        Finding(one.start, one.end)
-        for one in redact_secret.scan(shown, limits=_LIMITS)
+        Finding(one.start, one.end, one.type)
+        for one in redact_secret.scan(plain, limits=_LIMITS)
         if _is_true(one.type, shown, one.start, one.end)
     ]
-    found += [Finding(*span) for span in pem.cut_keys(shown)]
+    found += [Finding(*span, pem.KIND) for span in pem.cut_keys(plain)]
+    found += [Finding(*span, "field") for span in find_fields(plain)]
     for rule in rules_for(shown):
-        # The detector's view of a long run is blank; a JWT may be that long.
-        found += [Finding(*span) for span in rule.find(text if rule.kind == "jwt" else shown)]
+        # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
+        found += [
+            Finding(*span, rule.keywords[0])
+            for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
+        ]
     return merged(found)
 
 
 def _is_true(type: str, text: str, start: int, end: int) -> bool:
     value = text[start:end]
+    if type == pem.KIND:
+        return True
+    if type == _CONTEXT:  # ``fields`` knows more names, and where a value ends
+        return False
     if type == _URL:
         return is_url_password(value)
     if type not in _BY_CONTEXT and kind_of(value) is not None:
-        return True
-    return type == pem.KIND or is_secret_in_context(text, start, end)
+        return not is_sequence(value)
+    return is_random(value) or (is_chosen(value) and not is_code(value))
 
 
 def merged(found: list[Finding]) -> list[Finding]:
@@ -73,7 +86,7 @@ def merged(found: list[Finding]) -> list[Finding]:
     for one in sorted(found, key=lambda finding: (finding.start, -finding.end)):
         if out and one.start < out[-1].end:
             if one.end > out[-1].end:
-                out[-1] = Finding(out[-1].start, one.end)
+                out[-1] = replace(out[-1], end=one.end)
         elif one.end > one.start:
             out.append(one)
     return out
@@ -103,12 +116,27 @@ def _shown(text: str) -> str:
     return text
 
 
+def _without_line_starts(text: str) -> str:
+    """Every position kept: without what a viewer or a diff puts before lines, and with the breaks that JSON escapes."""
+    if "\\" in text:
+        text = _ESCAPED.sub(_break, text)
+    return LINE_START.sub(_spaces, text)
+
+
 def _has_long_run(text: str) -> bool:
     """Whether ``_RUN`` may match: every longer run spans two neighbouring multiples of half its length."""
     return any(
         (found := _RUN_PART.match(text, at)) is not None and found.end() >= at + _STEP
         for at in range(0, len(text) - LONGEST_RUN, _STEP)
     )
+
+
+def _spaces(found: re.Match[str]) -> str:
+    return " " * len(found.group())
+
+
+def _break(found: re.Match[str]) -> str:
+    return ("\n" if found["sign"] is None else "│") + " " * (len(found.group()) - 1)  # or an arrow, the line of a box
 
 
 def _blank(found: re.Match[str]) -> str:

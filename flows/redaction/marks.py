@@ -12,12 +12,19 @@ KEY_VARIABLE = "COMPACTION_EVAL_REDACTION_KEY"
 MARK = re.compile(r"\[SECRET:[a-z0-9_]+:[0-9a-f]{6}\]")
 """A mark, as it stands in a text."""
 
+LINE_START = re.compile(
+    r"^(?:[\w./@+-]{1,120}?[:-]\d{1,7}[:-])?[ \t]*+(?:(?:[-+](?![-+])|<(?=[ \t])|[>|│┃║]|\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t])))[ \t]*+)*",  # noqa: E501
+    re.MULTILINE,
+)
+"""What a viewer, a diff, a quote or a box puts before a line."""
+
 _SALT = b"compaction-eval redaction mark 1"
 _DIGITS = 6
 _COST = {"n": 2**14, "r": 8, "p": 1}
 """Percival's cost for interactive logins (scrypt paper, 2009): 16 MiB and some 50 ms a guess."""
 _ARMOUR = re.compile(r"-----[A-Z0-9 ]+-----")
-_LAYOUT = re.compile(r"(?:^|[\r\n])[ \t]*\d{1,7}[\t→|:]|\\+[nrt]|[^A-Za-z0-9/]+")
+_BREAK = re.compile(r"\\+[nr]")
+_LAYOUT = re.compile(r"\\+t|[^A-Za-z0-9/]+")
 
 
 class Marker:
@@ -69,4 +76,5 @@ class Marker:
 
 def _key_material(block: str) -> str:
     """A private key without line breaks, line numbers and the signs of a diff: one key file has one mark."""
-    return _LAYOUT.sub("", _ARMOUR.sub("", block)) or block
+    lines = LINE_START.sub("", _BREAK.sub("\n", _ARMOUR.sub("", block)))
+    return _LAYOUT.sub("", lines) or block

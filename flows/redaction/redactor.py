@@ -16,13 +16,10 @@ from flows.redaction import pem
 from flows.redaction.detector import VERSION, Finding, find, kind_of, merged
 from flows.redaction.marks import KEY_VARIABLE, MARK, Marker
 from flows.redaction.rules import CREDENTIAL
+from flows.redaction.values import is_spread
 
 EXCERPT = 200
 """Characters of an excerpt in the quarantine."""
-SHORTEST_SPREAD = 8
-"""Characters from which a secret is looked for in the rest of its session."""
-_SPREAD_WORDS = 20
-"""The same for one without a digit: a passphrase, not a word that the session uses for other things."""
 _SHORTEST_PREFIX = 6
 _SHORTEST = 4
 """Characters below which nothing is a secret: no rule takes a shorter value."""
@@ -106,7 +103,7 @@ class Redactor:
         if not known:
             return transcript, {}
         tally: Counter[str] = Counter()
-        spread = {value: mark for value, mark in known.items() if spreads(value)}
+        spread = {value: mark for value, mark in known.items() if is_spread(value)}
 
         def plain(text: str) -> str:
             return self._text(text, spread, tally, finder)
@@ -202,10 +199,23 @@ class _Remembered:
         return found
 
 
-def spreads(value: str) -> bool:
-    """Whether a secret is looked for in the rest of its session: it must be no word that serves other purposes."""
-    has_digit, has_letter = any(c.isdigit() for c in value), any(c.isalpha() for c in value)
-    return len(value) >= SHORTEST_SPREAD and has_letter and (has_digit or len(value) >= _SPREAD_WORDS)
+def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
+    """For a person to read: every place that is masked in a session, as what found it, 60 characters before, the
+    secret, and 60 after. A place that only a secret found elsewhere gives away is found by ``spread``.
+    """  # noqa: D205 (one sentence)
+    finder, known = _Remembered(), dict[str, str]()
+    redactor = Redactor(key="")
+    for text, is_json in _texts(transcript):
+        for value in _values(text, is_json, finder):
+            redactor._learn(value, known)
+    spread = {value: mark for value, mark in known.items() if is_spread(value)}
+    for text, is_json in _texts(transcript):
+        parts = [(key, value) for _, _, key, value in _strings(text)] if is_json and _is_json(text) else [("", text)]
+        for key, part in parts:
+            found = finder(part) + (_in_view(key, part, finder) if key else [])
+            for one in merged([*found, *_occurrences(part, spread)]):
+                before = part[max(0, one.start - 60) : one.start] or key
+                yield one.by, before, part[one.start : one.end], part[one.end : one.end + 60]
 
 
 def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
@@ -252,14 +262,14 @@ def _in_view(key: str, value: str, finder: Callable[[str], list[Finding]]) -> li
     before = f'{{"{key}": "'
     found = finder(f'{before}{value}"}}')
     at, end = len(before), len(value)
-    return [Finding(one.start - at, min(one.end - at, end)) for one in found if at <= one.start < at + end]
+    return [Finding(one.start - at, min(one.end - at, end), one.by) for one in found if at <= one.start < at + end]
 
 
 def _occurrences(text: str, known: Known) -> Iterator[Finding]:
     for value in known:
         at = text.find(value)
         while at >= 0:
-            yield Finding(at, at + len(value))
+            yield Finding(at, at + len(value), "spread")
             at = text.find(value, at + len(value))
 
 

@@ -7,40 +7,16 @@ them first loses nothing.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+
+from flows.redaction.values import is_chosen, is_code, is_name, is_placeholder, is_random, is_stock
 
 CREDENTIAL = "credential"
 """Kind of what only its surroundings give away: a password, a bearer value, a session cookie."""
 
 _FLAGS = re.IGNORECASE | re.ASCII
-_PLACEHOLDER = re.compile(
-    r"""\$[{(A-Z_]|\{\{|\{[\w.]*\}|<[^>]*>|%\(?[a-z_]*\)?s\b|\*{3}|x{4}|\.{3}|…
-    |\byour[-_ ]|[-_ ]here\b|example|placeholder|change[-_ ]?me|redacted|removed|dummy|replace[-_ ]|insert[-_ ]
-    |\btodo\b|masked|process\.env|os\.environ|getenv|secret:""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_WORDS = re.compile(r"[^\W\d_]+(?:[-_. /][^\W\d_]+)*")
-_CODE = re.compile(r"[(!&*]*[A-Za-z_$][A-Za-z_$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$]+|\(|\[|\?)[^\s\d]*")
-_NAME = re.compile(r"[A-Za-z_$]+[.]?")
-_SNAKE = re.compile(r"[a-z$]*[a-z0-9]*(?:_[a-z]+[a-z0-9]?)+[)\]}]*|[A-Za-z_$]+[)\]}]+")
-_TYPED = re.compile(r"(?:[A-Za-z_$]+|[A-Z][a-z]+\d{1,2}[A-Z][a-z]+)[)\]}]+:[^\s\d]*")
-_OPERATOR = re.compile(r"&&|\|\||===?|=>|^\(|[\w\]]\[|\w\((?!.*\d.*\d)|\)[.{;]")
-_TYPE_NAME = re.compile(r"[\w.]*[a-z0-9](?:Key|Token|Secret|Credential)s?(?:Types?)?")
-_CODE_AFTER = re.compile(r"\s?[,;)}\]|&?.(]|[ ]+[A-Za-z]")
-_SAYS_WHAT_IT_IS = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
-_PATH = re.compile(r"\w+(?:[./-]\w+)*")
-_PASSWORD_NAME = re.compile(r"(?:pass|pwd)[a-z_-]*[\"'\]\\]*\s*[:=]", _FLAGS)
-_LETTERS_ONLY_SECRET = 24
-"""Characters from which a word of letters alone can be a random value."""
-_LONGEST_PASSPHRASE = 4
-"""Words; what is longer describes the field."""
-_PASSWORD_WORDS = frozenset({"pass", "passwd", "password", "pwd", "secret", "token", "my-token"})
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", _FLAGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +27,10 @@ class Rule:
     keywords: tuple[str, ...]
     """Lower case; one of them is in every text that the pattern matches."""
     pattern: re.Pattern[str]
-    """Its group ``v`` is the secret."""
+    """Its group ``v`` is the secret, or ``w`` where it stands in quotes."""
     accept: Callable[[str], bool] = lambda value: True
+    is_line: bool = False
+    """Whether it is a line by itself, which may look like a line of ``grep -n``."""
     within: re.Pattern[str] | None = None
     """Finds the secrets within group ``v``, as its own group ``v``."""
 
@@ -61,73 +39,31 @@ class Rule:
         for found in self.pattern.finditer(text):
             spans = [found] if self.within is None else self.within.finditer(text, *found.span("v"))
             for one in spans:
-                if self.accept(one.group("v")):
-                    yield one.span("v")
-
-
-def entropy(value: str) -> float:
-    """Shannon entropy of the characters, in bits per character."""
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values()) if value else 0.0
-
-
-def is_opaque(value: str) -> bool:
-    """Whether a value looks drawn at random: 16 characters or more, digits and letters, 3 bits per character."""
-    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-    return len(value) >= 16 and has_both and entropy(value) >= 3 and not _UUID.fullmatch(value) and is_value(value)
-
-
-def is_password(value: str) -> bool:
-    """Whether a value can be a chosen password: letters, and a digit, a sign or capitals anywhere; no code."""
-    has_sign = any(c.isdigit() for c in value) or bool(re.search(r"[^\w.\-/]", value))
-    n_changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
-    return (has_sign or 3 * n_changes >= len(value)) and any(c.isalpha() for c in value) and is_value(value)
-
-
-def is_value(value: str) -> bool:
-    """Whether a value is no placeholder and no expression in code."""
-    return not _PLACEHOLDER.search(value) and not _CODE.fullmatch(value)
+                group = "v" if one["v"] is not None else "w"
+                if self.accept(one[group]):
+                    yield one.span(group)
 
 
 def is_url_password(value: str) -> bool:
-    """Whether the password in a URL is one, and not the word for it (``user:pass@host``)."""
-    return not _PLACEHOLDER.search(value) and value.lower() not in _PASSWORD_WORDS
+    """Whether the password in a URL is one, and not a word for it (``user:pass@host``)."""
+    return len(value) >= 3 and not is_placeholder(value) and not is_stock(value)
 
 
-def is_secret_in_context(text: str, start: int, end: int) -> bool:
-    """Whether what an assignment assigns is a value, and not a placeholder, a name in code or a few words.
-
-    Args:
-        text: The text around it.
-        start: Where the value starts.
-        end: Where it ends.
-    """
-    value = text[start:end]
-    if _PLACEHOLDER.search(value) or len(value.split()) > _LONGEST_PASSPHRASE:
-        return False
-    if text[start - 1 : start] not in {'"', "'", "`"} and _is_code(text, start, end):
-        return False
-    is_password_field = _PASSWORD_NAME.search(text, max(0, start - 40), start) is not None
-    n_digits = sum(c.isdigit() for c in value)
-    if _SAYS_WHAT_IT_IS.search(value) and _PATH.fullmatch(value) and n_digits <= (0 if is_password_field else 4):
-        return False
-    is_words = _WORDS.fullmatch(value.rstrip(".")) is not None
-    return is_password_field or not is_words or (value.isalpha() and len(value) >= _LETTERS_ONLY_SECRET)
+def _is_login(value: str) -> bool:
+    """Whether what stands behind ``-u name:`` is a password, and not a group or an image's version."""
+    return is_chosen(value, takes_words=True) and (not is_name(value) or any(c.isdigit() for c in value))
 
 
-def _is_code(text: str, start: int, end: int) -> bool:
-    """Whether a value without quotes is an expression, a name, or the first word of a sentence."""
-    value = text[start:end]
-    if _OPERATOR.search(value) or any(form.fullmatch(value) for form in (_CODE, _SNAKE, _TYPE_NAME, _TYPED)):
-        return True
-    is_name = _NAME.fullmatch(value) is not None
-    return is_name and (_CODE_AFTER.match(text, end) is not None or text[start - 2 : start] == "= ")
+def _is_header_value(value: str) -> bool:
+    """Whether what stands in an authorization header is a credential, and not a word of a sentence."""
+    return is_random(value) or (len(value) >= 8 and is_chosen(value) and not is_code(value))
 
 
 def _is_mixed(value: str) -> bool:
     """Whether prose is unlikely to hold the word: a digit, a small letter, and a capital or a sign inside."""
     inner = value.rstrip(".!?")
     has_digit, has_small = any(c.isdigit() for c in inner), any(c.islower() for c in inner)
-    return has_digit and has_small and (inner != inner.lower() or not inner.isalnum()) and is_password(inner)
+    return has_digit and has_small and (inner != inner.lower() or not inner.isalnum()) and is_chosen(inner)
 
 
 def _rule(
@@ -137,7 +73,14 @@ def _rule(
     return Rule(kind, words, re.compile("".join(pattern), _FLAGS), accept)
 
 
+_GAP = r"[\s#/*]{1,200}"
+"""Between two parts that may stand in two lines."""
 _BARE = r"[^\s\"'<>`\\]"
+_ARGUMENT = (
+    r"(?:(?P<q>\\{0,8}[\"'])(?P<w>(?:(?!(?P=q))[^\r\n]){4,256}+)(?P=q)"
+    r"|(?P<v>(?!-)(?:[^\s\"'`\\]|[\"'](?=\w)|\\(?![nrt\"'\\])){4,256}))"
+)
+"""A word of a command: in quotes, escaped or not, or without."""
 _QUERY = r"(?:(?:access|auth|api|refresh|id|client|session|private)[_-]?)?(?:token|key|secret|password|sig|signature)"
 _SIGNED = r"X-Amz-(?:Signature|Security-Token)|X-Goog-Signature"
 _LOGIN = r"\b(?:docker|podman|helm|az|oc)\b[^\n;|&]{0,40}?\blogin\b[^\n;|&]{0,60}?\s-p"
@@ -145,6 +88,12 @@ _IN_PROSE = tuple(
     f"{word} {verb}" for word in ("password", "phrase", "secret", "token", "key") for verb in ("is", "was")
 )
 _FIELD = r"(?:password|passwd|secret|api_?key|token)"
+
+_COOKIE = re.compile(
+    r"[\w.-]{0,64}(?:sess|sid|auth|token|jwt|csrf|login)[\w.-]{0,32}(?:=|%3D)(?P<v>[\w%+/=.~:!$&*@-]{8,4096})"
+    r"|[\w.-]{1,64}(?:=|%3D)(?P<w>[\w%+/=.~:-]{16,4096})",
+    _FLAGS,
+)
 
 RULES: tuple[Rule, ...] = (
     _rule("jwt", "eyj", r"(?<![\w-])(?P<v>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)"),
@@ -166,59 +115,60 @@ RULES: tuple[Rule, ...] = (
         "token= key= secret= password= sig= signature=",
         rf"[?&](?:{_QUERY}|{_SIGNED})=",
         r"(?P<v>[^&\s\"'<>#`|)\\]{16,4096})",
-        accept=is_opaque,
+        accept=is_random,
     ),
     _rule(
         CREDENTIAL,
         "-token -secret -key apikey accesskey",
         r"--(?<![\w-]--)(?:[a-z]{1,12}-){0,3}(?:api-?key|token|secret|access-?key)(?:=|[ \t]{1,4})[\"']?",
         rf"(?P<v>{_BARE}{{16,4096}})",
-        accept=is_opaque,
+        accept=is_random,
     ),
     _rule(
         CREDENTIAL,
         "-pass -pwd",
-        r"--(?<![\w-]--)(?:[a-z]{1,12}-){0,3}(?:password|passwd|pass|pwd)(?:=|[ \t]{1,4})[\"']?",
-        rf"(?P<v>{_BARE}{{6,128}})",
-        accept=is_password,
+        r"--(?<![\w-]--)(?:[a-z]{1,12}-){0,3}(?:password|passwd|pass|pwd)(?:=|[ \t]{1,4})",
+        _ARGUMENT,
+        accept=is_chosen,
     ),
     _rule(
         CREDENTIAL,
         "mysql mariadb",
-        r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n;|&]{0,80}?\s-p[\"']?",
-        rf"(?P<v>(?!-){_BARE}{{6,128}})",
-        accept=is_value,
+        r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n;|&]{0,80}?\s-p",
+        _ARGUMENT,
+        accept=is_url_password,
     ),
     _rule(
         CREDENTIAL,
         "sshpass login redis-cli",
-        rf"(?:\bsshpass[ \t]{{1,4}}-p|{_LOGIN}|\bredis-cli\b[^\n;|&]{{0,60}}?\s-a)[ \t]{{0,4}}[\"']?",
-        rf"(?P<v>(?!-){_BARE}{{6,128}})",
-        accept=is_value,
+        rf"(?:\bsshpass[ \t]{{1,4}}-p|{_LOGIN}|\bredis-cli\b[^\n;|&]{{0,60}}?\s-a)[ \t]{{0,4}}",
+        _ARGUMENT,
+        accept=is_url_password,
     ),
     _rule(
         CREDENTIAL,
         "pgpassword mysql_pwd rediscli_auth",
-        rf"\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=[\"']?(?P<v>{_BARE}{{4,128}})",
-        accept=is_value,
+        r"(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=",
+        _ARGUMENT,
+        accept=is_url_password,
     ),
     _rule(
         CREDENTIAL,
         "machine",
-        r"\bmachine[ \t]{1,9}\S{1,80}\s{1,9}login\s{1,9}\S{1,80}\s{1,9}password\s{1,9}(?P<v>\S{6,256})",
-        accept=is_password,
+        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}password\s{{1,9}}(?P<v>\S{{4,256}})",
+        accept=is_url_password,
     ),
     _rule(
         CREDENTIAL,
         "password> passwd> secret> key> token>",
         rf"<[\w:.-]{{0,40}}?{_FIELD}>(?P<v>[^<>\s]{{6,512}})</",
-        accept=is_password,
+        accept=is_chosen,
     ),
     _rule(
         CREDENTIAL,
         "value=",
         rf"\bkey=\"[\w:.-]{{0,40}}?{_FIELD}\"\s{{1,4}}value=\"(?P<v>[^\"\s]{{8,512}})\"",
-        accept=is_password,
+        accept=is_chosen,
     ),
     _rule(
         CREDENTIAL,
@@ -231,14 +181,77 @@ RULES: tuple[Rule, ...] = (
         CREDENTIAL,
         ("api key",),
         r"\bapi[ ]keys?[ ]?[:=] {0,2}[\"'`]?(?P<v>[^\s\"'`,;()<>\\]{16,512})",
-        accept=is_opaque,
+        accept=is_random,
     ),
     Rule(
         CREDENTIAL,
         ("cookie",),
-        re.compile(r"\b(?:set-)?cookie[\"']?[:=][ \"']{0,3}(?P<v>[^\r\n\"'\\]{16,8192})", _FLAGS),
-        is_opaque,
-        re.compile(r"[\w.-]{1,64}=(?P<v>[\w%+/=.~:-]{16,4096})", _FLAGS),
+        re.compile(
+            r"cookie(?:\\{0,8}[\"']?[ \t]{0,4}(?:[:=]|%3A)|[ \t])[ \t]{0,4}(?:%20)?\\{0,8}[\"']?(?P<v>[^\r\n\"'\\]{8,8192})",  # noqa: E501
+            _FLAGS,
+        ),
+        is_chosen,
+        within=_COOKIE,
+    ),
+    Rule(
+        CREDENTIAL,
+        ("-b",),
+        re.compile(r"-(?<![\w-]-)b[ \t]{0,4}\\{0,8}[\"']?(?P<v>[\w.-]{1,64}=[^\r\n\"'\\]{8,8192})", _FLAGS),
+        is_chosen,
+        within=_COOKIE,
+    ),
+    _rule(
+        CREDENTIAL,
+        "-u --user --proxy-user",
+        r"-(?<![\w-]-)(?:u[ \t]{0,4}|-(?:proxy-)?user(?:=|[ \t]{1,4}))(?:\\{0,8}[\"'])?[\w.@-]{1,80}:",
+        r"(?P<v>(?![\d:]{1,8}\b)(?:[^\s\"'`\\]|[\"'](?=\w)|\\(?![nrt\"'\\])){4,256})",
+        accept=_is_login,
+    ),
+    _rule(
+        CREDENTIAL,
+        "://",
+        r"://[^\s:/@\"'`<>\\]{0,80}:(?P<v>[^\s/\"'`<>\\]{3,128})@(?=[\w.\[$%{-])",
+        accept=is_url_password,
+    ),
+    _rule(
+        CREDENTIAL,
+        "authorization",
+        r"authorization(?:\\{0,8}[\"'])?\]?[ \t]{0,4}(?:[:=]|%3A)[ \t]{0,4}(?:%20)?(?:\\{0,8}[\"'`])?",
+        r"(?:(?:basic|bearer|token|apikey|api-key|negotiate|digest)(?:[ \t]{1,4}|%20|\+))?(?P<v>[\w.~+/:=%-]{8,8192})",
+        accept=_is_header_value,
+    ),
+    _rule(
+        CREDENTIAL,
+        "bearer basic",
+        r"(?:bearer|basic)(?:[ \t]{1,4}|%20)(?P<v>[\w.~+/-]{16,8192}+(?:={1,2}|%3D){0,2})",
+        accept=_is_header_value,
+    ),
+    Rule(
+        CREDENTIAL,
+        (":54", ":64", ":*:"),
+        re.compile(r":(?:\*|[56]4\d\d):[\w*.-]{1,60}:[\w*.@-]{1,60}:(?P<v>[^\s\"'`\\]{4,128})", _FLAGS),
+        is_url_password,
+        is_line=True,
+    ),
+    _rule(
+        CREDENTIAL,
+        ":$apr1$ :$2a$ :$2b$ :$2y$ :$1$ :$5$ :$6$ :{sha} :{ssha}",
+        r":(?P<v>\$(?:apr1|2[aby]|[156])\$[./\w$=,]{20,120}|\{S?SHA\}[A-Za-z0-9+/]{20,80}={0,2})",
+    ),
+    _rule(
+        CREDENTIAL,
+        ("env ", "env\t"),
+        rf"\benv[ \t]{{1,4}}\w{{0,60}}?{_FIELD}\w{{0,20}}[ \t]{{1,4}}",
+        _ARGUMENT,
+        accept=is_random,
+    ),
+    _rule(
+        CREDENTIAL,
+        "value",
+        rf"name\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\{{0,8}}[\"']?[\w.-]{{0,60}}?{_FIELD}\\{{0,8}}[\"']?[ \t]{{0,4}},?",  # noqa: E501
+        rf"{_GAP}\\{{0,8}}[\"']?value\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}",
+        _ARGUMENT,
+        accept=is_chosen,
     ),
 )
 """The shapes beside the detector's own: each was given to the detector, which found nothing."""

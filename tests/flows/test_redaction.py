@@ -19,6 +19,7 @@ from flows.redaction import KEY_VARIABLE, Redactor
 from flows.redaction.detector import LONGEST_RUN, find
 from flows.redaction.marks import MARK
 from flows.redaction.rules import RULES, rules_for
+from tests.flows import planted
 
 DRAW = random.Random(20240229)
 LETTERS, HEX, BASE32 = string.ascii_letters + string.digits, "0123456789abcdef", "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -98,6 +99,12 @@ IN_CONTEXT = {
     "The password is {}, keep it.": drawn(12),
     "my API key: {}": drawn(32),
     "Cookie: theme=dark; sessionid={}": drawn(32),
+    "curl -b 'theme=dark; sid={}' https://host": drawn(26),
+    "curl -u admin:{} https://host": drawn(12),
+    "db.internal:5432:app:admin:{}": drawn(12),
+    "admin:{}": "$" + "apr1$" + drawn(8) + "$" + drawn(22),
+    "- name: DB_PASSWORD\n  value: {}": drawn(14),
+    "ENV API_TOKEN {}": drawn(32),
     "https://hooks.slack.com/services/{}": "T" + drawn(8, BASE32) + "/B" + drawn(10, BASE32) + "/" + drawn(24),
     "https://discord.com/api/webhooks/{}": drawn(18, string.digits) + "/" + drawn(68),
     "token seen: {}": "sk-" + "ant-oat01-" + drawn(93) + "AA",
@@ -139,6 +146,13 @@ HARMLESS = [
     "self.passwd = password_mgr\nusername, password = credentials\nreturn BasicAuth(password=auth[1])",
     ":param refresh_token: REQUIRED. The token.\n:param password: Database password",
     "cookie=function(e,t){if(e===``&&t===``)return!0;if(!e||!t)return!1;var n=e.startsWith(`.`)}",
+    "privateKey: Uint8Array; key: ed25519PrivateKey, secret: Base64String\napiKey: Float32Array",
+    "const GITHUB_TOKEN_PATTERN = /\\bgh[psu]_[A-Za-z0-9_]{20,}\\b/g;",
+    "--- PASS: TestPath/#00 (0.00s)\n    --- PASS: TestPath/a1 (0.00s)",
+    "password: 'Password123!', token: 'test-token-123', apiKey: 'sk-1234567890abcdef'",
+    "postgres://postgres:postgres@localhost:5432/app\nPOSTGRES_PASSWORD=postgres\nDB_PASSWORD=changeme",
+    "  --user-input-color:#00cc00\n  --pass: #34d399;",
+    "'X-Review-Github-Token': 'ghp_user_token_123', \"pass_rate\":0,\"execution_error_count\":1",
     '{"password": "The password of the account, at least 8 characters"}',
 ]
 
@@ -339,6 +353,23 @@ def test_what_a_rule_can_match_has_one_of_its_keywords(data: st.DataObject) -> N
     assert rule in rules_for(text)
 
 
+def test_no_planted_secret_passes_in_any_place() -> None:
+    """The figure of docs/redaction.md; ``python -m tests.flows.planted`` prints what passes."""
+    number, through = planted.passed(REDACTOR)
+    assert through == []
+    assert number > 15_000
+
+
+def test_a_value_that_reads_like_a_name_is_masked_only_where_it_is_assigned() -> None:
+    """A session uses such words for other things, and code that holds them must stay."""
+    texts = ("DB_PASSWORD=Uint" + "8Array", "function sign(key: Uint8Array): Uint8Array")
+    new, tally = REDACTOR.redact_transcript(
+        Transcript("s", tuple(Message("user", text, seq=at) for at, text in enumerate(texts)))
+    )
+    assert tally == {"credential": 1}
+    assert new.messages[1].text == texts[1]
+
+
 def session() -> Transcript:
     """A key is read from a file, echoed alone, put into arguments, a summary and the title."""
     secret, mail = drawn(24), "someone@example.org"
@@ -391,8 +422,8 @@ def test_what_holds_no_secret_is_the_same_object() -> None:
 
 
 def test_a_short_or_wordy_password_is_masked_only_where_it_is_assigned() -> None:
-    word = "post" + "gres"
-    texts = (f"postgres://app:{word}@db/app", f"{word} is a database", "PASSWORD=ab1!" + "cd\nab1!" + "cd again")
+    word = "sword" + "fish"
+    texts = (f"postgres://app:{word}@db/app", f"{word} is a fish", "PASSWORD=ab1!" + "cd\nab1!" + "cd again")
     old = Transcript("s", tuple(Message("user", text, seq=at) for at, text in enumerate(texts)))
     new, _ = REDACTOR.redact_transcript(old)
     assert new.messages[0].text.startswith("postgres://app:[SECRET:credential:")
@@ -451,7 +482,9 @@ def test_ten_million_characters_are_read_in_time_that_grows_with_them(unit: str)
     "unit",
     ["eyJ", "eyJ" * 2000 + " ", "eyJhbGciOi.", "-----BEGIN PRIVATE KEY-----\n", "?token=", "--password ", "<a",
      "-----BEGIN PRIVATE KEY-----\n" + "+" * 99, "<password>", 'key="token" ', "machine a login ", "cookie:a=b;",
-     "mysql ", "http://a:", "docker login ", "password is ", "AccountKey=", "sk-ant-"],
+     "mysql ", "http://a:", "docker login ", "password is ", "AccountKey=", "sk-ant-", "token=!",
+     "password='\\\\'", "pass_", "secret: ", "1:-> ", "\\\\n", "-u a:",
+     "cookie a=", "://a:b", "a-1-", "1\n", "authorization: ", "machine a", "name: secret ", "${", "%3D", "token=%26"],
 )  # fmt: skip
 def test_hostile_repeats_are_read_in_time_that_grows_with_them(unit: str) -> None:
     text = unit * (600_000 // len(unit))

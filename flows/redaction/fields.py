@@ -1,0 +1,192 @@
+"""Secrets that stand in a field whose name says so: ``DB_PASSWORD=…``, ``"apiKey": "…"``, ``password: …``.
+
+Nothing is asked of what stands before the name. So a line number, the sign of a diff or of a quote, a box, ``export``
+or ``- `` are no concern, and the end of a value is found by how it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flows.redaction.values import is_chosen, is_code, is_name, is_random, is_stock
+
+LONGEST = 8192
+"""Characters of the longest value without quotes."""
+_LONGEST_QUOTED = 1024
+_OPEN = {")": "(", "]": "[", "}": "{", ">": "<"}
+_STEMS = ("pass", "pwd", "pw", "secret", "token", "key", "credential", "auth")
+_WORD = (
+    r"pass(?:w(?:or)?d|phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|secrets?(?![a-z])|tokens?(?![a-z])"
+    r"|keys?(?![a-z])|credentials?(?![a-z])|auth(?![a-z])"
+)
+_KEY_BEFORE = re.compile(
+    r"(?:api|private|access|account|shared|signing|encryption|master|client|service|auth|jwt|secret|storage|deploy|license"
+    r"|decryption|admin|host|ssh|ssl|tls|app|session|hmac|root|project|webhook)[_-]?$|[A-Z0-9]_$",
+    re.IGNORECASE,
+)
+_AUTH_BEFORE = re.compile(r"(?:^|[_.-])$")
+_QUOTE = r"\\{0,8}[\"'`]"
+_FIELD = re.compile(
+    rf"(?:{_WORD})(?P<tail>[\w.-]{{0,40}})(?P<close>(?:\\{{0,8}}[\"'`])?\]?)"
+    r"(?P<sep>[ \t]{0,8}(?::=|=>|[:=](?![:=]))[ \t]{0,8}|%3[AaDd](?:%20|\+){0,2}|\"?[ \t]?,[ \t]?(?=\"))"
+    rf"(?:(?P<type>[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?[rbf]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",  # noqa: E501
+    re.IGNORECASE,
+)
+_LAST_NAME = re.compile(r"\w*$")
+_BEFORE = re.compile(r"[\w.-]*$")
+# A quote amid a value belongs to it.
+_BARE_END = re.compile(r"\s|\\+[nrt]|\\{0,8}[\"'`](?:(?<=[,:{\[(].)|(?![\w!@#$%^*+=]))")
+_NEXT_FIELD = re.compile(r"[;&,][ ]?[\w.\[\]\" -]{0,40}[=:]|%26|%0[AaDd]|%22|%3B")
+_ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
+# What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
+_ABOUT = re.compile(
+    r"(?:^|[_.-])(?i:max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign"
+    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|compass"
+    r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
+)
+_ABOUT_TAIL = re.compile(
+    r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|rates?|report|ratio|stats?|map|list|info|text|value_?error|regex|re|test|"
+    r""
+    r"label|format|pattern|regex|policy|rules?|error|message|msg|input|placeholder|expir\w*|ttl|env|var|ref|store|manager|"
+    r"provider|service|usage|budget|id|ids|index|column|param\w*|strength|confirm\w*|reset|required|enabled|source|status)"
+    r"(?![a-z])",
+    re.IGNORECASE,
+)
+_ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|_keys?$", re.IGNORECASE)
+"""Names that hold other things as well."""
+_PASSWORD = re.compile(r"pass|pwd|pw", re.IGNORECASE)
+
+
+def find_fields(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every value whose field's name says that it is secret."""
+    done, ends = 0, _Ends(text)
+    for at in _stems(text):
+        if at < done or (found := _FIELD.match(text, at)) is None:
+            continue
+        start = found.end()
+        before = _BEFORE.search(text, max(0, at - 60), at)
+        name = (before.group() if before else "") + text[at : found.start("tail")]
+        if not _is_sensitive(before.group() if before else "", text[at : found.start("tail")]):
+            continue
+        sep, quote = found["sep"].strip(), found["quote"]
+        if sep.endswith(",") and not (quote and _PASSWORD.search(name)):
+            continue
+        end = _quoted_end(text, start, quote) if quote else 0
+        is_quoted = end > 0
+        if not end:
+            end = _bare_end(text, start, found["sep"], ends)
+        if end <= start:
+            continue
+        is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
+        if is_secret_field(name, found["tail"], text[start:end], is_quoted, is_literal):
+            yield start, end
+            done = end
+        elif end - start > _LONGEST_QUOTED:
+            done = end  # what was judged once is not judged again for every name within
+
+
+def _stems(text: str) -> list[int]:
+    """Where a name may start to say that it is secret."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a few capitals are two small letters
+        lower = "".join(c.lower() if c.isascii() else c for c in text)
+    places = []
+    for stem in _STEMS:
+        at = lower.find(stem)
+        while at >= 0:
+            places.append(at)
+            at = lower.find(stem, at + len(stem))
+    return sorted(places)
+
+
+def _is_sensitive(before: str, word: str) -> bool:
+    """Whether a word of a name makes it one of a secret, with what stands before it."""
+    word = word.lower()
+    if word.startswith("key"):
+        return _KEY_BEFORE.search(before) is not None
+    if word == "auth":
+        return _AUTH_BEFORE.search(before) is not None
+    return word != "pw" or not before[-1:].isalpha()
+
+
+def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is_literal: bool = True) -> bool:
+    """Whether a value of a field is a secret.
+
+    Args:
+        name: The field's name to the end of the word that says what it is.
+        tail: The rest of its name.
+        value: What it holds.
+        is_quoted: Whether it stands in quotes.
+        is_literal: Whether what stands there can't be code.
+    """
+    if not is_literal and name.lower().endswith("pass"):
+        return False  # a test's outcome
+    is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail))
+    if not is_literal and is_code(value):
+        return False
+    if is_random(value):
+        return not _ABOUT.search(name) and (not is_about or len(value) >= 20)
+    if is_about or _ONLY_RANDOM.search(name):
+        return False
+    is_password = _PASSWORD.search(name[-10:]) is not None
+    is_constant = is_literal and not is_quoted and is_password
+    if not is_password and (len(value) < 8 or value.isdigit() or is_name(value)):
+        return False
+    if "_" in value and is_name(value) and not any(c.isdigit() for c in value):
+        return False
+    if value.isdigit() and not (is_constant and len(value) >= 6 and not is_stock(value)):
+        return False
+    return is_chosen(value, takes_words=is_constant or (is_password and _is_constant(name)))
+
+
+def _is_constant(name: str) -> bool:
+    return _LAST_NAME.search(name)[0].isupper()  # type: ignore[index]
+
+
+def _is_literal(text: str, found: re.Match[str], name: str) -> bool:
+    """Whether a value without quotes is written in a form that has no expressions: an environment file, a URL."""
+    sep = found["sep"]
+    return sep[0] == "%" or (
+        sep == "=" and (_is_constant(name) or text[found.start() - 1 : found.start()] in {"?", "&", ";"})
+    )
+
+
+class _Ends:
+    """Where values without quotes end. Starts come in order, so every character is looked at once."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._from, self._end = text, 0, -1
+
+    def after(self, start: int) -> int:
+        if not self._from <= start <= self._end:
+            found = _BARE_END.search(self._text, start)
+            self._from, self._end = start, found.start() if found else len(self._text)
+        return self._end
+
+
+def _bare_end(text: str, start: int, sep: str, ends: _Ends) -> int:
+    end = ends.after(start)
+    if end - start > LONGEST:
+        return start
+    if (sep[0] == "%" and (cut := _ENCODED_END.search(text, start, end))) or (
+        cut := _NEXT_FIELD.search(text, start, end)
+    ):
+        end = cut.start()
+    value = text[start:end].rstrip(",;")
+    while value and value[-1] in _OPEN and value.count(value[-1]) > value.count(_OPEN[value[-1]]):
+        value = value[:-1].rstrip(",;")
+    return start + len(value)
+
+
+def _quoted_end(text: str, start: int, quote: str) -> int:
+    """Where a quoted value ends: at the same quote with as many backslashes, in the same line; 0 for nowhere."""
+    n_escapes, limit = len(quote) - 1, min(len(text), start + _LONGEST_QUOTED)
+    at = text.find(quote[-1], start, limit)
+    while at >= 0:
+        before = at - len(text[start:at].rstrip("\\")) - start
+        if before % (2 * n_escapes + 2) == n_escapes:
+            end = at - n_escapes
+            return 0 if "\n" in text[start:end] else end
+        at = text.find(quote[-1], at + 1, limit)
+    return 0
