@@ -257,7 +257,7 @@ def test_a_regression_is_told_when_the_night_that_brought_it_could_not_be_scored
     nights.provider.handler = answer
     assert night(4, 14) == (0, False)
     nights.change_the_rubric()
-    assert night(4, 1) == (0, False)  # another judge, of which nothing is known yet
+    assert night(4, 3) == (0, False)  # another judge, of which nothing is known yet
     nights.rubric = ()
     nights.provider.handler = down
     assert night(0, 1) == (3, False)
