@@ -268,8 +268,8 @@ def test_a_regression_is_told_when_the_night_that_brought_it_could_not_be_scored
     assert (moved.exit_code, "ours" in moved.stderr) == (5, True)
 
     assert night(4, 14) == (0, False)  # as it was
-    assert night(0, 2, "--budget-tokens", 1_000) == (4, False)
-    assert night(0, 2) == (5, True)
+    assert night(0, 8, "--budget-tokens", 1_000) == (4, False)
+    assert night(0, 8) == (5, True)
 
 
 def down(body: Mapping[str, Any]) -> str:
