@@ -257,7 +257,7 @@ def test_a_regression_is_told_when_the_night_that_brought_it_could_not_be_scored
     nights.provider.handler = answer
     assert night(4, 14) == (0, False)
     nights.change_the_rubric()
-    assert night(4, 1) == (0, False)  # another judge, of which nothing is known yet
+    assert night(4, 3) == (0, False)  # another judge, of which nothing is known yet
     nights.rubric = ()
     nights.provider.handler = down
     assert night(0, 1) == (3, False)
@@ -268,8 +268,8 @@ def test_a_regression_is_told_when_the_night_that_brought_it_could_not_be_scored
     assert (moved.exit_code, "ours" in moved.stderr) == (5, True)
 
     assert night(4, 14) == (0, False)  # as it was
-    assert night(0, 2, "--budget-tokens", 9_000) == (4, False)
-    assert night(0, 2) == (5, True)
+    assert night(0, 8, "--budget-tokens", 1_000) == (4, False)
+    assert night(0, 8) == (5, True)
 
 
 def down(body: Mapping[str, Any]) -> str:
