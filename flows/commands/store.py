@@ -62,7 +62,7 @@ def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
         if is_loaded:
             with active.report.stage("rebuild", tables.STEPS, "steps") as shown:
                 makers = Makers.of_results(target, study)
-                tables.rebuild(target, study, makers=makers, stepped=lambda: shown.advance(1))
+                tables.rebuild(target, study, makers=makers, is_whole_store=True, stepped=lambda: shown.advance(1))
     return n_rows
 
 
