@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import orjson
-from anthropic.types import message_create_params as anthropic_messages
-from anthropic.types.beta import message_create_params as anthropic_beta
 from openai.types.chat import completion_create_params as openai_chat
 from openai.types.responses import response_compact_params as openai_compact
 from openai.types.responses import response_create_params as openai_responses
@@ -26,8 +25,17 @@ RESPONSES_FIELDS = {*openai_responses.ResponseCreateParamsBase.__annotations__, 
 COMPACT_FIELDS = set(openai_compact.ResponseCompactParams.__annotations__)
 SAMPLING = ("temperature", "top_p", "top_k")
 """The SDK has dropped them from its types; models before 4.7 still take them."""
-MESSAGES_FIELDS = {*anthropic_messages.MessageCreateParamsBase.__annotations__, *SAMPLING, "stream"}
-BETA_FIELDS = set(anthropic_beta.MessageCreateParamsBase.__annotations__) - {"betas"}
+
+
+@cache
+def messages_fields(*, beta: bool) -> frozenset[str]:
+    """Fields of a request to Anthropic; with those of its beta interface. The package is an extra."""
+    from anthropic.types import message_create_params as plain
+    from anthropic.types.beta import message_create_params as of_beta
+
+    fields = {*plain.MessageCreateParamsBase.__annotations__, *SAMPLING, "stream"}
+    return frozenset(fields | (set(of_beta.MessageCreateParamsBase.__annotations__) - {"betas"} if beta else set()))
+
 
 _WORD = re.compile(r"[a-zA-Z0-9_-]+")
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
@@ -66,7 +74,7 @@ def check(path: str, headers: Mapping[str, str], raw: bytes, extra: Collection[s
         body = parsed(raw)
         betas = headers.get("anthropic-beta", "").split(",")
         if version == "2026-10-21":  # "Versions": removed, a request that sends any is refused for all models
-            known(body, {*MESSAGES_FIELDS, *BETA_FIELDS, *extra} - {*SAMPLING}, openai=False)
+            known(body, {*messages_fields(beta=True), *extra} - {*SAMPLING}, openai=False)
         check_messages(body, betas, extra)
         return
     bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
@@ -321,7 +329,7 @@ def version_of(model: str) -> tuple[int, int] | None:
 
 def check_messages(body: Json, betas: Collection[str] = (), extra: Collection[str] = ()) -> None:
     """``/v1/messages``; a name that is no Claude's has the rules of the newest models, but for sampling."""
-    fields = {*MESSAGES_FIELDS, *(BETA_FIELDS if any(betas) else ()), *extra}
+    fields = {*messages_fields(beta=any(betas)), *extra}
     known(body, fields, openai=False)
     _features(body, betas)
     model = body.get("model")
