@@ -354,3 +354,12 @@ def test_texts_are_read_from_the_files_in_duckdb_itself_and_wherever_the_store_i
             results.sql("COPY (SELECT 1) TO 'written.csv'")
     with duckdb.connect(moved / "scores.duckdb", read_only=True) as connection, pytest.raises(duckdb.IOException):
         connection.execute("FROM messages")
+
+
+def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(small: SmallStore) -> None:
+    for name in ("scores", "answers"):  # before there is anything to compare the table is there, without rows
+        assert not name.startswith(tuple(MATERIALIZED))
+    rebuild(small.store, small.study)
+    for name in MATERIALIZED:
+        found = query(small, f"SELECT comment FROM duckdb_tables() WHERE table_name = '{name}'")
+        print(found)
