@@ -45,6 +45,9 @@ LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
 
+MATERIALIZED = ("paired_differences_by_split",)
+"""Marts of which a load makes tables: they have too many rows to be worked out for each query."""
+
 TEXTS = {"messages": "message_rows", "contexts": "context_rows"}
 """Views of what stays in the files of the store, and the macro that each reads them by; contexts read messages."""
 
@@ -97,6 +100,15 @@ class Draft:
                     stack.enter_context(self.shown(shard, empty if part is None else part))
                 self._insert(name, text)
                 stack.close()
+
+    def materialize(self, name: str) -> None:
+        """Put a table with the rows that a mart has now in the place of its view."""
+        text = sql_text("marts", name)
+        self.connection.execute(f'DROP VIEW "{name}"')
+        self.connection.execute("SET preserve_insertion_order = true")  # the rows stay sorted as the view sorts them
+        _run(self.connection, f"marts/{name}.sql", text.replace("create view", "create table", 1))
+        self.connection.execute("SET preserve_insertion_order = false")
+        _comment(self.connection, "TABLE", name, _grain(text))
 
     @contextmanager
     def shown(self, name: str, rows: pa.Table | pa.RecordBatchReader | pads.Dataset) -> Iterator[None]:

@@ -18,7 +18,16 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow.dataset as pads
 
-from flows.database import Draft, drafting, is_sound, say_where_texts_are, sql_sha256, store_info, violations
+from flows.database import (
+    MATERIALIZED,
+    Draft,
+    drafting,
+    is_sound,
+    say_where_texts_are,
+    sql_sha256,
+    store_info,
+    violations,
+)
 from flows.ids import ID_LENGTH, content_id
 from flows.intake import as_table, fill_intake, fill_quarantine
 from flows.labels import stored_labels
@@ -46,7 +55,7 @@ LOADED = ("item_costs", "points", "equal_contexts", "compactions", "probes", "pr
           "measured_points", "wanted_measures", "needs", "measures", "fact_checks", "calls")  # fmt: skip
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
-STEPS = len(LOADED) + 2
+STEPS = len(LOADED) + len(MATERIALIZED) + 2
 """How often ``rebuild`` says that it got on."""
 
 UNITS = {
@@ -171,6 +180,9 @@ def fill(
         draft.load(name, shards)
         if name in UNITS:
             _drop_repetitions(draft, name, UNITS[name])
+        advance()
+    for name in MATERIALIZED:
+        draft.materialize(name)
         advance()
 
 

@@ -7,115 +7,233 @@
 -- pair alone. It holds for a pair that was named before its figures were seen, and not for one that was picked by
 -- them.
 --
--- Ask for single pairs (`compare`, or `where method_id_a = … and method_id_b = …`): all pairs of a large store at
--- once take long.
+-- A load makes a table of it (`flows.database.MATERIALIZED`): a store of 54 methods has hundreds of thousands of rows.
+--
+-- Methods are not joined probe by probe, which would take most of the time, but set by set of probes that the same
+-- methods have a score for: within such a set the difference of two methods is that of their sums.
 create view paired_differences_by_split as
-with probe_means as (
+with numbered_methods as (
+    select
+        method_id,
+        method,
+        is_current,
+        row_number() over (order by method) as method_number
+    from stg_methods
+),
+
+probe_means as materialized (
+    select
+        scored.judge_id,
+        scored.dimension,
+        scored.session_id,
+        scored.probe_id,
+        numbered_methods.method_number,
+        any_value(scored.task_type) as task_type,
+        any_value(scored.length) as length,
+        any_value(scored.probe_type) as probe_type,
+        any_value(scored.cycle) as cycle,
+        avg(scored.score) as score
+    from int_answer_scores as scored
+    inner join numbered_methods on scored.method_id = numbered_methods.method_id
+    group by
+        scored.judge_id, scored.dimension, scored.session_id, scored.probe_id, numbered_methods.method_number
+),
+
+-- The parts of a session: all of its probes, those of one type, those of one cycle.
+labelled_probes as (
     select
         judge_id,
-        method_id,
         dimension,
         session_id,
         probe_id,
         any_value(task_type) as task_type,
         any_value(length) as length,
-        any_value(probe_type) as probe_type,
-        any_value(cycle) as cycle,
-        avg(score) as score
-    from int_answer_scores
-    group by judge_id, method_id, dimension, session_id, probe_id
-),
-
-named as (
-    select
-        a.method_id as method_id_a,
-        b.method_id as method_id_b,
-        a.method as method_a,
-        b.method as method_b,
-        a.is_current and b.is_current as is_current
-    from stg_methods as a
-    inner join stg_methods as b on a.method < b.method
-),
-
-pairs as (
-    select
-        a.judge_id,
-        a.dimension,
-        named.method_id_a,
-        named.method_id_b,
-        a.session_id,
-        a.score as score_a,
-        b.score as score_b,
+        list_sort(list(method_number)) as method_numbers,
         unnest([
             { 'split': 'all', 'value': 'all' },
-            { 'split': 'task_type', 'value': a.task_type },
-            { 'split': 'length', 'value': a.length },
-            { 'split': 'probe_type', 'value': a.probe_type },
-            { 'split': 'cycle', 'value': cast(a.cycle as varchar) },
-            { 'split': 'source', 'value': sessions.source_format }
+            { 'split': 'probe_type', 'value': any_value(probe_type) },
+            { 'split': 'cycle', 'value': cast(any_value(cycle) as varchar) }
         ]) as label
-    from named
-    inner join probe_means as a on named.method_id_a = a.method_id
-    inner join probe_means as b
-        on
-            named.method_id_b = b.method_id
-            and a.judge_id = b.judge_id
-            and a.dimension = b.dimension
-            and a.probe_id = b.probe_id
-    inner join sessions on a.session_id = sessions.session_id
+    from probe_means
+    group by judge_id, dimension, session_id, probe_id
 ),
 
-by_session as (
+probe_sets as materialized (
     select
+        row_number() over () as set_number,
+        dense_rank() over (order by judge_id, dimension, session_id, label) as cluster_number,
         judge_id,
+        dimension,
+        session_id,
+        label,
+        any_value(task_type) as task_type,
+        any_value(length) as length,
+        list(probe_id) as probe_ids
+    from labelled_probes
+    group by judge_id, dimension, session_id, label, method_numbers
+),
+
+probes_of_sets as (
+    select
+        set_number,
+        cluster_number,
+        judge_id,
+        dimension,
+        unnest(probe_ids) as probe_id
+    from probe_sets
+),
+
+set_sums as materialized (
+    select
+        probes_of_sets.set_number,
+        probes_of_sets.cluster_number,
+        probe_means.method_number,
+        sum(probe_means.score) as score_sum,
+        count(*) as n_probes
+    from probe_means
+    inner join probes_of_sets
+        on
+            probe_means.judge_id = probes_of_sets.judge_id
+            and probe_means.dimension = probes_of_sets.dimension
+            and probe_means.probe_id = probes_of_sets.probe_id
+    group by probes_of_sets.set_number, probes_of_sets.cluster_number, probe_means.method_number
+),
+
+cluster_pairs as materialized (
+    select
+        a.cluster_number,
+        a.method_number as number_a,
+        b.method_number as number_b,
+        sum(a.score_sum) as sum_a,
+        sum(b.score_sum) as sum_b,
+        cast(sum(a.n_probes) as double) as n_pairs
+    from set_sums as a
+    inner join set_sums as b on a.set_number = b.set_number and a.method_number < b.method_number
+    group by a.cluster_number, a.method_number, b.method_number
+),
+
+-- What is the same for all of a session is a split of sessions, whole.
+clusters as (
+    select
+        probe_sets.cluster_number,
+        probe_sets.judge_id,
+        probe_sets.dimension,
+        unnest(
+            case
+                when probe_sets.label.split = 'all'
+                    then [
+                        probe_sets.label,
+                        { 'split': 'task_type', 'value': any_value(probe_sets.task_type) },
+                        { 'split': 'length', 'value': any_value(probe_sets.length) },
+                        { 'split': 'source', 'value': any_value(sessions.source_format) }
+                    ]
+                else [probe_sets.label]
+            end
+        ) as label
+    from probe_sets
+    inner join sessions on probe_sets.session_id = sessions.session_id
+    group by probe_sets.cluster_number, probe_sets.judge_id, probe_sets.dimension, probe_sets.label
+),
+
+parts as materialized (
+    select
+        cluster_number,
+        judge_id,
+        dimension,
         label.split,
         label.value,
-        dimension,
-        method_id_a,
-        method_id_b,
-        session_id,
-        sum(score_a) as sum_a,
-        sum(score_b) as sum_b,
-        sum(score_a - score_b) as difference_sum,
-        count(*) as n_pairs
-    from pairs
-    group by judge_id, label.split, label.value, dimension, method_id_a, method_id_b, session_id
+        dense_rank() over (order by judge_id, dimension, label) as part_number
+    from clusters
 ),
 
-figures as (
+labels as (
     select
+        part_number,
         judge_id,
-        split,
-        value,
         dimension,
-        method_id_a,
-        method_id_b,
-        sum(sum_a) / sum(n_pairs) as mean_a,
-        sum(sum_b) / sum(n_pairs) as mean_b,
-        cluster_figures(list(difference_sum), list(n_pairs)) as difference
-    from by_session
-    group by judge_id, split, value, dimension, method_id_a, method_id_b
+        split,
+        value
+    from parts
+    group by part_number, judge_id, dimension, split, value
+),
+
+wholes as (
+    select
+        parts.part_number,
+        cluster_pairs.number_a,
+        cluster_pairs.number_b,
+        sum(cluster_pairs.sum_a) as sum_a,
+        sum(cluster_pairs.sum_b) as sum_b,
+        sum(cluster_pairs.n_pairs) as n_pairs
+    from cluster_pairs
+    inner join parts on cluster_pairs.cluster_number = parts.cluster_number
+    group by parts.part_number, cluster_pairs.number_a, cluster_pairs.number_b
+),
+
+summed as (
+    select
+        parts.part_number,
+        cluster_pairs.number_a,
+        cluster_pairs.number_b,
+        any_value(wholes.sum_a) / any_value(wholes.n_pairs) as mean_a,
+        any_value(wholes.sum_b) / any_value(wholes.n_pairs) as mean_b,
+        cluster_sums(
+            cluster_pairs.sum_a - cluster_pairs.sum_b,
+            cluster_pairs.n_pairs,
+            wholes.sum_a - wholes.sum_b,
+            wholes.n_pairs
+        ) as sums
+    from cluster_pairs
+    inner join parts on cluster_pairs.cluster_number = parts.cluster_number
+    inner join wholes
+        on
+            parts.part_number = wholes.part_number
+            and cluster_pairs.number_a = wholes.number_a
+            and cluster_pairs.number_b = wholes.number_b
+    group by parts.part_number, cluster_pairs.number_a, cluster_pairs.number_b
+),
+
+figures as materialized (
+    select
+        part_number,
+        number_a,
+        number_b,
+        mean_a,
+        mean_b,
+        figures_of_sums(sums) as difference
+    from summed
+),
+
+-- A row shares its degrees of freedom with many others, and a quantile takes longer than the rest of a row.
+quantiles as (
+    select
+        df,
+        t_quantile(0.975, df) as t_975,
+        t_quantile(0.8, df) as t_800
+    from (select distinct difference.df from figures) as found
 ),
 
 tested as (
     select
-        judge_id,
-        split,
-        value,
-        dimension,
-        method_id_a,
-        method_id_b,
-        mean_a,
-        mean_b,
-        difference.mean as difference,
-        difference.std_error,
-        difference.df,
-        difference.n as n_pairs,
-        difference.n_clusters as n_sessions,
-        t_quantile(0.975, difference.df) as t_975,
-        t_quantile(0.8, difference.df) as t_800,
-        t_test(difference.mean, difference.std_error, difference.df) as p_value
+        labels.judge_id,
+        labels.split,
+        labels.value,
+        labels.dimension,
+        figures.number_a,
+        figures.number_b,
+        figures.mean_a,
+        figures.mean_b,
+        figures.difference.mean as difference,
+        figures.difference.std_error,
+        figures.difference.df,
+        figures.difference.n as n_pairs,
+        figures.difference.n_clusters as n_sessions,
+        quantiles.t_975,
+        quantiles.t_800,
+        t_test(figures.difference.mean, figures.difference.std_error, figures.difference.df) as p_value
     from figures
+    inner join labels on figures.part_number = labels.part_number
+    left join quantiles on figures.difference.df = quantiles.df
 ),
 
 -- Numbered from the largest p down, so that a p-value's number is how many comparisons are left at its turn. Those
@@ -124,7 +242,7 @@ ordered as (
     select
         *,
         row_number() over (
-            partition by judge_id, split, method_id_a, method_id_b, p_value is null
+            partition by judge_id, split, number_a, number_b, p_value is null
             order by p_value desc, value desc, dimension desc
         ) as n_left
     from tested
@@ -136,8 +254,8 @@ select
     ordered.split,
     ordered.value,
     ordered.dimension,
-    named.method_a,
-    named.method_b,
+    a.method as method_a,
+    b.method as method_b,
     ordered.mean_a,
     ordered.mean_b,
     ordered.difference,
@@ -152,7 +270,7 @@ select
                     1.0,
                     max(ordered.p_value * ordered.n_left) over (
                         partition by
-                            ordered.judge_id, ordered.split, ordered.method_id_a, ordered.method_id_b,
+                            ordered.judge_id, ordered.split, ordered.number_a, ordered.number_b,
                             ordered.p_value is null
                         order by ordered.n_left desc
                     )
@@ -162,14 +280,15 @@ select
     ordered.n_sessions,
     (ordered.t_975 + ordered.t_800) * ordered.std_error as detectable_difference,
     ordered.df,
-    ordered.method_id_a,
-    ordered.method_id_b,
-    named.is_current
+    a.method_id as method_id_a,
+    b.method_id as method_id_b,
+    a.is_current and b.is_current as is_current
 from ordered
-inner join named on ordered.method_id_a = named.method_id_a and ordered.method_id_b = named.method_id_b
+inner join numbered_methods as a on ordered.number_a = a.method_number
+inner join numbered_methods as b on ordered.number_b = b.method_number
 left join judges on ordered.judge_id = judges.judge_id
 order by
-    judges.judge, ordered.judge_id, named.method_a, named.method_b, ordered.split, ordered.value, ordered.dimension;
+    judges.judge, ordered.judge_id, a.method, b.method, ordered.split, ordered.value, ordered.dimension;
 
 comment on column paired_differences_by_split.judge_id is 'Judge version';
 comment on column paired_differences_by_split.judge is 'embedded (no language model) or the spec of a model';

@@ -15,7 +15,7 @@ import pytest
 from compaction import parse_method
 from flows import schemas as stored
 from flows import tables
-from flows.database import MEMORY_VARIABLE, connect, schemas
+from flows.database import MATERIALIZED, MEMORY_VARIABLE, connect, schemas, sql_text
 from flows.intake import TABLES as INTAKE
 from flows.labels import Labelled, add_labels
 from flows.makers import LOADED, Makers
@@ -354,3 +354,26 @@ def test_texts_are_read_from_the_files_in_duckdb_itself_and_wherever_the_store_i
             results.sql("COPY (SELECT 1) TO 'written.csv'")
     with duckdb.connect(moved / "scores.duckdb", read_only=True) as connection, pytest.raises(duckdb.IOException):
         connection.execute("FROM messages")
+
+
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path: Path, is_filled: bool) -> None:
+    small = SmallStore(tmp_path)
+    if is_filled:
+        small.fill()
+    rebuild(small.store, small.study)
+    for name in MATERIALIZED:
+        definition, _, comments = sql_text("marts", name).partition(";")
+        with connect(small.store.database) as connection:
+            connection.execute(definition.replace(f"create view {name}", "create temp view defined", 1))
+            [(comment,)] = connection.execute(
+                "SELECT comment FROM duckdb_tables() WHERE database_name = 'store' AND table_name = ?", [name]
+            ).fetchall()
+            [(said,)] = connection.execute(
+                "SELECT count(comment) FROM duckdb_columns() WHERE database_name = 'store' AND table_name = ?", [name]
+            ).fetchall()
+            rows = connection.execute(f"FROM {name}").fetchall()
+            assert rows == connection.execute("FROM defined").fetchall()
+        assert comment.startswith("One row per")
+        assert said == comments.count("comment on column")
+        assert bool(rows) == is_filled

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy import stats
 
 from flows.database import connect
-from tests.sql.tiny import graded, make
+from tests.sql.recomputed import Figures, clustered, holm, random_store
+from tests.sql.test_core import differing, found_by
+from tests.sql.tiny import Rows, graded, make
 
 TYPES = ("recall", "artifact", "continuation", "decision")
 
@@ -75,3 +80,60 @@ def test_p_values_are_corrected_over_the_parts_and_dimensions_of_one_pair(
     for rows in families.values():
         raw, adjusted = zip(*rows, strict=True)
         assert adjusted == pytest.approx(multipletests(raw, method="holm")[1].tolist(), rel=1e-9)
+
+
+LENGTHS = {4000: "short", 40_000: "medium", 400_000: "long"}
+"""Tokens of a session of ``random_store`` → its length."""
+
+NAMES = ("judge_id", "split", "method_a", "method_b", "value", "dimension")
+
+
+def parts(store: Rows) -> Iterator[tuple[str, str, set[str]]]:
+    """Split, value and the probes of it."""
+    sessions = {row["session_id"]: row for row in store["sessions"]}
+    points = {row["point_id"]: row for row in store["points"]}
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in store["probes"]:
+        point = points[row["point_id"]]
+        session = sessions[point["session_id"]]
+        values = {
+            "all": "all", "task_type": session["task_type"] or "unknown", "length": LENGTHS[session["n_tokens"]],
+            "probe_type": row["probe_type"], "cycle": str(point["cycle"]), "source": session["source_format"],
+        }  # fmt: skip
+        for item in values.items():
+            found[item].add(row["probe_id"])
+    return ((*item, probes) for item, probes in found.items())
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_every_figure_of_a_store_with_gaps_is_that_of_an_independent_computation(tmp_path: Path, seed: int) -> None:
+    """Methods that lack probes which others have, replicates, two judges, a dimension of its own."""
+    store = random_store(seed)
+    figures = Figures(store)
+    expected = {}
+    for judge_id, dimension in figures.scores:
+        by_name = {name: figures.by_probe((judge_id, dimension), id) for id, name in figures.names.items()}
+        for split, value, probes in parts(store):
+            for a, b in combinations(sorted(by_name), 2):
+                shared = sorted(probes & by_name[a].keys() & by_name[b].keys())
+                if shared:
+                    key = judge_id, split, a, b, value, dimension
+                    pairs = [(by_name[a][q], by_name[b][q]) for q in shared]
+                    difference = clustered((figures.session_of_probe[q], by_name[a][q] - by_name[b][q]) for q in shared)
+                    expected[key] = (difference, *(sum(scores) / len(shared) for scores in zip(*pairs, strict=True)))
+    with connect(make(store, tmp_path)) as connection:
+        rows = found_by(connection, "FROM paired_differences_by_split")
+    found = {tuple(row[name] for name in NAMES): row for row in rows}
+    assert found.keys() == expected.keys()
+    assert len(found) == len(rows) > 500
+    families = defaultdict(list)
+    for key, (difference, mean_a, mean_b) in expected.items():
+        families[key[:4]].append(key)
+        low, high = difference.interval()
+        wanted = {"mean_a": mean_a, "mean_b": mean_b, "difference": difference.mean, "std_error": difference.std_error,
+                  "df": difference.df, "ci_low": low, "ci_high": high, "p_value": difference.p_value(),
+                  "n_pairs": difference.n, "n_sessions": difference.n_clusters}  # fmt: skip
+        assert not differing(found[key], wanted), found[key]
+    for keys in families.values():
+        for key, adjusted in zip(keys, holm([expected[key][0].p_value() for key in keys]), strict=True):
+            assert not differing(found[key], {"p_adjusted": adjusted}), found[key]
