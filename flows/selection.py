@@ -35,6 +35,11 @@ class Selection:
     versions: Versions = "current"
     """``all``: those of earlier versions of methods and of dropped ones too. Named methods are taken in any case."""
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it leaves answers out."""
+        return self != Selection(versions=self.versions)
+
 
 def methods_in(store: Store, versions: Versions = "all") -> list[Method]:
     """The methods that the database has results of, with the names that they have there."""

@@ -100,7 +100,7 @@ def test_another_project_sees_the_types(archives: Path, tmp_path: Path) -> None:
 
 OF_AN_EXTRA = {
     "anthropic", "agent_framework", "inspect_ai", "langchain", "langchain_core", "langgraph", "openhands", "pydantic",
-    "distributed", "obstore", "pandas", "platformdirs", "prefect_dask", "prefect_ray", "ray", "xllamacpp",
+    "dask", "distributed", "obstore", "pandas", "platformdirs", "prefect_dask", "prefect_ray", "ray", "xllamacpp",
 }  # fmt: skip
 """Imported only where it was asked for; a test beside each says what is told without it."""
 

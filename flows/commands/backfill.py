@@ -139,6 +139,7 @@ def backfill(
         active.logged(None if plan else log, items=log_items),
         backlog_of(target, effective, active.engine, selection, active.sessions()) as found,
     ):
+        active.is_part = limit is not None or selection.is_narrow
         if batch and (plan or found.n_jobs):
             _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait, as_json=as_json)
         if found.n_jobs:

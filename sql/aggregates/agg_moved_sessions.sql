@@ -2,8 +2,8 @@
 --
 -- The last night is compared with an earlier one, which each judge × method has for itself: the last in which it had
 -- figures and was whole (not is_open), so that what was not scored for a night or more is not lost. Two variables move
--- it further back: `moved_since` (set variable moved_since = 12), a night after which none is taken, and `moved_told`, a
--- list of {judge_id, method, night}, the nights that were told last; what is in it is compared with that night.
+-- it further back: `moved_since` (set variable moved_since = 12), a night after which none is taken, and `moved_told`,
+-- a list of {judge_id, method, night}, the nights that were told last; what is in it is compared with that night.
 -- Judges are matched by version; where a version is new to a method, it is set against the one of its name that had
 -- judged most of it in the last night before. Methods are matched by name, whatever their code.
 create view agg_moved_sessions as
@@ -25,7 +25,11 @@ judged as (
 ),
 
 told as (
-    select unnest(getvariable('moved_told')::struct(judge_id varchar, method varchar, night integer)[], recursive := true)
+    select
+        unnest(
+            cast(getvariable('moved_told') as struct(judge_id varchar, method varchar, night integer)[]),
+            recursive := true
+        )
 ),
 
 earlier as (
@@ -48,7 +52,7 @@ compared as (
         now.method,
         now.night as night_now,
         arg_max(
-            {'judge_id': earlier.judge_id, 'night': earlier.night},
+            { 'judge_id': earlier.judge_id, 'night': earlier.night },
             (
                 earlier.judge_id = now.judge_id,
                 coalesce(earlier.night = earlier.told_night, false),
@@ -90,9 +94,9 @@ state_then as (
     from night_sums
     inner join compared
         on
-            compared.against.judge_id = night_sums.judge_id
+            night_sums.judge_id = compared.against.judge_id
             and night_sums.method = compared.method
-            and compared.against.night >= night_sums.night
+            and night_sums.night <= compared.against.night
     group by compared.judge_id, night_sums.method, night_sums.dimension, night_sums.session_id
 ),
 
@@ -151,5 +155,6 @@ comment on column agg_moved_sessions.n_answers_then is 'Answers with a score the
 comment on column agg_moved_sessions.n_answers is 'Answers with a score now';
 comment on column agg_moved_sessions.session_is is
 'same: the same text both times; changed: it grew or was read anew; new or gone: scored at one of the two only';
-comment on column agg_moved_sessions.night_then is 'Number of the night that this judge''s figures of the method are compared with';
+comment on column agg_moved_sessions.night_then is
+'Number of the night that this judge''s figures of the method are compared with';
 comment on column agg_moved_sessions.night_now is 'Number of the last night';

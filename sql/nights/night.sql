@@ -1,7 +1,7 @@
 -- The rows of a night: the figures of every judge × method × dimension, and the sums that changed.
 --
--- It reads the database, `night_methods`, `night_changes` and `night_open`. Rows without a session are those of `night_figures`, the
--- others those of `night_sums`. Means are rounded for the same reason as the sums.
+-- It reads the database, `night_methods`, `night_changes` and `night_open`. Rows without a session are those of
+-- `night_figures`, the others those of `night_sums`. Means are rounded for the same reason as the sums.
 with next_night as (
     select coalesce(max(night), 0) + 1 as night from night_figures
 )

@@ -38,7 +38,7 @@ comment on column compactions.replicate is 'Number of the repetition';
 comment on column compactions.status is
 'done; failed: the history stayed as it was; not_applicable: the method has nothing to say at this point, no failure';
 comment on column compactions.tokens_before is
-'Tokens of the history that the method was given, counted as sessions.n_tokens; in a chain what it left at the last point, and what came since';
+'Tokens of the history that it was given, counted as sessions.n_tokens; in a chain what it left and what came since';
 comment on column compactions.tokens_after is 'Tokens of the compacted context, counted likewise; NULL unless done';
 comment on column compactions.seconds is 'Wall time in seconds, model calls included';
 comment on column compactions.cost_usd is

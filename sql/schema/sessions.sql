@@ -43,7 +43,8 @@ comment on column sessions.task_type is
 comment on column sessions.task_type_by is
 'Where the task type comes from: rule (docs/task-types.md), log, label file (--task-types) or model';
 comment on column sessions.n_messages is 'Messages of all roles';
-comment on column sessions.n_tokens is 'Tokens of all messages, by the tokenizer of the row: text, reasoning, names and arguments of calls (docs/formats.md)';
+comment on column sessions.n_tokens is
+'Tokens of all messages, by the row''s tokenizer: text, reasoning, names and arguments of calls (docs/formats.md)';
 comment on column sessions.started_at is 'Start of the session in UTC; NULL where the log does not say';
 comment on column sessions.ended_at is 'Last time that the log holds, in UTC; NULL where it holds none';
 comment on column sessions.n_system is 'Messages with the role system';

@@ -35,8 +35,10 @@ NOT_COMPARED = {
     "run_id",
     "made_at",
     "taken_at",
+    "cost_usd",
+    "saved_usd",
 }
-"""Columns that differ from run to run."""
+"""Columns that differ from run to run. Of equal calls of several answers one is paid for, whichever comes first."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -51,8 +53,10 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) ->
         ).fetchall():
             if table not in (*without, "run_stages"):  # what a run took is its own
                 found.setdefault(table, []).extend([] if column in NOT_COMPARED else [column])
-        # Calls are a log of tries: what was answered is the same, how often it was asked for may not be.
+        # Calls are a log of tries: what was answered is the same and has the same price, how often it was asked for and
+        # which call was paid may not be.
         found["calls"] = [name for name in found["calls"] if name not in {"call_id", "cached"}]
+        found["calls"].append("cost_usd + CASE WHEN cached THEN saved_usd ELSE 0 END")
         return {
             table: connection.execute(
                 f"SELECT {'DISTINCT' if table == 'calls' else ''} {', '.join(columns)} FROM {table} ORDER BY ALL"

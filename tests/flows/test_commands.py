@@ -196,7 +196,7 @@ def test_sessions_too_short_for_any_point_are_said_with_what_to_try(working_comm
     assert result.exit_code == 3, result.output
     assert "no session reaches a compaction point at tokens:32000; try --points messages:6" in result.stderr
     single = write_session(tmp_path / "b.jsonl", "t", 0)
-    result = working_command("run", single, "--store", tmp_path / "store", "--concurrency", 1)
+    result = working_command("run", single, "--store", tmp_path / "other", "--concurrency", 1)
     assert result.exit_code == 3, result.output
     assert "no session is long enough to be compacted: the longest has 1 messages" in result.stderr
 

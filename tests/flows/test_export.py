@@ -186,7 +186,7 @@ def test_all_are_the_tables_and_views_that_one_asks(folder: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["leaderbord"], "did you mean leaderboard?"),
+        (["leaderbord"], "did you mean leaderboard or leaderboard_long?"),
         ([], "say what to export"),
         (["scores", "answers", "--output", "x.csv"], "several relations need a folder"),
         (["scores", "--output", "x.csv", "--format", "json"], "differ"),

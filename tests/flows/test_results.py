@@ -55,7 +55,7 @@ def test_the_session_of_the_page_runs_and_shows_the_columns_that_the_page_shows(
         if kind == "python":
             shown = last_value(text, names)
         elif isinstance(shown, pl.DataFrame):
-            head = text.splitlines()[1]
+            head = next(line for line in text.splitlines() if line.startswith("│"))
             assert [name.strip() for name in re.split("[│┆]", head)[1:-1]] == shown.columns
             compared += 1
         else:
@@ -102,7 +102,7 @@ def test_parameters_of_sql_are_values_and_no_text_of_the_query(results: Results)
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda results: results.frame("leaderbord"), r"no table or view 'leaderbord' \(did you mean leaderboard\?\)"),
+        (lambda results: results.frame("leaderbord"), r"no table or view 'leaderbord' \(did you mean leaderboard or leaderboard_long\?\)"),
         (lambda results: results.describe("scores; DROP"), "no table or view"),
         (lambda results: results.query("gap5"), r"no query 'gap5' \(did you mean gaps\?\); there are: leaderboard, "),
         (lambda results: results.query("gaps", size=3), "no parameter 'size'; its parameters: judge"),
