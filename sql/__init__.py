@@ -9,7 +9,8 @@ other order has to be worked out):
 ``staging``     ``stg_…``: rows of a table with what they belong to, under the names that the rest uses
 ``intermediate``  ``int_…``: figures of single answers
 ``aggregates``  ``agg_…``: sums per session and differences of methods, from which the marts work out figures
-``marts``       what analysts read: ``leaderboard``, ``leaderboard_long``, ``coverage`` …
+``marts``       what analysts read: ``leaderboard``, ``leaderboard_long``, ``coverage`` …; of the heaviest a load makes
+                a table (``flows.database.MATERIALIZED``)
 ``checks``      one query per invariant, whose rows are the violations; ``checks`` counts them
 ``load``        queries that select a table's rows from the store's Parquet files (``shard_…``); not in the database
 ``nights``      what a night is made of, from the new database and the night before; not in the database

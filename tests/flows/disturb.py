@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from flows.database import connect
+from flows.database import MATERIALIZED, connect
 
 PATIENCE = 150.0
 """Seconds after which something that is waited for counts as never coming."""
@@ -44,14 +44,17 @@ Rows = list[tuple[Any, ...]]
 
 
 def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) -> dict[str, Rows]:
-    """Every table of the store, sorted, without the columns that differ from run to run."""
+    """Every table of the store, sorted, without the columns that differ from run to run.
+
+    Not those that are figures of the others: sums of floats differ in the last digit from load to load.
+    """
     with connect(store / "scores.duckdb") as connection:
         found: dict[str, list[str]] = {}
         for table, column in connection.execute(
             "SELECT table_name, column_name FROM duckdb_columns() SEMI JOIN duckdb_tables() "
             "USING (database_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
         ).fetchall():
-            if table not in (*without, "run_stages"):  # what a run took is its own
+            if table not in (*without, *MATERIALIZED, "run_stages"):  # what a run took is its own
                 found.setdefault(table, []).extend([] if column in NOT_COMPARED else [column])
         # Calls are a log of tries: what was answered is the same and has the same price, how often it was asked for and
         # which call was paid may not be.
