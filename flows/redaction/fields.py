@@ -53,8 +53,10 @@ _ABOUT_TAIL = re.compile(
     r"(?![a-z])",
     re.IGNORECASE,
 )
+_ABOUT_END = re.compile(r"(?i:[_.-](?:name|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$")
 _ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|_keys?$", re.IGNORECASE)
 """Names that hold other things as well."""
+_ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]")
 _PASSWORD = re.compile(r"pass|pwd|pw", re.IGNORECASE)
 
 
@@ -70,7 +72,7 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
         if not _is_sensitive(before.group() if before else "", text[at : found.start("tail")]):
             continue
         sep, quote = found["sep"].strip(), found["quote"]
-        if sep.endswith(",") and not (quote and _PASSWORD.search(name)):
+        if sep.endswith(",") and not (quote and _PASSWORD.search(name) and _is_whole(text, at, before)):
             continue
         end = _quoted_end(text, start, quote) if quote else 0
         is_quoted = end > 0
@@ -122,14 +124,16 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
     """
     if not is_literal and name.lower().endswith("pass"):
         return False  # a test's outcome
-    is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail))
+    is_password = _PASSWORD.search(name[-10:]) is not None
+    if (not is_password and len(value.split()) > 1) or _ASSIGNED.match(value):
+        return False  # what is assigned in the value is judged by its own name; or code between two strings
+    is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail) or _ABOUT_END.search(tail))
     if not is_literal and is_code(value):
         return False
     if is_random(value):
         return not _ABOUT.search(name) and (not is_about or len(value) >= 20)
     if is_about or _ONLY_RANDOM.search(name):
         return False
-    is_password = _PASSWORD.search(name[-10:]) is not None
     is_constant = is_literal and not is_quoted and is_password
     if not is_password and (len(value) < 8 or value.isdigit() or is_name(value)):
         return False
@@ -142,6 +146,12 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
 
 def _is_constant(name: str) -> bool:
     return _LAST_NAME.search(name)[0].isupper()  # type: ignore[index]
+
+
+def _is_whole(text: str, at: int, before: re.Match[str] | None) -> bool:
+    """Whether a name is all that stands in its quotes, as in ``setenv("DB_PASSWORD", "…")``."""
+    start = before.start() if before else at
+    return text[start - 1 : start] in {'"', "'", "`"}
 
 
 def _is_literal(text: str, found: re.Match[str], name: str) -> bool:

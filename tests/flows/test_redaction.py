@@ -97,6 +97,7 @@ IN_CONTEXT = {
     "<server><password>{}</password></server>": drawn(14),
     '<add key="ApiKey" value="{}"/>': drawn(32),
     "The password is {}, keep it.": drawn(12),
+    "the token was {} yesterday": drawn(24),
     "my API key: {}": drawn(32),
     "Cookie: theme=dark; sessionid={}": drawn(32),
     "curl -b 'theme=dark; sid={}' https://host": drawn(26),
