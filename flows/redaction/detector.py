@@ -33,7 +33,7 @@ _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
 _STEP = LONGEST_RUN // 2
 _ESCAPED = re.compile(r"\\+(?:[nr]|(?P<sign>u2[0-9a-f]{3}))")
 _WORD = re.compile(r"[^\s\"'<>`]++")
-_SIGN = re.compile(r"%(?:3[AaDd]|2[02]|0[AaDd])")
+_SIGN = re.compile(r"%(?:3[AaC-Ec-e]|2[02]|0[AaDd])")
 _OCTET = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})|.", re.DOTALL)
 _MADE_UP = re.compile(r"fake|dummy|example|placeholder|not_?real", re.IGNORECASE)
 _HEX_PAIR = re.compile(r"\d+:[0-9a-f]+")  # of a test vector; the detector takes it for a bot's token

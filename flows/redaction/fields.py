@@ -54,9 +54,9 @@ _ABOUT_TAIL = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_END = re.compile(r"(?i:[_.-](?:name|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$")
-_ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|_keys?$", re.IGNORECASE)
+_ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)_keys?$", re.IGNORECASE)
 """Names that hold other things as well."""
-_ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]")
+_ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]|[A-Z][A-Za-z.]+[\[<][\w., |<>\[\]]+[\]>]$")
 _PASSWORD = re.compile(r"pass|pwd|pw", re.IGNORECASE)
 
 
