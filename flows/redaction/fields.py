@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flows.redaction.values import is_chosen, is_code, is_name, is_random, is_stock
+from flows.redaction.values import is_chosen, is_code, is_label, is_name, is_random, is_stock
 
 LONGEST = 8192
 """Characters of the longest value without quotes."""
@@ -42,7 +42,7 @@ _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
 _ABOUT = re.compile(
     r"(?:^|[_.-])(?i:max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign"
-    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|compass"
+    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|askpass|compass"
     r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
 )
 _ABOUT_TAIL = re.compile(
@@ -80,6 +80,8 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
             end = _bare_end(text, start, found["sep"], ends)
         if end <= start:
             continue
+        if sep.endswith(",") and is_label(text[start:end]):
+            continue  # two words of a list
         is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
         if is_secret_field(name, found["tail"], text[start:end], is_quoted, is_literal):
             yield start, end

@@ -19,7 +19,8 @@ _VARIABLE = re.compile(
     r"%?\$(?:\{|\(|(?:env:)?[A-Za-z_][A-Za-z0-9_]*$)|=?(?:Env|ENV|env)[.:(\[]|(?:[A-Z]+_)*(?:TOKEN|KEY|SECRET)[\[&<{(]|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}(?:$|\?)|[!&*]\w+$|@\w+$"
 )
 _STANDS_FOR = re.compile(
-    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$?\{[^{}]{0,60}\}|</?[\w .-]{0,80}>|\*{3,}|x{4,}|\.{3,}|…+", re.IGNORECASE
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$?\{[^{}]{0,60}\}|</?[\w .-]{0,80}>|%[sdr]|\*{3,}|x{4,}|\.{3,}|…+",
+    re.IGNORECASE,
 )
 _IS_BRACKETED = re.compile(r"[(<\[]+[\w .|-]+[)>\]]+")
 _NAMED = re.compile(r"(?i:[a-z_-]*pass(?:word|wd|phrase))|[A-Z_]*(?:TOKEN|SECRET|KEY)")
@@ -41,7 +42,7 @@ _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’，。、：；（）“”][ ]?[^
 _CALL_OR_INDEX = re.compile(r"[(!&*]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{$)")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
 _OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?)}\]]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
-_REGEX = re.compile(r"/(?:\^|\\[bdsw])|\(\?[:=!<P]")
+_REGEX = re.compile(r"/(?:\^|\\[bdsw])|\(\?[:=!<P]|.*(?:\\[wdsb](?:[*+{)\]\\]|$)|\[\^.*\]|\[0-9\])")
 _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
@@ -114,7 +115,7 @@ def is_name(value: str) -> bool:
 
 def is_label(value: str) -> bool:
     """Whether a value is made of words, versions and short numbers: ``v1-stable``, ``my_service_v1``, ``us-east-1``."""
-    found = [_LABEL_PART.fullmatch(part) for part in _PART.split(value.strip("-+"))]
+    found = [_LABEL_PART.fullmatch(part) for part in _PART.split(value.strip("-+:"))]
     if not all(found):
         return False
     words = [one["word"] for one in found if one and one["word"]]

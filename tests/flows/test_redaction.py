@@ -170,6 +170,9 @@ HARMLESS = [
     'block_token = f"deployment-{slugify(name)}-{slug}-token"; token = f"header.{payload_b64}.signature"',
     'overall ? \'PASS\' : \'FAIL\'; ["tests pass", "HTTP 200"], ["cat ~/.pgpass", ".pgpass"]',
     'private_key: "Optional[ec.EllipticCurvePrivateKey]" = None, apiKey: =Env.OPENAI_API_KEY',
+    'Sequence("PASSWORD", "EXPIRE"), ("PASSWORD", "non-reserved"), get("pw-algorithm", "SHA-1"), GIT_ASKPASS: "echo"',
+    "token_pattern = r'([0-9]{1,3}(?:st|nd))\\s\\b(\\w{2,})\\b'; name_token = r'[^\\W\\d]\\w*'",
+    "token_range = '%d,%d-%d,%d:' % (1, 2)\n:type passphrase: :py:data:`bytes`",
     # TypeScript and JavaScript, minified too.
     "credentials:ae?te:void 0});c&&(H.for(E));this.currentToken=n,t.parser._processToken(t.parser.currentToken)}function po(e,t){",  # noqa: E501
     'children:"Input tokens:"}),o.jsx("span",{className:"gap-2"}),handler(e,t){var{parser:n,token:i}=e;return{type:`infix`}}',  # noqa: E501
