@@ -55,6 +55,10 @@ def find(text: str) -> list[Finding]:
 
     Marks of an earlier run are not looked at. The work grows with the text's length, whatever stands in it.
     """
+    return merged([*_find(text), *_encoded(text)])
+
+
+def _find(text: str) -> list[Finding]:
     shown = _shown(text)
     plain = _without_line_starts(shown)
     found = [
@@ -70,13 +74,12 @@ def find(text: str) -> list[Finding]:
             Finding(*span, rule.keywords[0])
             for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
         ]
-    found += _encoded(text)
     return merged(found)
 
 
 def _encoded(text: str) -> Iterator[Finding]:
-    """What shows in a run of URL-encoded text once it is decoded, by positions in the text as it is."""
-    if "%" not in text:
+    """What shows in a run of URL-encoded text when it is decoded once, by positions in the text as it is."""
+    if "%" not in text or not _SIGN.search(text):
         return
     for run in _WORD.finditer(text):
         if not _SIGN.search(run.group()):
@@ -86,7 +89,7 @@ def _encoded(text: str) -> Iterator[Finding]:
             code = int(one["hex"], 16) if one["hex"] else 0
             plain.append(" " if has_plus and one.group() == "+" else chr(code) if 0 < code < 128 else one.group()[:1])
             ends.append(at + one.end())
-        yield from (replace(one, start=ends[one.start], end=ends[one.end]) for one in find("".join(plain)))
+        yield from (replace(one, start=ends[one.start], end=ends[one.end]) for one in _find("".join(plain)))
 
 
 def _is_true(type: str, text: str, start: int, end: int) -> bool:

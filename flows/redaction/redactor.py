@@ -92,7 +92,7 @@ class Redactor:
 
         Message texts, reasoning, call arguments, the title and what recorded compactions put in place of messages are
         masked; ids, tool names and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others
-        as well when it has at least 8 characters, a digit and a letter among them, or at least 20 characters.
+        as well when it is long and mixed enough (``is_spread``).
 
         Returns:
             The session, the same object when nothing was found. A changed message has ``tokens`` None.

@@ -541,12 +541,18 @@ def test_ten_million_characters_are_read_in_time_that_grows_with_them(unit: str)
      "-----BEGIN PRIVATE KEY-----\n" + "+" * 99, "<password>", 'key="token" ', "machine a login ", "cookie:a=b;",
      "mysql ", "http://a:", "docker login ", "password is ", "AccountKey=", "sk-ant-", "token=!",
      "password='\\\\'", "pass_", "secret: ", "1:-> ", "\\\\n", "-u a:",
-     "cookie a=", "://a:b", "a-1-", "1\n", "authorization: ", "machine a", "name: secret ", "${", "%3D", "token=%26"],
+     "cookie a=", "://a:b", "a-1-", "1\n", "authorization: ", "machine a", "name: secret ", "${", "%3D", "token=%26",
+     "%3Dtoken=%2525", "%20", "a,b?", "a-b_", "<a.b:"],
 )  # fmt: skip
 def test_hostile_repeats_are_read_in_time_that_grows_with_them(unit: str) -> None:
     text = unit * (600_000 // len(unit))
     found = find(text)
     assert all(0 <= one.start < one.end <= len(text) for one in found)
+
+
+def test_text_that_is_encoded_many_times_is_decoded_once() -> None:
+    text = "".join("%" + "25" * number + "3D" for number in range(700))
+    assert REDACTOR.redact(text) is text
 
 
 def test_a_token_longer_than_any_run_of_data_is_found_and_data_is_not() -> None:
