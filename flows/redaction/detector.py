@@ -7,6 +7,7 @@ authorization headers, URLs and assignments. What it has no rule for is in ``rul
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import redact_secret
@@ -17,7 +18,7 @@ from flows.redaction.marks import LINE_START, MARK
 from flows.redaction.rules import CREDENTIAL, RULES, is_url_password, rules_for
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = f"redact-secret {redact_secret.VERSION}, own rules 2"
+VERSION = f"redact-secret {redact_secret.VERSION}, own rules 3"
 """What decides which secrets are found."""
 
 LONGEST_RUN = 8192
@@ -31,6 +32,11 @@ _RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
 _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
 _STEP = LONGEST_RUN // 2
 _ESCAPED = re.compile(r"\\+(?:[nr]|(?P<sign>u2[0-9a-f]{3}))")
+_WORD = re.compile(r"[^\s\"'<>`]++")
+_SIGN = re.compile(r"%(?:3[AaC-Ec-e]|2[02]|0[AaDd])")
+_OCTET = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})|.", re.DOTALL)
+_MADE_UP = re.compile(r"fake|dummy|example|placeholder|not_?real", re.IGNORECASE)
+_HEX_PAIR = re.compile(r"\d+:[0-9a-f]+")  # of a test vector; the detector takes it for a bot's token
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -49,6 +55,10 @@ def find(text: str) -> list[Finding]:
 
     Marks of an earlier run are not looked at. The work grows with the text's length, whatever stands in it.
     """
+    return merged([*_find(text), *_encoded(text)])
+
+
+def _find(text: str) -> list[Finding]:
     shown = _shown(text)
     plain = _without_line_starts(shown)
     found = [
@@ -67,16 +77,31 @@ def find(text: str) -> list[Finding]:
     return merged(found)
 
 
+def _encoded(text: str) -> Iterator[Finding]:
+    """What shows in a run of URL-encoded text when it is decoded once, by positions in the text as it is."""
+    if "%" not in text or not _SIGN.search(text):
+        return
+    for run in _WORD.finditer(text):
+        if not _SIGN.search(run.group()):
+            continue
+        has_plus, at, ends, plain = "%20" not in run.group(), run.start(), [run.start()], []
+        for one in _OCTET.finditer(run.group()):
+            code = int(one["hex"], 16) if one["hex"] else 0
+            plain.append(" " if has_plus and one.group() == "+" else chr(code) if 0 < code < 128 else one.group()[:1])
+            ends.append(at + one.end())
+        yield from (replace(one, start=ends[one.start], end=ends[one.end]) for one in _find("".join(plain)))
+
+
 def _is_true(type: str, text: str, start: int, end: int) -> bool:
     value = text[start:end]
     if type == pem.KIND:
-        return True
+        return pem.is_key(value)
     if type == _CONTEXT:  # ``fields`` knows more names, and where a value ends
         return False
     if type == _URL:
         return is_url_password(value)
     if type not in _BY_CONTEXT and kind_of(value) is not None:
-        return not is_sequence(value)
+        return not (is_sequence(value) or _MADE_UP.search(value) or _HEX_PAIR.fullmatch(value))
     return is_random(value) or (is_chosen(value) and not is_code(value))
 
 

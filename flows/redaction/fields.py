@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flows.redaction.values import is_chosen, is_code, is_name, is_random, is_stock
+from flows.redaction.values import is_chosen, is_code, is_label, is_name, is_random, is_stock
 
 LONGEST = 8192
 """Characters of the longest value without quotes."""
@@ -42,7 +42,7 @@ _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
 _ABOUT = re.compile(
     r"(?:^|[_.-])(?i:max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign"
-    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|compass"
+    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|askpass|compass"
     r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
 )
 _ABOUT_TAIL = re.compile(
@@ -53,8 +53,10 @@ _ABOUT_TAIL = re.compile(
     r"(?![a-z])",
     re.IGNORECASE,
 )
-_ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|_keys?$", re.IGNORECASE)
+_ABOUT_END = re.compile(r"(?i:[_.-](?:name|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$")
+_ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)_keys?$", re.IGNORECASE)
 """Names that hold other things as well."""
+_ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]|[A-Z][A-Za-z.]+[\[<][\w., |<>\[\]]+[\]>]$")
 _PASSWORD = re.compile(r"pass|pwd|pw", re.IGNORECASE)
 
 
@@ -70,7 +72,7 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
         if not _is_sensitive(before.group() if before else "", text[at : found.start("tail")]):
             continue
         sep, quote = found["sep"].strip(), found["quote"]
-        if sep.endswith(",") and not (quote and _PASSWORD.search(name)):
+        if sep.endswith(",") and not (quote and _PASSWORD.search(name) and _is_whole(text, at, before)):
             continue
         end = _quoted_end(text, start, quote) if quote else 0
         is_quoted = end > 0
@@ -78,6 +80,8 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
             end = _bare_end(text, start, found["sep"], ends)
         if end <= start:
             continue
+        if sep.endswith(",") and is_label(text[start:end]):
+            continue  # two words of a list
         is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
         if is_secret_field(name, found["tail"], text[start:end], is_quoted, is_literal):
             yield start, end
@@ -122,14 +126,16 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
     """
     if not is_literal and name.lower().endswith("pass"):
         return False  # a test's outcome
-    is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail))
+    is_password = _PASSWORD.search(name[-10:]) is not None
+    if (not is_password and len(value.split()) > 1) or _ASSIGNED.match(value):
+        return False  # what is assigned in the value is judged by its own name; or code between two strings
+    is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail) or _ABOUT_END.search(tail))
     if not is_literal and is_code(value):
         return False
     if is_random(value):
         return not _ABOUT.search(name) and (not is_about or len(value) >= 20)
     if is_about or _ONLY_RANDOM.search(name):
         return False
-    is_password = _PASSWORD.search(name[-10:]) is not None
     is_constant = is_literal and not is_quoted and is_password
     if not is_password and (len(value) < 8 or value.isdigit() or is_name(value)):
         return False
@@ -142,6 +148,12 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
 
 def _is_constant(name: str) -> bool:
     return _LAST_NAME.search(name)[0].isupper()  # type: ignore[index]
+
+
+def _is_whole(text: str, at: int, before: re.Match[str] | None) -> bool:
+    """Whether a name is all that stands in its quotes, as in ``setenv("DB_PASSWORD", "…")``."""
+    start = before.start() if before else at
+    return text[start - 1 : start] in {'"', "'", "`"}
 
 
 def _is_literal(text: str, found: re.Match[str], name: str) -> bool:

@@ -44,6 +44,14 @@ def cut_keys(text: str) -> Iterator[tuple[int, int]]:
             yield begin.start(), done
 
 
+def is_key(block: str) -> bool:
+    """Whether a block holds base64, and is not code that names its first and last line."""
+    return any(
+        any(c.isdigit() for c in run) and any(c.islower() for c in run) and any(c.isupper() for c in run)
+        for run in re.findall(r"[A-Za-z0-9+/]{20,}", block)
+    )
+
+
 def body_lines(block: str) -> Iterator[str]:
     """The full base64 lines of a key, each as good as the key where it stands alone."""
     yield from re.findall(r"[A-Za-z0-9+/]{48,}={0,2}", block)

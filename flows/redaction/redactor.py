@@ -26,6 +26,8 @@ _SHORTEST = 4
 _ROUNDS = 4
 # A string without its end reaches to the end of the text, so that no character is looked at for two strings.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<end>")?', re.DOTALL)
+_NOT_ITS_END = re.compile(r"[\"\\]")
+"""What the view of a value that stands under a key must not take for the value's end."""
 _KEY_END = re.compile(r"\s*:")
 _SENSITIVE_KEY = re.compile(r"pass|secret|token|key|auth|cred|pwd|cookie|session", re.IGNORECASE)
 _LAST_RUN = re.compile(r"[^\s\"'<>{}()\[\],;]{8,}$")
@@ -90,7 +92,7 @@ class Redactor:
 
         Message texts, reasoning, call arguments, the title and what recorded compactions put in place of messages are
         masked; ids, tool names and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others
-        as well when it has at least 8 characters, a digit and a letter among them, or at least 20 characters.
+        as well when it is long and mixed enough (``is_spread``).
 
         Returns:
             The session, the same object when nothing was found. A changed message has ``tokens`` None.
@@ -260,7 +262,8 @@ def _in_view(key: str, value: str, finder: Callable[[str], list[Finding]]) -> li
     if len(value) < _SHORTEST or not _SENSITIVE_KEY.search(key):
         return []
     before = f'{{"{key}": "'
-    found = finder(f'{before}{value}"}}')
+    shown = _NOT_ITS_END.sub("!", value) if value[0] not in "{[" and len(value.split()) == 1 else value
+    found = finder(f'{before}{shown}"}}')
     at, end = len(before), len(value)
     return [Finding(one.start - at, min(one.end - at, end), one.by) for one in found if at <= one.start < at + end]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import unquote
 
-from flows.redaction.values import is_chosen, is_code, is_name, is_placeholder, is_random, is_stock
+from flows.redaction.values import is_chosen, is_code, is_name, is_placeholder, is_random, is_sequence, is_stock
 
 CREDENTIAL = "credential"
 """Kind of what only its surroundings give away: a password, a bearer value, a session cookie."""
@@ -46,7 +47,7 @@ class Rule:
 
 def is_url_password(value: str) -> bool:
     """Whether the password in a URL is one, and not a word for it (``user:pass@host``)."""
-    return len(value) >= 3 and not is_placeholder(value) and not is_stock(value)
+    return sum(c.isalnum() for c in value) >= 3 and not is_placeholder(value) and not is_stock(unquote(value))
 
 
 def _is_login(value: str) -> bool:
@@ -64,6 +65,15 @@ def _is_mixed(value: str) -> bool:
     inner = value.rstrip(".!?")
     has_digit, has_small = any(c.isdigit() for c in inner), any(c.islower() for c in inner)
     return has_digit and has_small and (inner != inner.lower() or not inner.isalnum()) and is_chosen(inner)
+
+
+def _is_mixed_key(value: str) -> bool:
+    """The same where a type of code may stand (``if (token is A2AToken)``)."""
+    return _is_mixed(value) and not is_name(value)
+
+
+def _is_drawn(value: str) -> bool:
+    return not is_sequence(value)
 
 
 def _rule(
@@ -97,7 +107,7 @@ _COOKIE = re.compile(
 
 RULES: tuple[Rule, ...] = (
     _rule("jwt", "eyj", r"(?<![\w-])(?P<v>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)"),
-    _rule("anthropic_api_key", "sk-ant-", r"(?<![\w-])(?P<v>sk-ant-[a-z]{2,10}\d\d-[\w-]{60,120})"),
+    _rule("anthropic_api_key", "sk-ant-", r"(?<![\w-])(?P<v>sk-ant-[a-z]{2,10}\d\d-[\w-]{60,120})", accept=_is_drawn),
     _rule("age_secret_key", "age-secret-key-1", r"\b(?P<v>AGE-SECRET-KEY-1[0-9A-Z]{58})\b"),
     _rule(
         "slack_webhook",
@@ -173,9 +183,16 @@ RULES: tuple[Rule, ...] = (
     _rule(
         CREDENTIAL,
         _IN_PROSE,
-        r"\b(?:password|passphrase|secret|token|api[ _-]?key) (?:is|was)(?: now)?:? [\"'`]?",
+        r"\b(?:password|passphrase) (?:is|was)(?: now)?:? [\"'`]?",
         r"(?P<v>[^\s\"'`,;()<>\\]{8,512})",
         accept=_is_mixed,
+    ),
+    _rule(
+        CREDENTIAL,
+        _IN_PROSE,
+        r"\b(?:secret|token|api[ _-]?key) (?:is|was)(?: now)?:? [\"'`]?",
+        r"(?P<v>[^\s\"'`,;()<>\\]{8,512})",
+        accept=_is_mixed_key,
     ),
     _rule(
         CREDENTIAL,

@@ -11,38 +11,57 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 # Words that only a placeholder holds, and parts that stand for something else: what is left of the value decides.
 _PLACEHOLDER_WORD = re.compile(
     r"\byour[-_ ]|\bvotre|[-_ ]here\b|example|placeholder|change[-_ ]?me|change[-_ ]?this|redacted|removed|dummy"
-    r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:",
+    r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:|not[-_]?real|(?:^|[-_ ])fake"
+    r"|^(?:mock|sample|invalid|not|bad|wrong|expired|optional)[-_]",
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(
-    r"%?\$(?:\{|\(|[A-Za-z_][A-Za-z0-9_]*$)|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}$|[!&*]\w+$|@\w+$"
+    r"%?\$(?:\{|\(|(?:env:)?[A-Za-z_][A-Za-z0-9_]*$)|=?(?:Env|ENV|env)[.:(\[]|(?:[A-Z]+_)*(?:TOKEN|KEY|SECRET)[\[&<{(]|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}(?:$|\?)|[!&*]\w+$|@\w+$"
 )
 _STANDS_FOR = re.compile(
-    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\{[^{}]{0,60}\}|<[\w .-]{0,80}>|\*{3,}|x{4,}|\.{3,}|…+", re.IGNORECASE
+    r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$?\{[^{}]{0,60}\}|</?[\w .-]{0,80}>|%[sdr]|\*{3,}|x{4,}|\.{3,}|…+",
+    re.IGNORECASE,
 )
+_IS_BRACKETED = re.compile(r"[(<\[]+[\w .|-]+[)>\]]+")
+_NAMED = re.compile(r"(?i:[a-z_-]*pass(?:word|wd|phrase))|[A-Z_]*(?:TOKEN|SECRET|KEY)")
+_CUT = re.compile(r"eyJ[\w-]*(?:\.{3}|…)|\w{1,6}(?:[-_]\w{1,6})?(?:\.{3}|…)\w{0,6}")
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|urn:|arn:)", re.IGNORECASE)
+_NUMBER = re.compile(r"[\d_.,]+(?:::\w+|[a-z]{1,3})?|\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?")
+_PART = re.compile(r"[-_./: ]+")
+_LABEL_PART = re.compile(
+    r"v?\d{1,4}[a-z]{0,2}|(?P<word>[a-z]{2,20}|[A-Z][a-z]{1,19}|[A-Z]{2,20}|[a-z]{2,12}(?:[A-Z][a-z]{2,12}){1,3})\d{0,4}"
+)
+_HEAD = re.compile(r"(?P<name>[\w$.!]*)[,?:}+)<&|]")
+_BRACKET = re.compile(r"[(){}]|<\w|\?[\w.]+:")
+_VOWEL = re.compile("[aeiouyAEIOUY]")
+_URL_PART = re.compile(r"[/?&=.:@#;,~]+")
+_LEET = str.maketrans("013457@$", "oieastas")
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|[./-])[\w$]+)*[?!]?")
-_WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’][ ]?[^\W\d_]+)*[.!?…:]?")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->|[/-])[\w$]+)*[?!]?")
+_WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’，。、：；（）“”][ ]?[^\W\d_]+)*[.!?…:。]?")
 _CALL_OR_INDEX = re.compile(r"[(!&*]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{$)")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
-_OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
-_REGEX = re.compile(r"/(?:\^|\\[bdsw])")
+_OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?)}\]]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
+_REGEX = re.compile(r"/(?:\^|\\[bdsw])|\(\?[:=!<P]|.*(?:\\[wdsb](?:[*+{)\]\\]|$)|\[\^.*\]|\[0-9\])")
 _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah
     bogus client code correct credential credentials current db default demo dev developer diff different empty
-    expired fake false first foo for gateway github gh good google guest header hello hush id incorrect initial
+    expired fail failed fake false first foo for gateway github gh good google guest header hello hush id incorrect
+    initial
     invalid is it jwt key ldap letmein live local localhost login long master mock mongo my mysecret mypassword
     mysql new nil no none not null number of ok old one open openai or ory other p pa pass passphrase passw
     passwd password passwort pat pg pk plain postgre postgres postgresql private prod pub public pw pwd qwerty
-    rabbitmq random re redis refresh reset right root s same sa sample scott second secret secrets secure
+    rabbitmq random re redis repo refresh reset right root s same sa sample scott second secret secrets secure
     session short sk some staging string strong super supersecret svc t temp temporary test tester testing tests
     testuser text that the this tiger tk tmp token tokens too true two u undefined unit unknown user username
-    valid value very weak welcome word world wrong x xxx y yes you zzz"""
+    valid value very weak webhook welcome word world wrong x xxx y yes you zzz"""
     .split()
 )  # fmt: skip
 """Words of made-up passwords: defaults, test values and names of the thing itself."""
+_LONGEST_LEET = 10
+"""Characters of the longest value such as ``s3cr3t`` or ``P@55w0rd!``."""
 
 
 def entropy(value: str) -> float:
@@ -54,13 +73,19 @@ def is_placeholder(value: str) -> bool:
     """Whether a value stands for another: a variable, ``<token>``, ``your-api-key``, ``xxxx``."""
     if _PLACEHOLDER_WORD.search(value) or _VARIABLE.match(value) or _COLOUR.fullmatch(value) or _REGEX.match(value):
         return True
-    left = _STANDS_FOR.sub("", value).strip("-_.: ")
-    return len(left) < len(value) - 2 and (sum(c.isalnum() for c in left) < 8 or is_stock(left) or _is_words(left))
+    if any(form.fullmatch(value) for form in (_IS_BRACKETED, _NAMED, _CUT)):
+        return True
+    left = _STANDS_FOR.sub("", value).strip('-_.:$" ')
+    return len(left) < len(value) - 2 and (sum(c.isalnum() for c in left) < 8 or is_stock(left) or is_label(left))
 
 
 def is_stock(value: str) -> bool:
     """Whether a value is a word that everyone takes (``Password123!``) or counts up (``1234567890abcdef``)."""
     if is_sequence(value):
+        return True
+    if "&" in value or "|" in value:  # joins a password's words, and those of no default
+        return False
+    if len(value) <= _LONGEST_LEET and value.lower().strip("!").translate(_LEET) in _STOCK:
         return True
     words = [part.lower() for part in _SEGMENT.findall(value) if not part.isdigit()]
     n_digits = sum(c.isdigit() for c in value)
@@ -69,7 +94,7 @@ def is_stock(value: str) -> bool:
 
 def is_sequence(value: str) -> bool:
     """Whether most characters repeat the one before or count on from it, as in ``1234567890abcdef``."""
-    steps = [ord(other) - ord(one) for one, other in pairwise(value)]
+    steps = [ord(other) - ord(one) for one, other in pairwise(value.lower())]
     return sum(step in (0, 1) for step in steps) * 2 > len(steps)
 
 
@@ -78,6 +103,8 @@ def is_name(value: str) -> bool:
 
     A name is made of words, and a random value changes between letters, capitals and digits at every other character.
     """
+    if is_label(value):
+        return True
     if not _NAME.fullmatch(value):
         return False
     parts = _SEGMENT.findall(value)
@@ -86,11 +113,30 @@ def is_name(value: str) -> bool:
     return bool(letters) and size >= 3 * len(parts) and 2 * n_digits <= size and max(map(len, letters)) <= 20
 
 
+def is_label(value: str) -> bool:
+    """Whether a value is made of words, versions and short numbers: ``v1-stable``, ``my_service_v1``, ``us-east-1``."""
+    found = [_LABEL_PART.fullmatch(part) for part in _PART.split(value.strip("-+:"))]
+    if not all(found):
+        return False
+    words = [one["word"] for one in found if one and one["word"]]
+    n_odd = sum(len(word) > 3 and not _VOWEL.search(word) for word in words)
+    return any(len(word) >= 3 for word in words) and n_odd <= 1 and sum(c.isdigit() for c in value) <= 8
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value says where something is, or how much: a URL without a random part, a number, a date."""
+    if _NUMBER.fullmatch(value):
+        return not value.isdigit()
+    return _URL.match(value) is not None and not any(is_random(part) for part in _URL_PART.split(value))
+
+
 def is_code(value: str) -> bool:
     """Whether a value without quotes is an expression, a type or a name, not what is assigned by itself."""
-    stripped = value.rstrip(",;)]}:")
+    stripped = value.rstrip(",;)]}:!").strip("*`+")
+    head = _HEAD.match(value)
     return bool(
-        _OPERATOR.search(value)
+        (head and (len(head["name"]) <= 3 or is_name(head["name"])) and _BRACKET.search(value, head.end("name")))
+        or _OPERATOR.search(value)
         or _CALL_OR_INDEX.match(value)
         or _TYPE.fullmatch(value)
         or is_name(stripped)
@@ -104,6 +150,7 @@ def is_random(value: str) -> bool:
     return (
         len(value) >= 16 and len(value.split()) == 1 and has_both and entropy(value) >= 3 and not is_name(value)
         and not _UUID.fullmatch(value) and not is_placeholder(value) and not is_stock(value) and not _is_path(value)
+        and not is_reference(value)
     )  # fmt: skip
 
 
@@ -122,6 +169,7 @@ def is_chosen(value: str, takes_words: bool = False) -> bool:
         or is_placeholder(value)
         or is_stock(value)
         or _is_path(value)
+        or is_reference(value)
     ):
         return False
     if not _is_words(value):
@@ -136,7 +184,7 @@ def is_spread(value: str) -> bool:
     """Whether a value is looked for in its whole session: long and mixed enough that it means nothing else there."""
     n_kinds = sum((any(c.isdigit() for c in value), any(c.isalpha() for c in value), not value.isalnum()))
     is_mixed = n_kinds >= 2 and not is_name(value) and not is_code(value)
-    return len(value) >= 8 and len(value) * entropy(value) >= 28 and is_mixed and not _is_words(value)
+    return len(value) >= 12 and len(value) * entropy(value) >= 40 and is_mixed and not _is_words(value)
 
 
 def _is_words(value: str) -> bool:

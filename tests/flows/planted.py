@@ -13,6 +13,7 @@ import random
 import string
 import sys
 from collections.abc import Callable, Iterator
+from urllib.parse import quote, quote_plus, unquote_plus
 
 from compaction import Message, ToolCall, Transcript
 from flows.redaction import Redactor
@@ -157,6 +158,8 @@ PLACES: dict[str, Callable[[str], str]] = {
     "JSON": lambda text: json.dumps({"out": text}), "JSON lines": lambda text: json.dumps({"out": f"A=1\n{text}\nB=2"}),
     "JSON twice": lambda text: json.dumps({"out": json.dumps({"text": f"A=1\n{text}\nB=2"})}),
     "numbered JSON": lambda text: json.dumps({"out": _lines("{:6}→{}")(text)}),
+    "URL-encoded": lambda text: f"https://host/cb?state={quote(text, safe='')}&x=1",
+    "form": lambda text: "x=1&body=" + quote_plus(f"A=1\n{text}\nB=2"),
     "diff in JSON": lambda text: json.dumps({"out": _lines("+{1}")(text)}),
 }  # fmt: skip
 """How the text is shown: as it is, by a tool that reads files, in a diff, in JSON."""
@@ -173,6 +176,17 @@ HOLDERS: dict[str, Callable[[str], Message]] = {
         "assistant", "", tool_calls=(ToolCall("c", "bash", json.dumps({"command": text})),)
     ),
     "result": lambda text: _message("tool", text, tool_call_id="c"),
+}
+KEYS = ["password", "db_password", "apiKey", "api_key", "token", "access_token", "clientSecret", "secret", "privateKey",
+        "Authorization", "X-Api-Key", "PGPASSWORD"]  # fmt: skip
+"""Keys of a call's arguments that say what their value is."""
+NESTS: dict[str, Callable[[str, str], object]] = {
+    "flat": lambda key, value: {key: value},
+    "deep": lambda key, value: {"a": {"b": {"c": [{"d": 1, key: value}]}}},
+    "after others": lambda key, value: {"url": "https://host/x", "n": 5, key: value, "z": None},
+    "list": lambda key, value: {"accounts": [{"user": "a"}, {"user": "b", key: value}]},
+    "JSON in a string": lambda key, value: {"body": json.dumps({"auth": {key: value}})},
+    "indented JSON in a string": lambda key, value: {"content": json.dumps({"auth": {key: value}}, indent=2)},
 }
 PARTS = 4
 """A part of this share of a secret that stays in the text counts as passed."""
@@ -195,8 +209,19 @@ def passed(redactor: Redactor) -> tuple[int, list[tuple[str, str, str, str]]]:
                 new, _ = redactor.redact_transcript(Transcript("s", (make(show(text)),)))
                 message = new.messages[0]
                 left = message.text + message.reasoning + "".join(call.arguments for call in message.tool_calls)
-                if any(leaked(line, left) for line in secret.split("\n")):
+                if any(leaked(line, shown) for line in secret.split("\n") for shown in (left, unquote_plus(left))):
                     through.append((shape, place, holder, left))
+    for key in KEYS:
+        for nest, wrap in NESTS.items():
+            for secret in (drawn(12), drawn(24), signed("&&"), signed('"'), encoded(30)):
+                if key == "Authorization" and not secret.rstrip("=").isalnum():
+                    continue  # no header holds it
+                number += 1
+                call = ToolCall("c", "request", json.dumps(wrap(key, secret)))
+                new, _ = redactor.redact_transcript(Transcript("s", (_message("assistant", "", tool_calls=(call,)),)))
+                left = new.messages[0].tool_calls[0].arguments
+                if leaked(secret, left):
+                    through.append((key, nest, "key of an argument", left))
     return number, through
 
 
@@ -215,7 +240,7 @@ def main(sources: list[str]) -> int:
     number, through = passed(redactor)
     for shape, place, holder, left in through:
         print(f"{shape!r} in {place}, {holder}: {left!r}")
-    print(f"{len(through)} of {number} planted secrets pass ({number // len(PLACES) // len(HOLDERS)} shapes)")
+    print(f"{len(through)} of {number} planted secrets pass ({sum(1 for _ in shapes())} shapes)")
     return 1 if through else 0
 
 

@@ -9,6 +9,7 @@ import random
 import string
 from collections import Counter
 from dataclasses import replace
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings
@@ -97,6 +98,7 @@ IN_CONTEXT = {
     "<server><password>{}</password></server>": drawn(14),
     '<add key="ApiKey" value="{}"/>': drawn(32),
     "The password is {}, keep it.": drawn(12),
+    "the token was {} yesterday": drawn(24),
     "my API key: {}": drawn(32),
     "Cookie: theme=dark; sessionid={}": drawn(32),
     "curl -b 'theme=dark; sid={}' https://host": drawn(26),
@@ -154,6 +156,37 @@ HARMLESS = [
     "  --user-input-color:#00cc00\n  --pass: #34d399;",
     "'X-Review-Github-Token': 'ghp_user_token_123', \"pass_rate\":0,\"execution_error_count\":1",
     '{"password": "The password of the account, at least 8 characters"}',
+    # Labels, versions and sample values.
+    'token: "v1-stable", key: "prod-api-v1", secret_key = "my_service_v1", apiKey: "us-east-1-blue-2024"',
+    'token = "not-base64!@#.also-not-base64!@#", secret = "fake-secret-91x7", auth_token: "dummy_a8b7c6d5e4"',
+    "password='s3cr3t', passwd=\"P@55w0rd!\", secret='my-secret-key', token='abc123', key='12345678'",
+    "API_KEY=test-token-123\nACCESS_TOKEN=invalid-token\nSECRET_KEY=GITHUBPERSONALACCESSTOKEN",
+    "use ghp_FakePATTokenForTestingOnlyNotRealXXX and eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9...",
+    # Where something is, and how much.
+    'TOKEN_EXCHANGE_URL = "https://auth.host.test/oauth/v2/token"\nSUBJECT_TOKEN_TYPE = "urn:x:params:oauth:token-type:x509"',  # noqa: E501
+    'WANTED_TOKENS = 4_000_000\nbudget_tokens: 1_000_000,\ntokens_reset="2026-09-21T14:13:50Z"\ntokens: 100::bigint',
+    'self.request_token_arn = f"arn:aws:s3:{region}:{account}:async-request/mrap/{name}/{digest(16)}"',
+    # A template; a test's outcome; strings of a list; a type in quotes.
+    'block_token = f"deployment-{slugify(name)}-{slug}-token"; token = f"header.{payload_b64}.signature"',
+    'overall ? \'PASS\' : \'FAIL\'; ["tests pass", "HTTP 200"], ["cat ~/.pgpass", ".pgpass"]',
+    'private_key: "Optional[ec.EllipticCurvePrivateKey]" = None, apiKey: =Env.OPENAI_API_KEY',
+    'Sequence("PASSWORD", "EXPIRE"), ("PASSWORD", "non-reserved"), get("pw-algorithm", "SHA-1"), GIT_ASKPASS: "echo"',
+    "token_pattern = r'([0-9]{1,3}(?:st|nd))\\s\\b(\\w{2,})\\b'; name_token = r'[^\\W\\d]\\w*'",
+    "token_range = '%d,%d-%d,%d:' % (1, 2)\n:type passphrase: :py:data:`bytes`",
+    # TypeScript and JavaScript, minified too.
+    "credentials:ae?te:void 0});c&&(H.for(E));this.currentToken=n,t.parser._processToken(t.parser.currentToken)}function po(e,t){",  # noqa: E501
+    'children:"Input tokens:"}),o.jsx("span",{className:"gap-2"}),handler(e,t){var{parser:n,token:i}=e;return{type:`infix`}}',  # noqa: E501
+    "interface Keys { privateKey: Uint8Array | null; secretKey?: Readonly<Record<string, CryptoKey>>; }",
+    # Go, Rust, Swift, C#, Java, Kotlin, Python.
+    'cfg := Config{Token: os.Getenv("X_TOKEN"), Secret: []byte(cfg.Secret2), APIKey: *flagKey1}',
+    "pub struct Signer { secret_key: ed25519_dalek::SigningKey, token: Option<Arc<str>>, pw: Zeroizing<Vec<u8>> }",
+    "let privateKey: Curve25519.Signing.PrivateKey = try .init(rawRepresentation: seed32)\nvar password: String? = nil",
+    "if (token is A2AContinuationToken t) { options.ContinuationToken = agentContinuationToken!.InnerToken; }",
+    "private final SecretKeySpec secretKey = new SecretKeySpec(keyBytes256, ALGORITHM_HS256);",
+    "val apiKey: String = BuildConfig.API_KEY_V2; val token = prefs.getString(KEY_TOKEN_2, null)",
+    'secret_key: SecretStr = Field(..., min_length=32)\npassword = getpass("Password 2: ")\ntoken: bytes = b""',
+    "bls 0122345:" + drawn(36, HEX),
+    "https://jo:a%20secret@host.test/ redis://[[username]:[password]]@host:6379/0",
 ]
 
 
@@ -431,6 +464,30 @@ def test_a_short_or_wordy_password_is_masked_only_where_it_is_assigned() -> None
     assert new.messages[2].text.endswith("\nab1!" + "cd again")
 
 
+@pytest.mark.parametrize("value", ["q7-Zx1" + "-Lk2", "aB3" * 3, "}),o.jsx(7" + "},{"])
+def test_a_value_of_little_entropy_is_masked_only_where_it_is_assigned(value: str) -> None:
+    texts = (f"DB_PASSWORD={value}", f"then {value} stands for itself")
+    old = Transcript("s", tuple(Message("user", text, seq=at) for at, text in enumerate(texts)))
+    assert REDACTOR.redact_transcript(old)[0].messages[1] is old.messages[1]
+
+
+def test_a_quote_within_a_value_under_its_key_does_not_end_it() -> None:
+    secret = drawn(6) + '"' + drawn(6) + "\\" + drawn(6)
+    new = json.loads(REDACTOR.redact_json(json.dumps({"a": [{"db_password": secret}]})))
+    assert MARK.fullmatch(new["a"][0]["db_password"])
+
+
+def test_url_encoded_text_is_read_decoded_and_the_rest_of_it_stays() -> None:
+    secret = drawn(24)
+    for encode in (quote, quote_plus):
+        new = masked(
+            "https://host/?a=1%2B1&state=" + encode(f'{{"db": "x", "password": "{secret}"}}', safe="") + "&z=%41"
+        )
+        assert secret not in new
+        assert new.startswith("https://host/?a=1%2B1&state=%7B")
+        assert new.endswith("%22%7D&z=%41")
+
+
 def test_lines_of_a_key_are_masked_where_they_stand_without_it() -> None:
     block = key_block()
     texts = (block, "$ sed -n 4,5p key\n" + "\n".join(block.split("\n")[3:5]))
@@ -484,12 +541,18 @@ def test_ten_million_characters_are_read_in_time_that_grows_with_them(unit: str)
      "-----BEGIN PRIVATE KEY-----\n" + "+" * 99, "<password>", 'key="token" ', "machine a login ", "cookie:a=b;",
      "mysql ", "http://a:", "docker login ", "password is ", "AccountKey=", "sk-ant-", "token=!",
      "password='\\\\'", "pass_", "secret: ", "1:-> ", "\\\\n", "-u a:",
-     "cookie a=", "://a:b", "a-1-", "1\n", "authorization: ", "machine a", "name: secret ", "${", "%3D", "token=%26"],
+     "cookie a=", "://a:b", "a-1-", "1\n", "authorization: ", "machine a", "name: secret ", "${", "%3D", "token=%26",
+     "%3Dtoken=%2525", "%20", "a,b?", "a-b_", "<a.b:"],
 )  # fmt: skip
 def test_hostile_repeats_are_read_in_time_that_grows_with_them(unit: str) -> None:
     text = unit * (600_000 // len(unit))
     found = find(text)
     assert all(0 <= one.start < one.end <= len(text) for one in found)
+
+
+def test_text_that_is_encoded_many_times_is_decoded_once() -> None:
+    text = "".join("%" + "25" * number + "3D" for number in range(700))
+    assert REDACTOR.redact(text) is text
 
 
 def test_a_token_longer_than_any_run_of_data_is_found_and_data_is_not() -> None:
