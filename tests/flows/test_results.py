@@ -102,7 +102,10 @@ def test_parameters_of_sql_are_values_and_no_text_of_the_query(results: Results)
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda results: results.frame("leaderbord"), r"no table or view 'leaderbord' \(did you mean leaderboard or leaderboard_long\?\)"),
+        (
+            lambda results: results.frame("leaderbord"),
+            r"no table or view 'leaderbord' \(did you mean leaderboard or leaderboard_long\?\)",
+        ),
         (lambda results: results.describe("scores; DROP"), "no table or view"),
         (lambda results: results.query("gap5"), r"no query 'gap5' \(did you mean gaps\?\); there are: leaderboard, "),
         (lambda results: results.query("gaps", size=3), "no parameter 'size'; its parameters: judge"),
