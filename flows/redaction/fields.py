@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flows.redaction.values import is_chosen, is_code, is_label, is_name, is_random, is_stock
+from flows.redaction.values import is_chosen, is_code, is_label, is_name, is_random, is_stock, is_word_with_number
 
 LONGEST = 8192
 """Characters of the longest value without quotes."""
@@ -131,7 +131,7 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         return False  # what is assigned in the value is judged by its own name; or code between two strings
     is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail) or _ABOUT_END.search(tail))
     if not is_literal and is_code(value):
-        return False
+        return is_password and is_word_with_number(value)
     if is_random(value):
         return not _ABOUT.search(name) and (not is_about or len(value) >= 20)
     if is_about or _ONLY_RANDOM.search(name):

@@ -60,6 +60,13 @@ _STOCK = frozenset(
     .split()
 )  # fmt: skip
 """Words of made-up passwords: defaults, test values and names of the thing itself."""
+_WORD_WITH_NUMBER = re.compile(r"(?P<word>[a-z]{4,20})\d{1,4}[!?]?")
+_NUMBERED = frozenset(
+    "arg args base bcrypt blake byte bytes char field float input item keccak line long name node param part pass"
+    " passwd password result sample short string text uint user utf value varchar vec"
+    .split()
+)  # fmt: skip
+"""Words that are numbered in code: types, algorithms, variables."""
 _LONGEST_LEET = 10
 """Characters of the longest value such as ``s3cr3t`` or ``P@55w0rd!``."""
 
@@ -142,6 +149,12 @@ def is_code(value: str) -> bool:
         or is_name(stripped)
         or stripped.lower() in {"", "true", "false", "null", "none", "nil", "undefined"}
     )
+
+
+def is_word_with_number(value: str) -> bool:
+    """Whether a value is a word with a number, ``summer2024``, and no type (``uint8``) and no numbered variable."""
+    found = _WORD_WITH_NUMBER.fullmatch(value)
+    return found is not None and not is_stock(found["word"]) and found["word"] not in _NUMBERED
 
 
 def is_random(value: str) -> bool:

@@ -217,6 +217,11 @@ def test_a_secret_is_found_by_what_stands_around_it(around: str) -> None:
         assert new.endswith(tail + after)
 
 
+@pytest.mark.parametrize(("value", "is_masked"), [("summer2024", True), ("uint8", False), ("password2", False)])
+def test_a_word_with_a_number_is_a_password_where_it_is_no_type_and_no_variable(value: str, is_masked: bool) -> None:
+    assert (value not in masked(f"user: app\npassword: {value}\n")) == is_masked
+
+
 @pytest.mark.parametrize("around", IN_CONTEXT)
 def test_a_secret_is_found_in_arguments_of_a_call_and_they_stay_json(around: str) -> None:
     text = around.replace("{{", "{").replace("}}", "}").replace("{}", IN_CONTEXT[around])
