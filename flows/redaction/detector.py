@@ -67,7 +67,7 @@ def _find(text: str) -> list[Finding]:
         if _is_true(one.type, shown, one.start, one.end)
     ]
     found += [Finding(*span, pem.KIND) for span in pem.cut_keys(plain)]
-    found += [Finding(*span, "field") for span in find_fields(plain)]
+    found += [Finding(start, _end_of_token(plain, start, end), "field") for start, end in find_fields(plain)]
     for rule in rules_for(shown):
         # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
         found += [
@@ -75,6 +75,13 @@ def _find(text: str) -> list[Finding]:
             for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
         ]
     return merged(found)
+
+
+def _end_of_token(text: str, start: int, end: int) -> int:
+    """Where a value ends: a token of a known form ends before the full stop of its sentence."""
+    value = text[start:end]
+    token = value.rstrip(".,;:!?)")
+    return start + len(token) if token != value and kind_of(token) is not None else end
 
 
 def _encoded(text: str) -> Iterator[Finding]:

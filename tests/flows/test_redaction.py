@@ -217,6 +217,12 @@ def test_a_secret_is_found_by_what_stands_around_it(around: str) -> None:
         assert new.endswith(tail + after)
 
 
+@pytest.mark.parametrize("sign", [".", ",", ")", "!"])
+def test_a_token_at_the_end_of_a_sentence_has_the_mark_that_it_has_elsewhere(sign: str) -> None:
+    token = "ghp_" + drawn(36)
+    assert masked(f"Use GITHUB_TOKEN={token}{sign} Done") == f"Use GITHUB_TOKEN={masked(token)}{sign} Done"
+
+
 @pytest.mark.parametrize(("value", "is_masked"), [("summer2024", True), ("uint8", False), ("password2", False)])
 def test_a_word_with_a_number_is_a_password_where_it_is_no_type_and_no_variable(value: str, is_masked: bool) -> None:
     assert (value not in masked(f"user: app\npassword: {value}\n")) == is_masked
