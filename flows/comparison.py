@@ -27,7 +27,7 @@ from flows.printing import (
     printed,
     written,
 )
-from flows.problems import UsageProblem
+from flows.problems import UsageProblem, closest
 
 QUESTIONS = 6
 """Questions that are shown, where the user does not say how many."""
@@ -177,10 +177,11 @@ def method_named(name: str, known: Sequence[str], first: Sequence[str] = ()) -> 
         whole, stem = method.lower(), method.lower().partition("(")[0]
         return -max(difflib.SequenceMatcher(None, name.lower(), text).ratio() for text in (whole, stem)), method
 
-    closest = sorted(known, key=likeness)
+    ordered = sorted(known, key=likeness)
     more = f" and {len(known) - NAMES} more (compaction-eval leaderboard)" if len(known) > NAMES else ""
     raise UsageProblem(
-        f"no method {name!r} in this store; there are, closest first: {'; '.join(closest[:NAMES])}{more}"
+        f"no method {name!r} in this store{closest(name, known)}; there are, closest first: "
+        f"{'; '.join(ordered[:NAMES])}{more}"
     )
 
 

@@ -288,9 +288,8 @@ def test_an_ambiguous_beginning_is_answered_with_what_it_may_mean() -> None:
 
 
 def test_an_unknown_method_is_answered_with_those_that_there_are_closest_first() -> None:
-    with pytest.raises(
-        UsageProblem, match=r"no method 'haed_tail' in this store; there are, closest first: head_tail; "
-    ):
+    said = r"no method 'haed_tail' in this store \(did you mean head_tail\?\); there are, closest first: head_tail; "
+    with pytest.raises(UsageProblem, match=said):
         method_named("haed_tail", KNOWN)
 
 
