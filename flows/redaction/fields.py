@@ -47,7 +47,6 @@ _ABOUT = re.compile(
 )
 _ABOUT_TAIL = re.compile(
     r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|rates?|report|ratio|stats?|map|list|info|text|value_?error|regex|re|test|"
-    r""
     r"label|format|pattern|regex|policy|rules?|error|message|msg|input|placeholder|expir\w*|ttl|env|var|ref|store|manager|"
     r"provider|service|usage|budget|id|ids|index|column|param\w*|strength|confirm\w*|reset|required|enabled|source|status)"
     r"(?![a-z])",
