@@ -25,7 +25,7 @@ from flows.printing import counted
 from flows.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.sources.registry import formats
 from flows.store import Store
-from flows.transcripts import InputRecord, Part, SessionInfo, open_part, split, with_digests
+from flows.transcripts import DIGEST, InputRecord, Part, SessionInfo, open_part, split, with_digests
 
 SAME_SESSION = 0.5
 """Share of the shorter session that the longer one must hold for the two to be one session."""
@@ -41,8 +41,6 @@ MOST_ALIKE = 64
 """Sessions that are compared at most because they share one piece: more share boilerplate."""
 WORSE = "reads worse than before, so its last good form is kept"
 """How the reason begins for which a later reading of an input is not taken."""
-DIGEST = 12
-"""Hex digits of a message's digest."""
 _MADE_UP_ID = re.compile(r"-[0-9a-f]{16}\Z")
 
 Place = tuple[str, int]
@@ -232,7 +230,7 @@ def _fullest(forms: Sequence[SessionInfo]) -> SessionInfo:
     Forms of one format differ in how far the session had got: the longest has it all. Formats differ in what they
     record: one that is made of other logs may have lost the reasoning and still have more messages, of a branch that
     was left for one. So another format's longest form is taken in its place, if it has nearly all of its answers: the
-    agent's own log before what is made of it, then the form with the most tokens.
+    agent's own log before what is made of it, then the form with the most compactions, then with the most tokens.
     """
     longest = forms[0]
     if all(form.source_format == longest.source_format for form in forms):

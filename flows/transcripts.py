@@ -125,9 +125,13 @@ class SessionInfo:
         return {**self.roles, "tool_call": self.n_tool_calls}
 
 
+DIGEST = 12
+"""Hex digits of a message's digest."""
+
+
 def split(digests: str) -> list[str]:
     """Digests one by one."""
-    return [digests[i : i + 12] for i in range(0, len(digests), 12)]
+    return [digests[i : i + DIGEST] for i in range(0, len(digests), DIGEST)]
 
 
 @dataclass(frozen=True)

@@ -202,9 +202,11 @@ class _Remembered:
 
 
 def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
-    """For a person to read: every place that is masked in a session, as what found it, 60 characters before, the
-    secret, and 60 after. A place that only a secret found elsewhere gives away is found by ``spread``.
-    """  # noqa: D205 (one sentence)
+    """Every place that is masked in a session: what found it, 60 characters before, the secret, 60 after.
+
+    For a person to read (``python -m tests.flows.planted``). A place that only a secret found elsewhere gives away is
+    found by ``spread``.
+    """
     finder, known = _Remembered(), dict[str, str]()
     redactor = Redactor(key="")
     for text, is_json in _texts(transcript):
