@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``(did you mean X or Y?)``, the end of a sentence about an unknown name; empty when nothing is near."""
     by_lower = {one.lower(): one for one in known}
     wanted = name.lower()[:100]
@@ -15,6 +15,6 @@ def closest(name: str, known: Iterable[str]) -> str:
 
 
 def closest_or_all(name: str, known: Iterable[str]) -> str:
-    """As ``closest``; where nothing is near, all names that there are."""
+    """As ``did_you_mean``; where nothing is near, all names that there are."""
     names = sorted(known)
-    return closest(name, names) or f"; known: {', '.join(names) or 'none'}"
+    return did_you_mean(name, names) or f"; known: {', '.join(names) or 'none'}"

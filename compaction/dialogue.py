@@ -52,7 +52,7 @@ def exchanges(messages: Sequence[Message], id_chars: int = ID_CHARS) -> Iterator
     for position, message in enumerate(messages):
         if message.role == "tool":
             if position not in answering:
-                yield Exchange("user", f"[result without a call] {sendable(message.text)}")
+                yield Exchange("user", f"[result without a call] {sendable_text(message.text)}")
             continue
         calls, said = [], [message.text]
         for number, call in enumerate(message.tool_calls if message.role == "assistant" else ()):
@@ -60,9 +60,11 @@ def exchanges(messages: Sequence[Message], id_chars: int = ID_CHARS) -> Iterator
             if answer is None:
                 said.append(f"[call without a result] {call.name} {call.arguments}")
             else:
-                sent = ToolCall(_fresh(call.id, used, id_chars), tool_name(call.name), sendable(call.arguments))
+                sent = ToolCall(
+                    _unused_id(call.id, used, id_chars), tool_name(call.name), sendable_text(call.arguments)
+                )
                 calls.append((sent, messages[answer]))
-        text = sendable("\n\n".join(filter(None, said)))
+        text = sendable_text("\n\n".join(filter(None, said)))
         if text or calls or message.opaque:
             yield Exchange(message.role, text, tuple(calls[:CALLS]), message.opaque)
         for start in range(CALLS, len(calls), CALLS):
@@ -87,13 +89,13 @@ def tool_name(name: str) -> str:
     return _BAD.sub("_", name)[:NAME_CHARS] or "tool"
 
 
-def sendable(text: str) -> str:
+def sendable_text(text: str) -> str:
     """The text without the null character, which no provider is known to take."""
     return text.replace("\0", "\ufffd")
 
 
-def _fresh(id: str, used: set[str], chars: int) -> str:
-    """An id that the API takes and that no earlier call of the request has."""
+def _unused_id(id: str, used: set[str], chars: int) -> str:
+    """An id that the API accepts and that no earlier call of the request uses."""
     base = _BAD.sub("_", id)[:chars] or "call"
     fresh, number = base, 2
     while fresh in used:
@@ -117,10 +119,14 @@ def chat_messages(said: Iterable[Exchange]) -> list[Item]:
         if not one.calls:
             sent.append({"role": one.role, "content": one.text})
             continue
-        calls = [{"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _object_text(call)}}
-                 for call, _ in one.calls]  # fmt: skip
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _object_text(call)}}
+            for call, _ in one.calls
+        ]
         sent.append({"role": one.role, "content": one.text or None, "tool_calls": calls})
-        sent += [{"role": "tool", "tool_call_id": c.id, "content": sendable(result.text)} for c, result in one.calls]
+        sent += [
+            {"role": "tool", "tool_call_id": c.id, "content": sendable_text(result.text)} for c, result in one.calls
+        ]
     return sent
 
 
@@ -136,7 +142,7 @@ def responses_items(said: Iterable[Exchange]) -> list[Item]:
         for call, _ in one.calls:
             items.append({"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments})
         for call, result in one.calls:
-            items.append({"type": "function_call_output", "call_id": call.id, "output": sendable(result.text)})
+            items.append({"type": "function_call_output", "call_id": call.id, "output": sendable_text(result.text)})
     return items
 
 
@@ -176,7 +182,7 @@ def anthropic_tools(said: Iterable[Exchange]) -> list[Item]:
 
 
 def _result_block(call: ToolCall, result: Message) -> Item:
-    text = sendable(result.text)
+    text = sendable_text(result.text)
     if result.is_error and not text.strip():
         text = NO_OUTPUT
     block: Item = {"type": "tool_result", "tool_use_id": call.id, "content": text}
@@ -205,11 +211,11 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if depth > DEPTH:
         raise RecursionError
     if isinstance(value, str):
-        return sendable(value)
+        return sendable_text(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, list):
         return [_plain(one, depth + 1) for one in value]
     if isinstance(value, dict):
-        return {sendable(name): _plain(one, depth + 1) for name, one in value.items()}
+        return {sendable_text(name): _plain(one, depth + 1) for name, one in value.items()}
     return value

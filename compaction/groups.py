@@ -1,9 +1,9 @@
 """Atomic groups: messages that stay or go together.
 
-``group`` has the semantics of agent-framework-core 1.23.0 (Python), ``_compaction.py``: system and user messages stand
-alone; an assistant message with tool calls takes the results that follow it, and later results that are linked to it
-by id. ``index`` has those of Agent Framework .NET (commit 5eb3eb7, ``CompactionMessageIndex.cs``), which knows
-summaries and user turns besides, pairs by adjacency only, and calls a result without a call a text.
+``group_messages`` has the semantics of agent-framework-core 1.23.0 (Python), ``_compaction.py``: system and user
+messages stand alone; an assistant message with tool calls takes the results that follow it, and later results that are
+linked to it by id. ``index_groups`` has those of Agent Framework .NET (commit 5eb3eb7, ``CompactionMessageIndex.cs``),
+which knows summaries and user turns besides, pairs by adjacency only, and calls a result without a call a text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Group:
     """Index of each message in the history (not its ``seq``)."""
 
 
-def group(messages: Sequence[Message]) -> tuple[Group, ...]:
+def group_messages(messages: Sequence[Message]) -> tuple[Group, ...]:
     """Group a history, left to right, in order of each group's first message.
 
     A run of tool results that follows no call is a ``tool_call`` group of its own. Messages that hold nothing but
@@ -41,7 +41,7 @@ def group(messages: Sequence[Message]) -> tuple[Group, ...]:
     spans = _spans(messages)
     span_of = [number for number, (_, start, end) in enumerate(spans) for _ in range(start, end)]
     root = list(range(len(spans)))
-    for call, result in _linked(messages):
+    for call, result in _call_pairs(messages):
         _join(root, span_of[call], span_of[result])
     members: dict[int, list[int]] = {}
     for number, (_, start, end) in enumerate(spans):
@@ -62,7 +62,7 @@ class IndexedGroup:
     """Which user turn it belongs to, from 1; 0 before the first; None for system messages and summaries."""
 
 
-def index(messages: Sequence[Message], session: Sequence[Message] = ()) -> tuple[IndexedGroup, ...]:
+def index_groups(messages: Sequence[Message], session: Sequence[Message] = ()) -> tuple[IndexedGroup, ...]:
     """The .NET index of a history.
 
     A group of tool calls is an assistant message with calls, the assistant messages without text right before it, and
@@ -81,7 +81,7 @@ def index(messages: Sequence[Message], session: Sequence[Message] = ()) -> tuple
 
 
 def flatten(groups: Sequence[Group]) -> list[Message]:
-    """The messages of some groups, in the history's order."""
+    """The messages of these groups, in the order of the history."""
     pairs = [pair for g in groups for pair in zip(g.positions, g.messages, strict=True)]
     return [message for _, message in sorted(pairs, key=lambda pair: pair[0])]
 
@@ -207,7 +207,7 @@ def _skip_results(messages: Sequence[Message], position: int) -> int:
     return position
 
 
-def _linked(messages: Sequence[Message]) -> list[tuple[int, int]]:
+def _call_pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
     """(position of the call, position of the result) for results whose call is in no doubt."""
     unanswered: dict[str, list[int]] = {}
     pairs: list[tuple[int, int]] = []

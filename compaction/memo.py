@@ -1,4 +1,4 @@
-"""What functions have made of messages, remembered within a bounded room."""
+"""A bounded cache for results of functions of messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 OVERHEAD = 500
-"""Characters that a remembered thing counts for beyond its messages' texts."""
+"""Characters counted for each cached result beside its messages' texts."""
 
 
 class Memo(Generic[T]):

@@ -2,7 +2,7 @@
 
 ``Model`` is any language model, behind whatever client. ``Summarizer`` is what strategies ask: its request carries the
 exact prompt that a language model is sent, and the same material in parts, so that a summariser that is no language
-model (``compaction.embedded``) works from what the prompt shows and from nothing else. What goes wrong::
+model (``compaction.summarizers.extractive``) works from what the prompt shows and from nothing else. What goes wrong::
 
     ModelError                  no usable answer; ``kind`` says why
     SummaryError                the same for a strategy: the history stays as it was

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from compaction.closest import closest
+from compaction.closest import did_you_mean
 
 MOST = 10**9
 """The largest count: more tokens, messages or characters than any session has."""
@@ -42,7 +42,7 @@ InnerShare = Annotated[float, Range(0, 1, open=True)]
 _DEFAULTS: dict[Any, Range] = {int: Range(0), float: Range(0, 1)}
 
 
-def typed(name: str, value: Any, expected: Any) -> Any:
+def convert_value(name: str, value: Any, expected: Any) -> Any:
     """A parameter's value in its type: a whole number for a float, the text of a type that is made of text.
 
     Raises ValueError, saying what the parameter takes.
@@ -62,12 +62,12 @@ def typed(name: str, value: Any, expected: Any) -> Any:
         elif plain is Any or (get_origin(plain) is not Literal and isinstance(value, get_origin(plain) or plain)):
             return value
     if choices:
-        meant = closest(value, map(str, choices)) if isinstance(value, str) else ""
-        raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, not {shown(value)}{meant}")
-    raise ValueError(f"{name} must be {' or '.join(map(_name, kinds))}, not {shown(value)}")
+        meant = did_you_mean(value, map(str, choices)) if isinstance(value, str) else ""
+        raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}, not {value_text(value)}{meant}")
+    raise ValueError(f"{name} must be {' or '.join(map(_name, kinds))}, not {value_text(value)}")
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value in a message; long ones are cut, and a number of thousands of digits is not written out."""
     try:
         text = repr(value)
@@ -80,17 +80,17 @@ def _within(name: str, value: float, range: Range) -> float:
     if range.holds(value):
         return value
     if range.most == MOST and value < range.least:
-        raise ValueError(f"{name} must be at least {range.least}, not {shown(value)}")
+        raise ValueError(f"{name} must be at least {range.least}, not {value_text(value)}")
     between = "between" if range.open else "from"
     to = "and" if range.open else "to"
-    raise ValueError(f"{name} must be {between} {range.least:,} {to} {range.most:,}, not {shown(value)}")
+    raise ValueError(f"{name} must be {between} {range.least:,} {to} {range.most:,}, not {value_text(value)}")
 
 
 def _text(name: str, value: str, kind: type[str]) -> str:
     if len(value) > LONGEST_TEXT:
         raise ValueError(f"{name} is longer than {LONGEST_TEXT:,} characters")
     if CONTROL.search(value):
-        raise ValueError(f"{name} holds control characters: {shown(value)}")
+        raise ValueError(f"{name} holds control characters: {value_text(value)}")
     try:
         return kind(value)
     except ValueError as error:

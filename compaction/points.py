@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from compaction.parameters import shown
+from compaction.parameters import value_text
 from compaction.transcript import Message, Transcript
 
 DEFAULT_BUDGET = 32_000
@@ -39,7 +39,7 @@ class PointsSpec:
         match = re.fullmatch(r"(tokens|messages):([0-9]{1,10})", text)
         if match is None:
             raise PointsError(
-                f"points {shown(text)}: expected tokens:N, messages:N or recorded, for example tokens:32000"
+                f"points {value_text(text)}: expected tokens:N, messages:N or recorded, for example tokens:32000"
             )
         kind: Literal["tokens", "messages"] = "tokens" if match[1] == "tokens" else "messages"
         step = int(match[2])

@@ -1,4 +1,4 @@
-"""What a strategy is, the registry of strategies, and what is worked out about every compacted context.
+"""What a strategy is: a function of a history, with parameters a method, and what a method leaves.
 
 A strategy is a function of a :class:`History` to the messages that stay::
 
@@ -13,16 +13,13 @@ messages whose ``covers`` names what they stand for (summaries). What was droppe
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
-from compaction.closest import closest, closest_or_all
-from compaction.groups import Group, group, without_other_half
+from compaction.code_version import function_version, source_sha256
+from compaction.groups import Group, group_messages
 from compaction.markers import Declared
 from compaction.model import (
     BlankSummaryError,
@@ -33,19 +30,9 @@ from compaction.model import (
     SummaryError,
     SummaryRequest,
 )
-from compaction.parameters import typed
-from compaction.specs import write_value
-from compaction.tokens import CharacterCounter, TokenCounter, counted, total_tokens
+from compaction.spec_text import write_value
+from compaction.tokens import TokenCounter, total_tokens
 from compaction.transcript import Message, RecordedCompaction
-from compaction.version import function_version
-
-ENTRY_POINT_GROUP = "compaction_eval.strategies"
-NAME = r"\w[\w .+-]*?"
-"""What a user may call a method."""
-PIPELINE = "pipeline"
-"""Not registered: a pipeline is made of strategies (``compaction.pipeline``)."""
-PEER = "peer:"
-"""What the id of somebody else's own class begins with (``compaction.adapters``); not registered either."""
 
 StrategyFunction = Callable[..., Sequence[Message]]
 
@@ -104,7 +91,7 @@ class History:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """The messages as atomic groups (``compaction.groups``)."""
-        return group(self.messages)
+        return group_messages(self.messages)
 
     def count(self, messages: Sequence[Message]) -> int:
         """Tokens of some messages."""
@@ -167,15 +154,6 @@ class CompactedContext:
     """Role (or ``made`` for messages that a strategy made) → tokens that stay."""
 
 
-def tokens_by_kind(messages: Sequence[Message], counter: TokenCounter) -> dict[str, int]:
-    """Tokens by role, those of messages that a strategy made under ``made``."""
-    found: dict[str, int] = {}
-    for message in messages:
-        kind = message.role if message.seq is not None else "made"
-        found[kind] = found.get(kind, 0) + total_tokens((message,), counter)
-    return found
-
-
 @dataclass(frozen=True)
 class Strategy:
     """A registered strategy."""
@@ -210,6 +188,9 @@ class Strategy:
     """The methods that it is made of, where it is made of some."""
     by_default: bool = field(default=True, kw_only=True)
     """Whether it is run where no strategies are named."""
+    bites: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    """Parameters with which it changes a short history, for tests."""
+    declared_version: int | None = field(default=None, kw_only=True)
 
     @property
     def needs(self) -> Needs:
@@ -217,9 +198,14 @@ class Strategy:
         return "key" if self.needs_key else "model" if self.needs_model else "nothing"
 
     @cached_property
-    def code(self) -> str:
-        """Version of the code: a strategy that is changed is another method."""
-        return function_version(self.function)
+    def version(self) -> str:
+        """Its version, which is part of a method's id; of a plug-in that declares none the hash of its source."""
+        return function_version(self.function, self.declared_version)
+
+    @cached_property
+    def code_sha256(self) -> str:
+        """SHA-256 of the source that it runs, for the record: it decides nothing."""
+        return source_sha256(self.function)
 
     @property
     def summary(self) -> str:
@@ -236,6 +222,8 @@ class Method:
     """All parameters, defaults filled in."""
     label: str = ""
     """What the user calls it; empty for the name that follows from the parameters."""
+    inner: Method | None = None
+    """The method that this one adds something to, if it does: the one that ``params[strategy.wraps]`` names."""
 
     @property
     def name(self) -> str:
@@ -252,21 +240,15 @@ class Method:
     @property
     def mode(self) -> str:
         """``faithful`` (as the original, even where a provider would refuse the result) or ``valid``."""
-        inner = self.inner
-        return inner.mode if inner is not None else self.strategy.mode or str(self.params.get("mode", "valid"))
-
-    @property
-    def inner(self) -> Method | None:
-        """The method that this one adds something to, if it does."""
-        from compaction.method_specs import parse_method  # noqa: PLC0415 (it makes methods)
-
-        return parse_method(self.params[self.strategy.wraps]) if self.strategy.wraps else None
+        if self.inner is not None:
+            return self.inner.mode
+        return self.strategy.mode or str(self.params.get("mode", "valid"))
 
     @property
     def needs(self) -> Needs:
         """What it cannot do without, the inner method included."""
-        inner, own = self.inner, self.strategy.needs
-        return inner.needs if inner is not None and own == "nothing" else own
+        own = self.strategy.needs
+        return self.inner.needs if self.inner is not None and own == "nothing" else own
 
     @property
     def needs_model(self) -> bool:
@@ -276,38 +258,28 @@ class Method:
     @property
     def is_opaque(self) -> bool:
         """Whether it leaves what nobody but its provider can read."""
-        inner = self.inner
-        return self.strategy.is_opaque or (inner is not None and inner.is_opaque)
+        return self.strategy.is_opaque or (self.inner is not None and self.inner.is_opaque)
 
     @property
     def provider(self) -> str:
         """Provider whose own compaction it asks for; empty for none."""
-        inner = self.inner
-        return self.strategy.needs_key or (inner.provider if inner is not None else "")
+        return self.strategy.needs_key or (self.inner.provider if self.inner is not None else "")
 
     @property
-    def code(self) -> str:
-        """Version of the code that makes its contexts."""
-        own, inner = self.strategy.code, self.inner
-        return own if inner is None or inner.code == own else f"{own}+{inner.code}"
+    def version(self) -> str:
+        """Version of the strategy, and of the one inside: ``1``, ``1+recency@2``."""
+        inner = self.inner
+        return self.strategy.version if inner is None else join_versions(self.strategy.version, [inner])
 
     @property
     def recalls(self) -> bool:
         """Whether it fetches anything for a question."""
-        inner = self.inner
-        return self.strategy.recall is not None or (inner is not None and inner.recalls)
+        return self.strategy.recall is not None or (self.inner is not None and self.inner.recalls)
 
-    def try_parameters(self, budget: int) -> None:
-        """Compact an empty history, to see whether the parameters go together, which only the strategy knows.
-
-        Raises StrategyError where they do not.
-        """
-        if self.strategy.id in _registry:
-            with suppress(SummaryError, NotApplicable):
-                self.strategy.function(History((), CharacterCounter(), budget), **self.params)
-        inner = self.inner
-        for part in (*self.strategy.parts, *([inner] if inner is not None else [])):
-            part.try_parameters(budget)
+    def run(self, history: History) -> Sequence[Message]:
+        """What the strategy's function leaves of a history; a strategy that wraps another is given the inner method."""
+        params = self.params if self.inner is None else {**self.params, self.strategy.wraps: self.inner}
+        return self.strategy.function(history, **params)
 
     def limit(self, history: History) -> int | None:
         """Tokens that its context has at most; None where its parameters say nothing of it."""
@@ -317,149 +289,13 @@ class Method:
 
     def recall(self, context: Sequence[Message], question: str, session: Sequence[Message]) -> tuple[Message, ...]:
         """The context in which a question is answered; ``session`` is all that was said before the point."""
-        inner = self.inner
-        if inner is not None:
-            context = inner.recall(context, question, session)
+        if self.inner is not None:
+            context = self.inner.recall(context, question, session)
         if self.strategy.recall is not None:
             context = self.strategy.recall(context, question, session, **self.params)
         return tuple(context)
 
 
-_registry: dict[str, Strategy] = {}
-
-
-def strategy(
-    id: str,
-    *,
-    needs_model: bool = False,
-    needs_key: str = "",
-    is_opaque: bool = False,
-    peer: str = "own",
-    peer_version: str = "",
-    variants: Sequence[Mapping[str, Any]] = (),
-    wraps: str = "",
-    limit: LimitFunction | None = None,
-    recall: RecallFunction | None = None,
-    markers: Sequence[Declared] = (),
-    by_default: bool = True,
-) -> Callable[[StrategyFunction], StrategyFunction]:
-    """Register a strategy. Its keyword-only arguments are its parameters and must have defaults and annotations.
-
-    A whole number is 0 or more, a float is a share from 0 to 1; ``Annotated[float, Range(0, 10)]`` says otherwise
-    (``compaction.parameters``). ``limit`` says how many tokens its contexts have at most, where its parameters promise
-    that; one with more is flagged. ``markers`` are the texts by which its contexts could be told from those of others;
-    a judge is not shown them.
-    """
-
-    def register(function: StrategyFunction) -> StrategyFunction:
-        if id in _registry and _registry[id].function is not function:
-            raise StrategyError(f"strategy {id!r} is registered twice")
-        signature = inspect.signature(function, eval_str=True)
-        own = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
-        for parameter in own:
-            if parameter.default is parameter.empty or parameter.annotation is parameter.empty:
-                raise StrategyError(f"strategy {id!r}: parameter {parameter.name} needs a default and a type")
-            checked(id, parameter.name, parameter.default, parameter.annotation)
-        _registry[id] = Strategy(
-            id, function, needs_model, peer, peer_version,
-            {p.name: p.default for p in own}, {p.name: p.annotation for p in own}, inspect.getdoc(function) or "",
-            variants=tuple(variants), wraps=wraps, limit=limit, recall=recall, needs_key=needs_key, is_opaque=is_opaque,
-            markers=tuple(markers), by_default=by_default,
-        )  # fmt: skip
-        return function
-
-    return register
-
-
-def load_registry() -> Mapping[str, Strategy]:
-    """All strategies: the project's own and those that installed packages bring (entry points)."""
-    import compaction.strategies  # noqa: F401, PLC0415 (registers the project's own, which import this module)
-
-    _load_entry_points()
-    return dict(_registry)
-
-
-@cache
-def _load_entry_points() -> None:
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
-        entry.load()
-
-
-def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
-    """A method from a strategy's id and parameters that differ from the defaults."""
-    if id == PIPELINE:
-        from compaction.pipeline import make_pipeline  # noqa: PLC0415 (a pipeline is made of methods)
-
-        return make_pipeline(params or {})
-    if id.startswith(PEER):
-        from compaction.adapters import make_peer  # noqa: PLC0415 (imports what it runs, and this module)
-
-        return make_peer(id, params or {})
-    registry = load_registry()
-    if id not in registry:
-        raise StrategyError(f"unknown strategy {id!r}{closest_or_all(id, registry)}")
-    found = registry[id]
-    given = dict(params or {})
-    for name, value in given.items():
-        if name not in found.params:
-            known = ", ".join(found.params) or "none"
-            meant = closest(name, found.params)
-            raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}{meant}")
-        given[name] = checked(id, name, value, found.types[name])
-    method = Method(found, {**found.params, **given})
-    if found.wraps:
-        _check_inner(method)
-    return method
-
-
-def _check_inner(method: Method) -> None:
-    """Refuse an inner method that does not exist, and a strategy around itself."""
-    inner = method.inner
-    while inner is not None:
-        if inner.strategy is method.strategy:
-            raise StrategyError(f"strategy {method.strategy.id!r}: {method.strategy.wraps} cannot be itself")
-        inner = inner.inner
-
-
-def checked(id: str, name: str, value: Any, expected: Any) -> Any:
-    """A parameter's value in its type: a whole number for a float, the text of a type that is made of text.
-
-    Raises StrategyError for a value that the parameter does not take.
-    """
-    try:
-        return typed(name, value, expected)
-    except ValueError as error:
-        raise StrategyError(f"strategy {id!r}: {error}") from None
-
-
-def compact(history: History, method: Method) -> CompactedContext:
-    """Run a method and say what became of every message.
-
-    Raises SummaryError when the summariser failed, NotApplicable when the strategy has nothing to say at this point;
-    the history is as it was.
-    """
-    before = history.messages
-    left = tuple(method.strategy.function(history, **method.params))
-    originals = {m.seq: m for m in history.session if m.seq is not None}
-    kept = frozenset(m.seq for m in left if m.seq is not None and _is_same(m, originals.get(m.seq)))
-    after = tuple(counted(m, history.counter) for m in left)
-    tokens = total_tokens(after, history.counter)
-    edited = frozenset(m.seq for m in after if m.seq is not None) - kept
-    earlier = {seq for m in before for seq in m.covers}
-    covered = frozenset(seq for m in after for seq in m.covers) - kept - edited
-    dropped = (frozenset(originals) | earlier) - kept - edited - covered
-    flags = list(history.flags)
-    if tokens > total_tokens(before, history.counter):
-        flags.append("grew")
-    if without_other_half(after) - without_other_half(history.session):
-        flags.append("invalid_context")
-    limit = method.limit(history)
-    if limit is not None and tokens > limit:
-        flags.append("over_budget")
-    by_kind = tokens_by_kind(after, history.counter)
-    return CompactedContext(after, kept, edited, covered, dropped, tuple(flags), tokens, tuple(history.calls), by_kind)
-
-
-def _is_same(message: Message, said: Message | None) -> bool:
-    """Whether a message is as it was said; in a chain it can be another object of the same content."""
-    return message is said or (said is not None and replace(message, tokens=said.tokens) == said)
+def join_versions(own: str, parts: Iterable[Method]) -> str:
+    """The version of what is made of methods: its own, then each of theirs."""
+    return "+".join([own, *sorted({f"{part.strategy.id}@{part.version}" for part in parts})])

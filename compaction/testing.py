@@ -161,10 +161,15 @@ def history(
 ) -> History:
     """A history of these messages for a strategy to work on."""
     return History(
-        tuple(messages), counter or CharacterCounter(), budget, tuple(earlier_cuts), summarizer,
-        session=tuple(session), recorded=tuple(recorded),
+        tuple(messages),
+        counter or CharacterCounter(),
+        budget,
+        tuple(earlier_cuts),
+        summarizer,
+        session=tuple(session),
+        recorded=tuple(recorded),
         natives={"openai": provider, "anthropic": provider} if provider else {},
-    )  # fmt: skip
+    )
 
 
 def _said(word: str, seq: int) -> list[Message]:

@@ -42,7 +42,7 @@ class TokenCounter(Protocol):
         ...
 
 
-class CharacterCounter:
+class LengthCounter:
     """Counts characters: for what needs a counter and no counts."""
 
     name = "characters"
@@ -67,10 +67,10 @@ class TiktokenCounter:
 
     def _count(self, text: str) -> int:
         # tiktoken's time grows faster than a run of one character, and a million spaces overflow its stack.
-        return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces(text))
+        return sum(len(self._encoding.encode_ordinary(piece)) for piece in split_text(text))
 
 
-def pieces(text: str, longest: int = LONGEST_PIECE) -> Iterator[str]:
+def split_text(text: str, longest: int = LONGEST_PIECE) -> Iterator[str]:
     """A text in pieces of at most ``longest`` characters, whose token counts add up to that of the whole.
 
     It is cut where both encodings' patterns end a word anyway: before a letter or digit that starts a line, and
@@ -107,7 +107,7 @@ def _load(encoding: str) -> tiktoken.Encoding:
         return tiktoken.Encoding(**build())
 
 
-def countable(message: Message) -> str:
+def counted_text(message: Message) -> str:
     """The text that a message's token count is taken of: reasoning, text, then name and arguments of each call."""
     if not message.tool_calls and not message.reasoning:
         return message.text
@@ -121,11 +121,11 @@ def counted(message: Message, counter: TokenCounter) -> Message:
     """The message with its ``tokens``; one that has them already is returned as it is."""
     if message.tokens is not None:
         return message
-    return replace(message, tokens=counter.count(countable(message)))
+    return replace(message, tokens=counter.count(counted_text(message)))
 
 
 def total_tokens(messages: Iterable[Message], counter: TokenCounter) -> int:
     """Tokens of a context: the sum over its messages, without any provider's framing or tool schemas."""
     return sum(
-        message.tokens if message.tokens is not None else counter.count(countable(message)) for message in messages
+        message.tokens if message.tokens is not None else counter.count(counted_text(message)) for message in messages
     )

@@ -13,14 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from compaction.groups import IndexedGroup, index
-from compaction.specs import split_outside
+from compaction.groups import IndexedGroup, index_groups
+from compaction.spec_text import split_outside
+from compaction.strategy import History
 from compaction.tokens import TokenCounter, total_tokens
-
-if TYPE_CHECKING:
-    from compaction.strategy import History
 
 
 class TriggerError(ValueError):
@@ -99,7 +96,7 @@ class Trigger(str):
 
     def fires(self, history: History) -> bool:
         """Whether the condition holds for a history."""
-        groups = index(history.messages, history.session)
+        groups = index_groups(history.messages, history.session)
         return self.holds(Meter(groups, history.counter, history.budget))
 
 

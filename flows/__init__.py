@@ -5,5 +5,3 @@ order, one page), then one file an arrow: ``ingest`` → ``compact`` → ``probe
 ``load``. What a worker process does inside a task stands in ``work``, without Prefect; ``plan`` says what is still to
 be done.
 """
-
-__version__ = "0.1.0"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.page import name_of_run
-from flows.runtime import running
-from flows.stage import run_stage
-from flows.study import Study
-from flows.work.stages import ANSWER
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import running
+from flows.execution.stage_runner import run_stage
+from flows.pipeline.stages import ANSWER
 
 
 @flow(name="answer", flow_run_name=name_of_run, persist_result=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.backlog import ALL_DAYS, Backlog, backlog_of
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import Run, running
 from flows.load import load
-from flows.page import name_of_run
-from flows.runtime import Run, running
+from flows.pipeline.backfill.backlog import ALL_DAYS, Backlog, backlog_of
+from flows.pipeline.backfill.selection import Selection
 from flows.score import judge_backlog
-from flows.selection import Selection
-from flows.study import Study
 
 
 @flow(name="backfill", flow_run_name=name_of_run, persist_result=False)
@@ -22,7 +22,7 @@ async def backfill(study: Study, selection: Selection, *, by_day: bool = False, 
     with running(study, what="backfill", is_whole_store=True) as run:
         run.record("running")
         if backlog is None:
-            with backlog_of(run.store, study, run.engine, selection, run.sessions()) as found:
+            with backlog_of(run.store, study, run.engine, selection, run.scope.sessions) as found:
                 await backfill_all(run, found, by_day=by_day)
         else:
             await backfill_all(run, backlog, by_day=by_day)
@@ -30,7 +30,7 @@ async def backfill(study: Study, selection: Selection, *, by_day: bool = False, 
 
 
 async def backfill_all(run: Run, backlog: Backlog, *, by_day: bool) -> None:
-    """Have everything judged that was found. At the budget the rest is still gone through: what is cached is free."""
+    """Score everything that was found. Beyond the budget the rest is still tried, because cached calls are free."""
     for day, number in backlog.days if by_day else ((ALL_DAYS, backlog.n_jobs),):
         if by_day:
             run.report.say(f"answers of {day}: {number:,}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.page import name_of_run
-from flows.plan import method_rows
-from flows.runtime import later_than, running
-from flows.stage import run_stage
-from flows.study import Study
-from flows.work.stages import COMPACT, POINTS, SUMMARIZE
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import running
+from flows.execution.stage_runner import run_stage
+from flows.pipeline.plan import method_rows
+from flows.pipeline.stages import COMPACT, POINTS, SUMMARIZE
+from flows.support.clock import later_than
 
 
 @flow(name="compact", flow_run_name=name_of_run, persist_result=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from prefect import flow
 
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import running
 from flows.load import load
-from flows.page import name_of_run
-from flows.runtime import running
-from flows.score import take_anchors
-from flows.study import Study
+from flows.score import score_anchors
 
 
 @flow(name="drift", flow_run_name=name_of_run, persist_result=False)
@@ -16,5 +16,5 @@ async def drift(study: Study) -> None:
     """Let the study's judge score its anchors, unless it has today."""
     with running(study, what="drift", is_whole_store=True) as run:
         run.record("running")
-        await take_anchors(run, at_once=True)
+        await score_anchors(run, at_once=True)
         await load(study)

@@ -6,14 +6,14 @@ from prefect import flow
 
 from flows.answer import answer
 from flows.compact import compact
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run, twice
+from flows.execution.run import running
 from flows.ingest import ingest
 from flows.load import load
 from flows.measure import measure
-from flows.page import name_of_run, twice
 from flows.probe import probe
-from flows.runtime import running
 from flows.score import score
-from flows.study import Study
 
 
 @flow(name="evaluate", flow_run_name=name_of_run, persist_result=False)

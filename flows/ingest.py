@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.page import name_of_run
-from flows.plan import input_batches, unread
-from flows.runtime import running
-from flows.settle import settle
-from flows.stage import Unit, fan_out
-from flows.study import Study
-from flows.work.ingest import ingest_batch
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import running
+from flows.execution.stage_runner import Unit, fan_out
+from flows.pipeline.plan import input_batches
+from flows.pipeline.tasks.ingest import ingest_batch
+from flows.sessions.deduplicate import deduplicate
 
 
 @flow(name="ingest", flow_run_name=name_of_run, persist_result=False)
@@ -18,11 +18,12 @@ async def ingest(study: Study) -> None:
     """Take up the study's sources. An input that is in the store as it is now is not read again."""
     with running(study, what="ingest") as run:
         for _ in range(2):  # once more where a copy has to come back, because what it was folded into has changed
-            parts = run.parts()
+            parts = run.scope.parts
             generation = 1 + max((part.generation for part in parts), default=0)
-            todo = unread(parts, run.inputs(), study)
+            todo = run.scope.unread()
             if not todo:
-                settle(run.store)  # a moment's work, but where it broke off before
+                deduplicate(run.store)  # a moment's work, but where it broke off before
+                run.scope.reread()
                 break
             units = [
                 Unit(
@@ -36,7 +37,7 @@ async def ingest(study: Study) -> None:
                 for index, group in enumerate(input_batches(todo, run.n_workers))
             ]
             await fan_out(run, "ingest", "inputs", units)
-            with run.timed("settle") as time:
+            with run.log.timed("settle") as time:
                 time.unit = "sessions"
-                settle(run.store)
-            run.sessions_changed()
+                deduplicate(run.store)
+            run.scope.reread()

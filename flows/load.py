@@ -5,9 +5,9 @@ from __future__ import annotations
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 
-from flows.page import name_of_run
-from flows.runtime import current, load_database, running
-from flows.study import Study
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import current, load_database, running
 
 
 @flow(name="load", flow_run_name=name_of_run, persist_result=False)

@@ -15,22 +15,22 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from compaction import CallsStoppedError
-from flows.anchors import is_due
+from flows.config.model_check import check_models
+from flows.config.study import make_study
 from flows.evaluate import evaluate
-from flows.models.check import check_models
-from flows.night_report import Night, night_of, pages, store_slug
-from flows.nights import note_told
-from flows.plan import inputs_of
-from flows.problems import Problem
-from flows.progress import Lines
-from flows.runtime import Run, load_database, running
-from flows.study import make_study
-from flows.tables import has_night, is_loaded
-from flows.work.stages import is_complete
+from flows.execution.run import Run, load_database, running
+from flows.pipeline.anchors import is_due
+from flows.pipeline.load.nights import note_reported
+from flows.pipeline.load.tables import has_night, is_loaded
+from flows.pipeline.plan import inputs_of
+from flows.pipeline.stages import is_complete
+from flows.reporting.night_report import Night, make_night, render_pages, store_slug
+from flows.support.errors import EvalError
+from flows.support.progress import Lines
 
 
 class LogTo(NamedTuple):
-    """Where a night's events go."""
+    """The file for a night's events, and whether it also gets a line for each item."""
 
     path: str | None
     items: bool
@@ -58,7 +58,7 @@ async def nightly(
         found = await _night(study or {}, study_file, fail_if_worse, LogTo(log, log_items))
     except CallsStoppedError as stop:
         return Completed(name="StoppedAtBudget", message=f"stopped: {stop}")
-    except Problem as problem:
+    except EvalError as problem:
         return Failed(message=str(problem))
     return Completed(name=found.state, message=found.sentence)
 
@@ -67,32 +67,32 @@ async def _night(keys: dict[str, Any], study_file: str | None, threshold: float 
     effective = make_study(keys, study_file)
     inputs_of(effective)
     check_models(effective)
-    with running(effective, Logged(), what="nightly") as run, run.logged(log.path, items=log.items):
-        idle = is_complete(run.store, effective) and not is_due(run.store, effective)
+    with running(effective, FlowRunProgress(), what="nightly") as run, run.logged(log.path, items=log.items):
+        idle = is_complete(run.scope) and not is_due(run.scope)
         if not idle:
             await evaluate(effective)
         elif not is_loaded(run.store, effective) or not has_night(run.store, effective):
             load_database(run)
-        return await _told(run, idle, threshold)
+        return await _publish(run, idle, threshold)
 
 
-async def _told(run: Run, idle: bool, threshold: float | None) -> Night:
-    """Put the outcome on Prefect's page."""
-    found = night_of(run, idle, threshold)
+async def _publish(run: Run, idle: bool, threshold: float | None) -> Night:
+    """Publish the outcome on Prefect's page, and mark it as reported."""
+    found = make_night(run, idle, threshold)
     slug = store_slug(run.store.full_name)
-    for name, page in pages(run, found).items():
+    for name, page in render_pages(run, found).items():
         await acreate_markdown_artifact(page, key=f"{name}-{slug}", description=f"{name} of {run.store.name}")
-    note_told(run.store, run.study.study_key, found.moved.told(threshold))
+    note_reported(run.store, run.study.study_key, found.moved.told(threshold))
     return found
 
 
 def _end_quietly() -> None:
-    """Keep what DuckDB's bindings say of their own leaks, when a night's process ends, out of the log of ``serve``."""
+    """Keep the messages of DuckDB about leaks, printed when a night's process ends, out of the log of ``serve``."""
     if "PREFECT__FLOW_RUN_ID" in os.environ:  # this process is the night's alone
         atexit.register(lambda: os.dup2(os.open(os.devnull, os.O_WRONLY), 2))
 
 
-class Logged(Lines):
+class FlowRunProgress(Lines):
     """Progress in the log of the flow run, which Prefect's page shows."""
 
     def say(self, text: str) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from prefect import flow
 
-from flows.page import name_of_run
-from flows.runtime import running
-from flows.stage import run_stage
-from flows.study import Study
-from flows.work.stages import PROBE
+from flows.config.study import Study
+from flows.execution.prefect_page import name_of_run
+from flows.execution.run import running
+from flows.execution.stage_runner import run_stage
+from flows.pipeline.stages import PROBE
 from judge.llm.prober import ModelProber
 
 
@@ -18,4 +18,6 @@ async def probe(study: Study) -> None:
     with running(study, what="probe") as run:
         await run_stage(run, PROBE)
         if isinstance(run.engine.prober, ModelProber):
-            run.tallies["probe"].counts |= {f"left out: {what}": n for what, n in run.engine.prober.left_out.items()}
+            run.log.tallies["probe"].counts |= {
+                f"left out: {what}": n for what, n in run.engine.prober.left_out.items()
+            }

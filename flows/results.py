@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flows.arrow import batches
-from flows.database import connect, show_texts
-from flows.leaderboard import Split
-from flows.problems import Problem, UsageProblem, closest, install_extra
-from flows.queries import ready_queries, ready_query, variables_of, wanted_judge, with_variables
-from flows.store import DATABASE, Store, is_elsewhere
-from flows.study import DEFAULT_STORE
+from compaction.closest import did_you_mean
+from flows.database.arrow_batches import query_batches
+from flows.database.query_variables import variables_of, wanted_judge, with_variables
+from flows.database.ready_queries import ready_queries, ready_query
+from flows.database.scores_db import connect, show_texts
+from flows.store.store import DATABASE, Store, is_object_store
+from flows.support.choices import DEFAULT_STORE, Split
+from flows.support.errors import EvalError, UsageError, install_extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,13 +53,13 @@ class Results:
             store: The folder or URL of the store, or its ``scores.duckdb``.
 
         Raises:
-            StoreProblem: there are no results there.
+            StoreError: there are no results there.
         """
         path = Path(store).expanduser()
-        if is_elsewhere(str(store)):
+        if is_object_store(str(store)):
             path = Store.open(str(store)).database
         self._path = path if path.suffix == ".duckdb" else path / DATABASE
-        self._store = Store.at(str(store) if is_elsewhere(str(store)) else str(self._path.parent))
+        self._store = Store.at(str(store) if is_object_store(str(store)) else str(self._path.parent))
         self._connection = connect(self._path)
 
     def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pl.DataFrame:
@@ -69,7 +70,7 @@ class Results:
             by: ``task_type``, ``length``, ``probe_type``, ``cycle`` or ``source``.
 
         Raises:
-            UsageProblem: the store has no such judge, or there is no such split.
+            UsageError: the store has no such judge, or there is no such split.
         """
         return self.query("leaderboard", judge) if by is None else self.frame(f"leaderboard_by_{by}", judge)
 
@@ -81,14 +82,14 @@ class Results:
             judge: Only rows of this judge, by name or the beginning of its id; for relations with a ``judge_id``.
 
         Raises:
-            UsageProblem: there is no such relation or judge, or the relation has none.
+            UsageError: there is no such relation or judge, or the relation has none.
         """
         columns = [name for name, _, _ in self._columns(relation)]
         query = f'FROM "{relation}"'
         if judge is None:
             return self._frame(query)
         if "judge_id" not in columns:
-            raise UsageProblem(f"{relation} has no judge_id; leave the judge out")
+            raise UsageError(f"{relation} has no judge_id; leave the judge out")
         wanted_judge(self._connection, judge)
         ids = "SELECT judge_id FROM judges WHERE judge = $judge OR starts_with(judge_id, $judge)"
         return self._frame(f"{query} WHERE judge_id IN ({ids})", {"judge": judge})
@@ -102,7 +103,7 @@ class Results:
             parameters: Of the query, as in ``queries``.
 
         Raises:
-            UsageProblem: there is no such query, parameter or judge.
+            UsageError: there is no such query, parameter or judge.
         """
         query = ready_query(name)
         values = variables_of(self._connection, query, judge, parameters)
@@ -115,7 +116,7 @@ class Results:
         It can read what is in the store, and no files.
 
         Raises:
-            UsageProblem: the query cannot be run.
+            UsageError: the query cannot be run.
         """
         return self._frame(query, parameters)
 
@@ -145,7 +146,7 @@ class Results:
         """The columns of a table or view: name, type and what it is.
 
         Raises:
-            UsageProblem: there is no such relation.
+            UsageError: there is no such relation.
         """
         return pl.DataFrame(self._columns(relation), schema=["column", "type", "comment"], orient="row")
 
@@ -157,7 +158,7 @@ class Results:
             Problem: pandas is not installed.
         """
         if find_spec("pandas") is None:
-            raise Problem(
+            raise EvalError(
                 f"pandas is not installed: {install_extra('pandas')}; without `.pandas` the same calls give "
                 "Polars frames"
             )
@@ -191,14 +192,14 @@ class Results:
             {"name": relation},
         ).fetchall()
         if not found:
-            raise UsageProblem(
-                f"no table or view {relation!r}{closest(relation, self.tables['name'])}; `tables` lists them"
+            raise UsageError(
+                f"no table or view {relation!r}{did_you_mean(relation, self.tables['name'])}; `tables` lists them"
             )
         return found
 
     def _frame(self, query: str, parameters: Mapping[str, Any] | None = None) -> pl.DataFrame:
         show_texts(self._connection, query, self._store.texts)
-        frame = pl.from_arrow(batches(self._connection, query, parameters).table())
+        frame = pl.from_arrow(query_batches(self._connection, query, parameters).table())
         assert isinstance(frame, pl.DataFrame)
         return frame
 
@@ -231,6 +232,6 @@ def open_results(store: str | Path = DEFAULT_STORE) -> Results:
     """Open the results of a store, its folder or its ``scores.duckdb``.
 
     Raises:
-        StoreProblem: there are no results there.
+        StoreError: there are no results there.
     """
     return Results(store)

@@ -1,14 +1,14 @@
 """What is remembered after a compaction, and how well.
 
 Read in this order: ``probe`` (a question with its proven answer), ``answer`` (a responder sees the compacted context
-and the question), ``rubric`` (criteria as data), ``verdict`` (criterion scores), ``embedded`` (all of it in the
+and the question), ``rubric`` (criteria as data), ``scoring`` (criterion scores), ``embedded`` (all of it in the
 process, without a model).
 """
 
 from judge.answer import Answer, AnswerError, Responder
 from judge.probe import PROBE_TYPES, Evidence, Fact, NotAsked, Probe, ProbeFailed, Prober
 from judge.rubric import Criterion, Rubric, RubricError, list_rubrics, load_rubric
-from judge.verdict import CriterionScore, Judge, JudgeCase, JudgeError, JudgeVersion
+from judge.scoring import CriterionScore, Judge, JudgeCase, JudgeError, JudgeVersion
 
 __all__ = [
     "PROBE_TYPES",

@@ -1,4 +1,4 @@
-"""How a compacted context is shown to a judge: in one form, whatever method left it.
+"""Shows a compacted context to a judge in one form that does not depend on the method.
 
 Under the protocol ``study`` a judge reads the compacted context, and nothing in it may name or hint at the method. What
 a method kept is what is judged and stays; how it wrote that down does not:
@@ -14,7 +14,7 @@ the method. A text of the session that happens to be the same as a marker is cha
 that kept it, and says no less. Positions, ids of calls, what a message covers, and items that only a provider can read
 are not shown.
 
-What cannot be hidden: how much a method kept, and of which roles. ``judge.leakage`` measures what that gives away.
+What cannot be hidden: how much a method kept, and of which roles. ``judge.audit.leakage`` measures what that tells.
 """
 
 from __future__ import annotations
@@ -26,18 +26,32 @@ from textwrap import dedent
 
 from compaction.markers import CALL, REMOVED, RESULT, Declared, Heading, Marker, literal, replaced
 from compaction.memo import Memo
+from compaction.methods import load_registry
 from compaction.model import SectionKind
-from compaction.strategy import Strategy, load_registry
+from compaction.strategy import Strategy
 from compaction.transcript import Message
-from compaction.version import code_version
+
+VERSION = 1
+"""Raise it when a context is shown in another form; it is part of what identifies a judge.
+
+The declared markers are no part of it: a new strategy with markers of its own changes what is shown of its own
+contexts, and of others only where they hold the same text.
+"""
 
 SUMMARY = "summary:"
 NOT_READABLE = "[not readable]"
 """What stands for an item that only a provider can read."""
 
 KINDS: tuple[SectionKind, ...] = (
-    "intent", "files", "decisions", "errors", "state", "details", "next_steps", "free",
-)  # fmt: skip
+    "intent",
+    "files",
+    "decisions",
+    "errors",
+    "state",
+    "details",
+    "next_steps",
+    "free",
+)
 """The headings of a summary, in the order in which they are shown."""
 
 ROOM = 32_000_000
@@ -55,7 +69,7 @@ _NOTHING = re.compile(r"^\s*(?:-\s*)?\(?(?:none|nothing|n/a)\)?\.?\s*$", re.IGNO
 _REMOVED_LINES = re.compile(rf"(?:{re.escape(REMOVED)}\n)+(?={re.escape(REMOVED)}(?:\n|$))")
 
 
-def shown(context: Sequence[Message]) -> str:
+def context_text(context: Sequence[Message]) -> str:
     """The text in which a compacted context is shown to a judge; pure, and remembered for the same tuple of messages.
 
     A context that is no tuple is made anew each time, though not the form of its messages.
@@ -63,23 +77,14 @@ def shown(context: Sequence[Message]) -> str:
     return _blinder().context(context)
 
 
-def blinded(text: str) -> str:
-    """A text of any other origin, such as an answer, without the markers that it quotes from a context."""
+def blind_text(text: str) -> str:
+    """Another text, such as an answer, without the markers that it quotes from a context."""
     return _blinder().cleaned(text, made=False)
 
 
 def has_opaque(context: Iterable[Message]) -> bool:
     """Whether something in a context can be read by its provider alone: then a judge can only be asked ``closed``."""
     return any(message.is_unreadable for message in context)
-
-
-def form_version() -> str:
-    """Hash of the code that decides on the form, for what identifies a judge.
-
-    The declared markers are no part of it: a new strategy with markers of its own changes what is shown of its own
-    contexts, and of others only where they hold the same text.
-    """
-    return code_version("judge/blinding.py", "compaction/markers.py")
 
 
 def markers_of(strategies: Iterable[Strategy]) -> tuple[Declared, ...]:
@@ -101,7 +106,7 @@ class _Block:
 
 
 class Blinder:
-    """Shows contexts without some markers; ``shown`` has one with all that are declared."""
+    """Shows contexts without some markers; ``context_text`` has one with all that are declared."""
 
     def __init__(self, markers: Iterable[Declared]) -> None:
         declared = tuple(markers)
@@ -133,10 +138,10 @@ class Blinder:
                 blocks.append(_Block(REMOVED))
             block = self._block(message)
             if block.sections and blocks and blocks[-1].sections and (block.is_list or blocks[-1].is_list):
-                blocks[-1] = _Block(sections=_merged(blocks[-1].sections, block.sections))
+                blocks[-1] = _Block(sections=_merge(blocks[-1].sections, block.sections))
             elif block.sections or block.text:
                 blocks.append(block)
-        text = "\n".join(block.text or _written(block.sections) for block in blocks)
+        text = "\n".join(block.text or _sections_text(block.sections) for block in blocks)
         return _REMOVED_LINES.sub("", text)
 
     def _block(self, message: Message) -> _Block:
@@ -204,7 +209,7 @@ _current: list[tuple[tuple[Strategy, ...], Blinder]] = []
 
 
 def _blinder() -> Blinder:
-    """The one that knows all strategies that are registered by now."""
+    """The blinder for the markers of all strategies registered so far."""
     strategies = tuple(load_registry().values())
     if not _current or _current[0][0] != strategies:
         _current[:] = [(strategies, Blinder(markers_of(strategies)))]
@@ -229,12 +234,12 @@ def _in_order(context: Sequence[Message]) -> Iterator[tuple[bool, Message]]:
         reached = max(reached, place + 1)
 
 
-def _merged(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
+def _merge(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:
     lines = {kind: "\n".join(filter(None, (first.get(kind), second.get(kind)))) for kind in ("", *KINDS)}
     return {kind: text for kind, text in lines.items() if text}
 
 
-def _written(sections: Mapping[str, str]) -> str:
+def _sections_text(sections: Mapping[str, str]) -> str:
     parts = [f"{kind}:\n{text}" if kind else text for kind, text in sections.items()]
     return "\n".join([SUMMARY, *parts])
 

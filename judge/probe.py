@@ -13,9 +13,20 @@ ProbeType = Literal["recall", "artifact", "continuation", "decision"]
 PROBE_TYPES: tuple[ProbeType, ...] = get_args(ProbeType)
 
 FactKind = Literal[
-    "error", "command", "version", "value", "file_created", "file_modified", "file_examined",
-    "open_task", "failing_test", "next_step", "request", "decision", "reason",
-]  # fmt: skip
+    "error",
+    "command",
+    "version",
+    "value",
+    "file_created",
+    "file_modified",
+    "file_examined",
+    "open_task",
+    "failing_test",
+    "next_step",
+    "request",
+    "decision",
+    "reason",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from compaction.closest import closest
-from compaction.parameters import shown
-from judge.given import read_given
+from compaction.closest import did_you_mean
+from compaction.parameters import value_text
+from judge.given_files import read_given
 from judge.probe import PROBE_TYPES
 
 DEFAULT_RUBRIC = "software_engineering"
@@ -90,10 +90,11 @@ def load_rubric(name: str = DEFAULT_RUBRIC) -> Rubric:
     except FileNotFoundError:
         known = list_rubrics()
         raise RubricError(
-            f"no rubric {shown(name)}{closest(name, known)}; known: {', '.join(known)}, or the path of a .toml file"
+            f"no rubric {value_text(name)}{did_you_mean(name, known)}; known: {', '.join(known)}, "
+            "or the path of a .toml file"
         ) from None
     except OSError as error:
-        raise RubricError(f"rubric {shown(name)}: cannot be read: {error.strerror or error}") from None
+        raise RubricError(f"rubric {value_text(name)}: cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise RubricError(f"rubric {name}: not TOML: {error}") from None
     return _build(name, data)

@@ -1,4 +1,8 @@
-"""``python -m tests``: everything that has to hold before a commit, in the order of what fails fastest."""
+"""``python -m tests``: everything that has to hold before a commit, in the order of what fails fastest.
+
+``python -m tests --for PATH…`` runs what is near to changed files: the linter on them, the tests that
+depend on them, and those of what holds for everything that can be added (``tests.nearby``). Slow tests are left out.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,34 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from tests.nearby import nearby
 
 ROOT = Path(__file__).parents[1]
 WORKERS = 1 + (os.cpu_count() or 1)
 """Processes of pytest: one more than cores, because many tests wait for processes of their own."""
-STEPS = ("ruff check .", "ruff format --check .", "mypy", f"pytest -n {WORKERS} --dist worksteal")
+STEPS = ("ruff check .", "ruff format --check .", "mypy", "tests.imports", f"pytest -n {WORKERS} --dist worksteal")
 
 
 def main() -> int:
-    """Run the steps; the first that fails ends it with its code. Arguments go to pytest."""
+    """Run the steps; the first that fails ends it with its code. Arguments go to pytest, but for those of ``--for``."""
+    if sys.argv[1:2] == ["--for"]:
+        changed = sys.argv[2:]
+        python = [path for path in changed if path.endswith(".py")]
+        linter = (f"ruff check {shlex.join(python)}",) if python else ()
+        near = shlex.join(nearby(map(Path, changed)))
+        return run((*linter, f'pytest -n {WORKERS} -m "not slow and not benchmark" {near}'))
+    return run((*STEPS[:-1], f"{STEPS[-1]} {shlex.join(sys.argv[1:])}"))
+
+
+def run(steps: Sequence[str]) -> int:
+    """Run modules of Python one after the other; the code of the first that fails, else 0."""
     # The tests start Python hundreds of times; without compiled files each would compile all of the project anew.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    for step in STEPS:
-        arguments = [*shlex.split(step), *(sys.argv[1:] if step.startswith("pytest") else ())]
+    for step in steps:
+        arguments = shlex.split(step)
         print(f"$ {shlex.join(arguments)}", flush=True)
         code = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, env=environment, check=False).returncode
         if code:

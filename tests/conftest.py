@@ -17,7 +17,8 @@ def pytest_collection_finish() -> None:
     if "prefect" in sys.modules:
         raise pytest.UsageError(
             "a test module imports Prefect while tests are collected; Prefect then has read its settings before the "
-            "tests' server is known: import it, and flows that do (flows.stage, flows.evaluate …), within the test"
+            "tests' server is known: import it, and flows that do (flows.execution.prefect_tasks, flows.evaluate …), "
+            "within the test"
         )
     gc.collect()
     gc.freeze()

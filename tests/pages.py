@@ -47,7 +47,7 @@ VOLATILE: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageOutput:
     """Output in a page."""
 
     page: Path
@@ -62,35 +62,35 @@ class Shown:
         return f"{self.page.name}: {self.command.splitlines()[0]}"
 
 
-def shown_in(page: Path) -> Iterator[Shown]:
-    """All output in a page that is printed by something that stands there too."""
+def find_outputs(page: Path) -> Iterator[PageOutput]:
+    """All output in a page whose command or code is in the page too."""
     text = page.read_text(encoding="utf-8")
     cell = ""
     for block in BLOCK.finditer(text):
         language, body = block["language"], block["text"]
         if block["mark"] == "printed by":
-            yield Shown(page, block.start("text"), body, block["said"])
+            yield PageOutput(page, block.start("text"), body, block["said"])
         elif language == "console" and (block["mark"] != "not run" or block["of"]):
-            yield from _after_commands(page, block)
+            yield from _console_outputs(page, block)
         elif language == "text" and cell:
-            yield Shown(page, block.start("text"), body, cell, is_cell=True)
+            yield PageOutput(page, block.start("text"), body, cell, is_cell=True)
         cell = body if language == "python" and page.name == "notebooks.md" else ""
 
 
-def _after_commands(page: Path, block: re.Match[str]) -> Iterator[Shown]:
+def _console_outputs(page: Path, block: re.Match[str]) -> Iterator[PageOutput]:
     """The outputs in a console block, but those of commands that are not run."""
     kept = {int(number) for number in re.findall(r"\d+", block["of"] or "")}
     for number, found in enumerate(COMMAND.finditer(block["text"]), 1):
         rest = block["text"][found.end() :]
         output = re.split(r"^\$ ", rest, maxsplit=1, flags=re.M)[0]
         if output.strip() and number not in kept:
-            yield Shown(page, block.start("text") + found.end(), output, found[1])
+            yield PageOutput(page, block.start("text") + found.end(), output, found[1])
 
 
-def unmarked(page: Path) -> list[str]:
-    """Blocks that look like output and do not say what printed them."""
+def unmarked_blocks(page: Path) -> list[str]:
+    """Blocks that look like output but do not name what printed them."""
     text = page.read_text(encoding="utf-8")
-    starts = {one.start for one in shown_in(page)}
+    starts = {one.start for one in find_outputs(page)}
     return [
         f"{page.name}:{text[: block.start()].count(chr(10)) + 1}"
         for block in BLOCK.finditer(text)
@@ -98,13 +98,13 @@ def unmarked(page: Path) -> list[str]:
     ]
 
 
-def reasons(pages: Sequence[Path]) -> list[str]:
-    """Why blocks of output are not printed anew, each as often as it stands."""
+def reasons_not_run(pages: Sequence[Path]) -> list[str]:
+    """The reasons why blocks of output are not printed anew, with repetitions."""
     found = [block for page in pages for block in BLOCK.finditer(page.read_text(encoding="utf-8"))]
     return [f"{block['mark']}: {block['said']}" for block in found if block["mark"] in ("printed before", "no output")]
 
 
-def fitted(printed: str, shown: str) -> str:
+def fit_output(printed: str, shown: str) -> str:
     """The part of what was printed that the page shows, with its lines for what is left out.
 
     Raises ValueError where a part begins with a line that was not printed.
@@ -154,8 +154,8 @@ def without_volatile(text: str) -> str:
     return text
 
 
-def rewrite(page: Path, found: Sequence[tuple[Shown, str]]) -> None:
-    """Put what was printed into a page, in the places of what it shows."""
+def rewrite_page(page: Path, found: Sequence[tuple[PageOutput, str]]) -> None:
+    """Replace the outputs in a page by what was printed."""
     text = page.read_text(encoding="utf-8")
     for one, now in sorted(found, key=lambda pair: -pair[0].start):
         text = text[: one.start] + now + text[one.start + len(one.text) :]
@@ -164,10 +164,15 @@ def rewrite(page: Path, found: Sequence[tuple[Shown, str]]) -> None:
 
 def main() -> int:
     """Run the test that prints all of it, and have it write; then make the pages that are made of others."""
-    test = "tests/flows/test_pages.py::test_what_the_pages_show_is_what_the_commands_print"
+    test = "tests/flows/cli/pages/test_docs_pages.py::test_what_the_pages_show_is_what_the_commands_print"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", test]
     code = subprocess.run(command, cwd=ROOT, env={**os.environ, REWRITE: "1"}, check=False).returncode
-    return code or subprocess.run([sys.executable, "-m", "flows.pages", "docs"], cwd=ROOT, check=False).returncode
+    return (
+        code
+        or subprocess.run(
+            [sys.executable, "-m", "flows.cli.pages.docs_pages", "docs"], cwd=ROOT, check=False
+        ).returncode
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""Imports go one way: ``compaction`` ← ``judge`` ← ``flows``."""
+"""Imports go one way: ``compaction`` ← ``judge`` ← ``flows``, and by the contracts of pyproject.toml within these."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,13 +19,34 @@ ALLOWED = {
     "flows": {"compaction", "judge", "flows", "sql"},
 }
 WORLD = {
-    "asyncio", "datetime", "duckdb", "fcntl", "http", "io", "multiprocessing", "openai", "os", "pathlib", "polars",
-    "prefect", "pyarrow", "random", "requests", "shutil", "socket", "sqlite3", "subprocess", "tempfile", "threading",
-    "time", "typer", "urllib",
-}  # fmt: skip
+    "asyncio",
+    "datetime",
+    "duckdb",
+    "fcntl",
+    "http",
+    "io",
+    "multiprocessing",
+    "openai",
+    "os",
+    "pathlib",
+    "polars",
+    "prefect",
+    "pyarrow",
+    "random",
+    "requests",
+    "shutil",
+    "socket",
+    "sqlite3",
+    "subprocess",
+    "tempfile",
+    "threading",
+    "time",
+    "typer",
+    "urllib",
+}
 """Disk, network, clock, chance and orchestration: nothing for the package that only computes."""
 EXCEPTIONS = {
-    ("compaction/adapters/_asking.py", "asyncio"),
+    ("compaction/adapters/summarizer_bridge.py", "asyncio"),
     ("compaction/strategies/file_index.py", "threading"),
     ("compaction/strategies/retrieval.py", "threading"),
 }
@@ -52,6 +77,30 @@ def test_a_package_imports_only_what_lies_below_it(package: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    ("module", "line", "contract"),
+    [
+        ("compaction/tokens.py", "from judge import Rubric", "flows is built on judge, and judge on compaction BROKEN"),
+        ("compaction/triggers.py", "def f(): from compaction import methods", "strategies do not parse BROKEN"),
+        ("judge/probe.py", "from judge import answer", "The floors of judge BROKEN"),
+        ("compaction/new.py", "", "strategies do not parse BROKEN"),
+        ("compaction/reading/patches.py", "from compaction.reading import tool_calls", "folders of one folder BROKEN"),
+    ],
+)
+def test_a_contract_is_broken_by_an_import_upwards_also_a_late_one(
+    tmp_path: Path, module: str, line: str, contract: str
+) -> None:
+    for package in ALLOWED:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "samples"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / module).open("a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+    command = [sys.executable, ROOT / "tests" / "imports.py"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert contract in " ".join(found.stdout.split())
+
+
 def test_compaction_touches_neither_disk_nor_network_nor_clock_nor_prefect() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
@@ -76,15 +125,34 @@ def test_what_workers_do_knows_nothing_of_prefect() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path in [
-            *modules("flows/work"),
-            ROOT / "flows/plan.py",
-            ROOT / "flows/tables.py",
+            *modules("flows/pipeline/tasks"),
+            ROOT / "flows/pipeline/plan.py",
+            ROOT / "flows/pipeline/load/tables.py",
             ROOT / "flows/__main__.py",
         ]
         for line, name in imported(path)
         if name.partition(".")[0] == "prefect"
     ]
     assert wrong == []
+
+
+def test_no_modules_of_flows_import_each_other_in_a_circle() -> None:
+    """Imports inside functions and those for the type checker count."""
+    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in modules("flows")}
+    known = {name.removesuffix(".__init__"): path for path, name in names.items()}
+    TopologicalSorter({name: imported_modules(path, known) for name, path in known.items()}).prepare()  # or CycleError
+
+
+def imported_modules(path: Path, known: Collection[str]) -> set[str]:
+    """The known modules that are imported; a package only for what its own ``__init__`` defines or hands on."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= modules if modules <= set(known) else {*modules, node.module or ""}
+    return found & set(known)
 
 
 def test_every_public_module_says_what_it_is_for() -> None:

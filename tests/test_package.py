@@ -28,9 +28,7 @@ NOT_SHIPPED = {".ci/run"}
 def known() -> set[str]:
     """The files that git knows."""
     try:
-        listed = subprocess.run(
-            ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout  # fmt: skip
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     except (FileNotFoundError, subprocess.CalledProcessError):
         pytest.skip("not a checkout of git")
     return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
@@ -44,9 +42,16 @@ def archives(known: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, checkout / name)
     for name in (
-        ".cache/secret.json", ".env", "notes.md", "compaction-eval-store/scores.duckdb", "logs/session.jsonl",
-        "flows/__pycache__/a.pyc", "build/lib/a.py", ".mypy_cache/a.json", "results/leaderboard.csv",
-    ):  # fmt: skip
+        ".cache/secret.json",
+        ".env",
+        "notes.md",
+        "compaction-eval-store/scores.duckdb",
+        "logs/session.jsonl",
+        "flows/__pycache__/a.pyc",
+        "build/lib/a.py",
+        ".mypy_cache/a.json",
+        "results/leaderboard.csv",
+    ):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text("not to be shipped")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(built)]
@@ -84,24 +89,47 @@ def test_another_project_sees_the_types(archives: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         wheel.extractall(packages)
     (tmp_path / "theirs.py").write_text(
-        "from compaction.tokens import TokenCounter\nfrom flows.ids import content_id\n"
+        "from compaction.tokens import TokenCounter\nfrom flows.support.ids import content_id\n"
         "from judge.answer import Answer\n"
         "reveal_type(TokenCounter.count)\nreveal_type(Answer)\nreveal_type(content_id)\n"
     )
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--python-executable", tmp_path / "venv/bin/python",
-         "--cache-dir", tmp_path / "cache", "theirs.py"],
-        cwd=tmp_path, check=False, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--python-executable",
+            tmp_path / "venv/bin/python",
+            "--cache-dir",
+            tmp_path / "cache",
+            "theirs.py",
+        ],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     assert "py.typed" not in checked.stdout
     assert checked.returncode == 0, checked.stdout
     assert len(re.findall(r'Revealed type is "def ', checked.stdout)) == 3, checked.stdout
 
 
 OF_AN_EXTRA = {
-    "anthropic", "agent_framework", "inspect_ai", "langchain", "langchain_core", "langgraph", "openhands", "pydantic",
-    "dask", "distributed", "obstore", "pandas", "platformdirs", "prefect_dask", "prefect_ray", "ray", "xllamacpp",
-}  # fmt: skip
+    "anthropic",
+    "agent_framework",
+    "inspect_ai",
+    "langchain",
+    "langchain_core",
+    "langgraph",
+    "openhands",
+    "pydantic",
+    "dask",
+    "distributed",
+    "obstore",
+    "pandas",
+    "prefect_dask",
+}
 """Imported only where it was asked for; a test beside each says what is told without it."""
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import agent_framework as peer
 
-from compaction.adapters._asking import Asking, awaited, free_form
-from compaction.adapters._messages import Found, restored, role_of
-from compaction.strategies.agent_framework_summary import SUMMARY_TOKENS, render
+from compaction.adapters.message_mapping import MappedMessage, restore_messages, role_of
+from compaction.adapters.summarizer_bridge import Asking, free_form, run_awaitable
+from compaction.strategies.agent_framework.python_summary import SUMMARY_TOKENS, render
 from compaction.strategy import History, StrategyError
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message, ToolCall
@@ -32,7 +32,7 @@ class Exact:
         return self._counter.count(text)
 
 
-class Client:
+class AgentFrameworkClient:
     """A chat client whose answers are the run's summariser's."""
 
     def __init__(self, asking: Asking) -> None:
@@ -48,7 +48,10 @@ def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> di
     """What a strategy is given besides the user's parameters: a client; a tokenizer where it must have one."""
     tokenizer = signature.parameters.get("tokenizer")
     needed = tokenizer is not None and tokenizer.default is tokenizer.empty
-    return {"client": Client(asking), **({"tokenizer": peer.CharacterEstimatorTokenizer()} if needed else {})}
+    return {
+        "client": AgentFrameworkClient(asking),
+        **({"tokenizer": peer.CharacterEstimatorTokenizer()} if needed else {}),
+    }
 
 
 def prepared(name: str, value: Any, asking: Asking) -> Any:
@@ -69,7 +72,7 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
     sent = [sent_as(message, position) for position, message in given]
     before = [read(message) for message in sent]
     everything = list(sent)  # the peer puts its summaries into this list and returns what is not excluded
-    left = awaited(peer.apply_compaction(everything, strategy=strategy))
+    left = run_awaitable(peer.apply_compaction(everything, strategy=strategy))
     covered = _covered({m.message_id: i for i, m in enumerate(sent)}, everything)
     at = {id(message): position for position, message in enumerate(sent)}
     ids = {message.message_id: position for position, message in enumerate(sent)}
@@ -77,10 +80,10 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
     for message in left:
         position = at.get(id(message), ids.get(message.message_id))
         if position is None:
-            found.append(Found(read(message), covers=covered.get(message.message_id)))
+            found.append(MappedMessage(read(message), covers=covered.get(message.message_id)))
         else:
-            found.append(Found(read(message), position, before[position]))
-    return restored(history.messages, found, shown=asking.shown)
+            found.append(MappedMessage(read(message), position, before[position]))
+    return restore_messages(history.messages, found, shown=asking.shown)
 
 
 def sent_as(message: Message, position: int) -> Any:
@@ -88,9 +91,9 @@ def sent_as(message: Message, position: int) -> Any:
     contents: list[Any] = []
     if message.role == "tool":
         error = message.text if message.is_error else None
-        contents = [peer.Content.from_function_result(
-            call_id=message.tool_call_id or "", result=message.text, exception=error
-        )]  # fmt: skip
+        contents = [
+            peer.Content.from_function_result(call_id=message.tool_call_id or "", result=message.text, exception=error)
+        ]
     else:
         if message.reasoning:
             contents.append(peer.Content.from_text_reasoning(text=message.reasoning))

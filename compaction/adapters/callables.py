@@ -14,8 +14,8 @@ from functools import partial
 from inspect import Signature, isclass
 from typing import Any
 
-from compaction.adapters._asking import Asking, awaited, free_form
-from compaction.adapters._messages import Found, edited, restored, role_of
+from compaction.adapters.message_mapping import MappedMessage, edit_message, restore_messages, role_of
+from compaction.adapters.summarizer_bridge import Asking, free_form, run_awaitable
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History
 from compaction.transcript import Message, ToolCall
@@ -54,20 +54,20 @@ def prepared(name: str, value: Any, asking: Asking) -> Any:
 
 def run(function: Any, history: History, asking: Asking) -> Sequence[Message]:
     """Compact a history."""
-    sent = [chat(message) for message in history.messages]
+    sent = [chat_message(message) for message in history.messages]
     before = copy.deepcopy(sent)
-    returned = awaited(function(list(sent)))
+    returned = run_awaitable(function(list(sent)))
     if isinstance(returned, Mapping | str) or not isinstance(returned, Sequence):
         raise TypeError(f"expected a list of messages, the callable returned {type(returned).__name__}")
     for item in returned:
         if not isinstance(item, Mapping):
             raise TypeError(f"expected messages as dictionaries, the callable returned a {type(item).__name__}")
-    positions = aligned(sent, before, returned)
+    positions = align_messages(sent, before, returned)
     found = [
-        Found(read(item)) if position is None else Found(read(item), position, read(before[position]))
+        MappedMessage(read(item)) if position is None else MappedMessage(read(item), position, read(before[position]))
         for item, position in zip(returned, positions, strict=True)
     ]
-    return restored(history.messages, found, shown=asking.shown)
+    return restore_messages(history.messages, found, shown=asking.shown)
 
 
 def made(target: Any, parameters: Mapping[str, Any]) -> Any:
@@ -75,7 +75,7 @@ def made(target: Any, parameters: Mapping[str, Any]) -> Any:
     return target(**parameters) if isclass(target) else partial(target, **parameters)
 
 
-def chat(message: Message) -> Chat:
+def chat_message(message: Message) -> Chat:
     """A message in the shape of OpenAI's chat API."""
     found: Chat = {"role": message.role, "content": message.text}
     if message.reasoning:
@@ -104,7 +104,7 @@ def read(item: Mapping[str, Any]) -> Message:
     return Message(role_of(str(item.get("role"))), content, reasoning, tuple(calls), item.get("tool_call_id") or None)
 
 
-def aligned(
+def align_messages(
     sent: Sequence[Chat], before: Sequence[Chat], returned: Sequence[Mapping[str, Any]], *, by_turn: bool = True
 ) -> list[int | None]:
     """For each returned message the position of the one that it is, or is a changed copy of; None for a new one.
@@ -185,9 +185,9 @@ def _summarize(asking: Asking, asked: str | Sequence[Mapping[str, Any]]) -> str:
     if isinstance(asked, str):
         asking.forms = lambda: [(m.text, p, m) for p, m in enumerate(messages) if len(m.text) >= TELLING]
         return asking.about([Message("user", asked)])
-    sent = [chat(message) for message in messages]
+    sent = [chat_message(message) for message in messages]
     span: dict[int, Message] = {}
-    for item, position in zip(asked, aligned(sent, sent, asked, by_turn=False), strict=True):
+    for item, position in zip(asked, align_messages(sent, sent, asked, by_turn=False), strict=True):
         if position is not None:
-            span[position] = edited(messages[position], read(sent[position]), read(item))
+            span[position] = edit_message(messages[position], read(sent[position]), read(item))
     return asking([read(item) for item in asked], list(span.values()), span)

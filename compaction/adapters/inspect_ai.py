@@ -22,12 +22,12 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolCall as PeerCall
 
-from compaction.adapters._asking import Asking, awaited
-from compaction.adapters._messages import Found, restored, role_of
+from compaction.adapters.message_mapping import MappedMessage, restore_messages, role_of
+from compaction.adapters.summarizer_bridge import Asking, run_awaitable
 from compaction.model import Section
 from compaction.strategies import claude_code_style
-from compaction.strategies._requests import render
 from compaction.strategies.inspect_ai import is_summary
+from compaction.strategies.shared.requests import render
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message, ToolCall
@@ -40,7 +40,7 @@ PROVIDER = "compaction_eval"
 
 
 @modelapi(name=PROVIDER)
-class Client(ModelAPI):  # type: ignore[misc]
+class InspectModel(ModelAPI):  # type: ignore[misc]
     """A provider whose answers are the run's summariser's, and which counts tokens as the run does."""
 
     def __init__(
@@ -94,13 +94,13 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
     sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
     before = [read(message) for message in sent]
     model = get_model(f"{PROVIDER}/summarizer", memoize=False, asking=asking, before=before)
-    left, _ = awaited(strategy.compact(model, sent, []))
+    left, _ = run_awaitable(strategy.compact(model, sent, []))
     found = []
     for message in left:
         position = (message.metadata or {}).get(POSITION)
         now = read(message)
-        found.append(Found(now) if position is None else Found(now, position, before[position]))
-    return restored(history.messages, found, shown=asking.shown)
+        found.append(MappedMessage(now) if position is None else MappedMessage(now, position, before[position]))
+    return restore_messages(history.messages, found, shown=asking.shown)
 
 
 def sent_as(message: Message, position: int) -> Any:

@@ -21,11 +21,11 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.graph.message import add_messages
 
-from compaction.adapters._asking import Asking, awaited
-from compaction.adapters._messages import Found, restored, role_of
+from compaction.adapters.message_mapping import MappedMessage, restore_messages, role_of
+from compaction.adapters.summarizer_bridge import Asking, run_awaitable
 from compaction.model import ContextOverflowError, Section, SummaryError
 from compaction.strategies import langchain as ours
-from compaction.strategies._parts import without_reasoning
+from compaction.strategies.shared.parts import without_reasoning
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message, ToolCall
@@ -36,7 +36,7 @@ _Failure: Any = getattr(peer_errors, "ModelError", RuntimeError)
 _Overflow: Any = getattr(peer_errors, "ContextOverflowError", RuntimeError)
 
 
-class Client(BaseChatModel):  # type: ignore[misc]
+class LangchainModel(BaseChatModel):  # type: ignore[misc]
     """A chat model whose answers are the run's summariser's; one that fails is not asked again."""
 
     asking: Any
@@ -62,7 +62,7 @@ def sections(span: Sequence[Message]) -> tuple[Section, ...]:
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a class is given besides the user's parameters: a model, and a trigger that fires where it is forced."""
-    found: dict[str, Any] = {"model": Client(asking=asking)}
+    found: dict[str, Any] = {"model": LangchainModel(asking=asking)}
     trigger = signature.parameters.get("trigger")
     if options.get("forced", True) and trigger is not None:
         found["trigger"] = 0 if isinstance(trigger.default, int) else ("messages", 1)
@@ -88,15 +88,15 @@ def run(thing: Any, history: History, asking: Asking, *, forced: bool = True) ->
     if isinstance(thing, AgentMiddleware):
         left = _viewed(thing, _updated(thing, left), asking)
     elif hasattr(thing, "apply"):
-        awaited(thing.apply(left, count_tokens=count_tokens_approximately))
+        run_awaitable(thing.apply(left, count_tokens=count_tokens_approximately))
     else:
         raise StrategyError(f"{type(thing).__name__} is neither a middleware nor a context edit of langchain")
     found = []
     for message in left:
         position = ids.get(message.id)
         now = read(message)
-        found.append(Found(now) if position is None else Found(now, position, before[position]))
-    return restored(history.messages, found, shown=asking.shown)
+        found.append(MappedMessage(now) if position is None else MappedMessage(now, position, before[position]))
+    return restore_messages(history.messages, found, shown=asking.shown)
 
 
 def sent_as(message: Message, position: int) -> Any:
@@ -133,7 +133,7 @@ def _overrides(thing: AgentMiddleware, name: str) -> bool:
 def _updated(thing: AgentMiddleware, messages: list[Any]) -> list[Any]:
     """The state's messages after ``before_model``."""
     name = next((name for name in ("before_model", "abefore_model") if _overrides(thing, name)), None)
-    update = awaited(getattr(thing, name)({"messages": messages}, None)) if name else None
+    update = run_awaitable(getattr(thing, name)({"messages": messages}, None)) if name else None
     if not update or "messages" not in update:
         return messages
     return list(add_messages(messages, update["messages"]))
@@ -151,9 +151,9 @@ def _viewed(thing: AgentMiddleware, messages: list[Any], asking: Asking) -> list
     async def alook(request: ModelRequest) -> ModelResponse:
         return look(request)
 
-    request = ModelRequest(model=Client(asking=asking), messages=messages, state={"messages": messages})
+    request = ModelRequest(model=LangchainModel(asking=asking), messages=messages, state={"messages": messages})
     if _overrides(thing, "wrap_model_call"):
         thing.wrap_model_call(request, look)
     elif _overrides(thing, "awrap_model_call"):
-        awaited(thing.awrap_model_call(request, alook))
+        run_awaitable(thing.awrap_model_call(request, alook))
     return seen

@@ -28,12 +28,12 @@ from openhands.sdk.testing import TestLLM
 from openhands.sdk.tool.schema import Action
 from pydantic import PrivateAttr
 
-from compaction.adapters._asking import Asking
-from compaction.adapters._messages import Found, restored, role_of
+from compaction.adapters.message_mapping import MappedMessage, restore_messages, role_of
+from compaction.adapters.summarizer_bridge import Asking
 from compaction.model import Section
 from compaction.strategies import openhands_sdk as ours
-from compaction.strategies._openhands_events import action_class, shown_message
-from compaction.strategies._parts import cuts, stands_for, system_prompt
+from compaction.strategies.shared.openhands_events import action_class, shown_message
+from compaction.strategies.shared.parts import compaction_cuts, stands_for, system_prompt
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message
@@ -49,7 +49,7 @@ LARGE = 10**9
 _actions: dict[str, type[Any]] = {}
 
 
-class Client(TestLLM):  # type: ignore[misc]
+class OpenHandsLLM(TestLLM):  # type: ignore[misc]
     """A model whose answers are the run's summariser's, and which counts tokens as the run does."""
 
     _asking: Any = PrivateAttr(default=None)
@@ -88,7 +88,7 @@ class Client(TestLLM):  # type: ignore[misc]
         return self._sizes[text]
 
 
-class Agent(Client):
+class CondenserAgent(OpenHandsLLM):
     """The agent's model, whose window is the budget."""
 
     @property
@@ -107,7 +107,7 @@ def sections(span: Sequence[Message]) -> tuple[Section, ...]:
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a condenser is given besides the user's parameters: a model."""
-    return {"llm": Client.of(asking)}
+    return {"llm": OpenHandsLLM.of(asking)}
 
 
 def prepared(name: str, value: Any, asking: Asking) -> Any:
@@ -129,13 +129,13 @@ def run(
         return history.messages
     session = _Session(history, thinking_blocks)
     asking.forms = session.forms
-    agent = Agent.of(asking)
+    agent = CondenserAgent.of(asking)
     done, changed = 0, False
-    for end in cuts(history, 0):
+    for end in compaction_cuts(history, 0):
         session.say(done, end)
         done = end
         changed = session.condense(condenser, agent, asking, forced) or changed
-    return restored(history.messages, session.found()) if changed else history.messages
+    return restore_messages(history.messages, session.found()) if changed else history.messages
 
 
 class _Session:
@@ -159,7 +159,7 @@ class _Session:
         """Add the events of the messages between two positions to what is left."""
         self._left += [event for position, event in self._events if start <= position < end]
 
-    def condense(self, condenser: Any, agent: Agent, asking: Asking, forced: bool) -> bool:
+    def condense(self, condenser: Any, agent: CondenserAgent, asking: Asking, forced: bool) -> bool:
         """Condense what is left; whether that changed it. Raises SummaryError when it failed for lack of a summary."""
         view = View.from_events(self._left)
         if forced and condenser.handles_condensation_requests() and not _must(condenser, view, agent):
@@ -190,27 +190,27 @@ class _Session:
         self._left = list(view.events)
         return True
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[MappedMessage]:
         """The messages of what is left."""
         kept: dict[int, list[int]] = {}
         for event in self._left:
             if event.id in self._at:
                 position, number = self._at[event.id]
                 kept.setdefault(position, []).append(number)
-        found: list[Found] = []
+        found: list[MappedMessage] = []
         seen: set[int] = set()
         for event in self._left:
             if event.id not in self._at:
-                found.append(Found(self._new(event), covers=self._standing.get(event.id)))
+                found.append(MappedMessage(self._new(event), covers=self._standing.get(event.id)))
                 continue
             position, _ = self._at[event.id]
             if position in seen:
                 continue
             seen.add(position)
             if isinstance(event, SystemPromptEvent):
-                found += [Found(self._history.messages[p], p) for p in range(self._lead)]
+                found += [MappedMessage(self._history.messages[p], p) for p in range(self._lead)]
             else:
-                found.append(Found(self._part(position, kept[position]), position))
+                found.append(MappedMessage(self._part(position, kept[position]), position))
         return found
 
     def forms(self) -> list[tuple[str, int, Message]]:
@@ -287,7 +287,7 @@ class _Session:
         return blocks if self._thinking else {"reasoning_content": message.reasoning}
 
 
-def _must(condenser: Any, view: Any, agent: Agent) -> bool:
+def _must(condenser: Any, view: Any, agent: CondenserAgent) -> bool:
     """Whether the condenser is going to condense without being asked to, and cannot do without."""
     if hasattr(condenser, "condensers"):
         return any(_must(one, view, agent) for one in condenser.condensers)

@@ -13,13 +13,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-from compaction.artifacts import FileOp, file_ops
-from compaction.measures.said import acted, defined, forms, is_code_name, is_id, lines, names, plain
-from compaction.outcomes import Results
-from compaction.paths import find_roots, same_file
-from compaction.shell import Effect
+from compaction.measures.said import (
+    acted_text,
+    defined_names,
+    is_code_name,
+    is_id,
+    name_forms,
+    names_in,
+    said_text,
+    telling_lines,
+)
+from compaction.reading.call_outcomes import ToolResults
+from compaction.reading.file_effects import FileOp, file_ops
+from compaction.reading.file_paths import find_roots, same_file
+from compaction.reading.shell.effects import Effect
+from compaction.reading.tool_calls import call_effects
 from compaction.tokens import TokenCounter, total_tokens
-from compaction.tool_calls import call_effects
 from compaction.transcript import Message, Transcript
 
 NeedKind = Literal["path", "identifier", "quote"]
@@ -89,7 +98,7 @@ class SessionNeeds:
         self.messages = transcript.messages
         self.roots = find_roots(self.messages, transcript.cwd)
         self._counter = counter
-        self._plain = [plain(message) for message in self.messages]
+        self._plain = [said_text(message) for message in self.messages]
 
     @cached_property
     def ops(self) -> list[FileOp]:
@@ -108,19 +117,19 @@ class SessionNeeds:
     @cached_property
     def _used_names(self) -> list[set[str]]:
         """For each message of the agent the names that it makes use of; reasoning does not count."""
-        return [names(acted(m), self.roots) if m.role == "assistant" else set() for m in self.messages]
+        return [names_in(acted_text(m), self.roots) if m.role == "assistant" else set() for m in self.messages]
 
     @cached_property
     def _wanted(self) -> set[str]:
         used: set[str] = set().union(*self._used_names)
-        return used | {form for name in used for form in forms(name)}
+        return used | {form for name in used for form in name_forms(name)}
 
     @cached_property
     def _seen_names(self) -> dict[str, list[int]]:
         """Name → every message that has it, ascending."""
         found: dict[str, list[int]] = {}
         for seq, text in enumerate(self._plain):
-            for name in names(text, self.roots) & self._wanted:
+            for name in names_in(text, self.roots) & self._wanted:
                 found.setdefault(name, []).append(seq)
         return found
 
@@ -130,13 +139,13 @@ class SessionNeeds:
         found: dict[str, int] = {}
         for message, text in zip(self.messages, self._plain, strict=True):
             if message.role == "tool":
-                for name in defined(text) & self._wanted:
+                for name in defined_names(text) & self._wanted:
                     found.setdefault(name, message.seq or 0)
         return found
 
     @cached_property
     def _used_lines(self) -> list[set[str]]:
-        return [lines(acted(m)) if m.role == "assistant" else set() for m in self.messages]
+        return [telling_lines(acted_text(m)) if m.role == "assistant" else set() for m in self.messages]
 
     @cached_property
     def _seen_lines(self) -> dict[str, list[int]]:
@@ -144,7 +153,7 @@ class SessionNeeds:
         used: set[str] = set().union(*self._used_lines)
         found: dict[str, list[int]] = {}
         for seq, text in enumerate(self._plain):
-            for line in lines(text) & used:
+            for line in telling_lines(text) & used:
                 found.setdefault(line, []).append(seq)
         return found
 
@@ -177,7 +186,7 @@ class SessionNeeds:
         seen = self._seen_names
         before: list[int] = []
         after: list[int] = []
-        for form in forms(name):
+        for form in name_forms(name):
             places = seen.get(form, [])
             at = bisect_left(places, cut)
             before += places[:at]
@@ -208,7 +217,7 @@ class SessionNeeds:
     @cached_property
     def _edits(self) -> list[_Edit]:
         """Readings of files, and edits with the old text that they name, in order."""
-        results = Results(self.messages)
+        results = ToolResults(self.messages)
         found: list[_Edit] = []
         for op in self.ops:
             if op.scratch:
@@ -222,7 +231,7 @@ class SessionNeeds:
                 found.append(_Edit(op.seq, op.path, False, _longest(removed), bool(removed.strip()) or by_place))
         return found
 
-    def _effect(self, message: Message, op: FileOp, results: Results) -> Effect | None:
+    def _effect(self, message: Message, op: FileOp, results: ToolResults) -> Effect | None:
         """What the call does that made an operation."""
         name = op.path.rsplit("/", 1)[-1]
         for call in message.tool_calls:
@@ -235,7 +244,7 @@ class SessionNeeds:
     @cached_property
     def _answers(self) -> dict[int, list[int]]:
         """Message with calls → the tool results that answer them."""
-        results = Results(self.messages)
+        results = ToolResults(self.messages)
         return {
             seq: [r.seq for call in m.tool_calls if (r := results.get(call.id)) is not None and r.seq is not None]
             for seq, m in enumerate(self.messages)
@@ -262,8 +271,13 @@ class SessionNeeds:
                 if self.messages[seq].role != "assistant" and name in self._plain[seq]
             ):
                 continue  # shown again by something else: a search, a diff
-            observed = [seq for edit in edits if edit.seq < cut for seq in self._answers.get(edit.seq, ())
-                        if edit.is_read or name in self._plain[seq]]  # fmt: skip
+            observed = [
+                seq
+                for edit in edits
+                if edit.seq < cut
+                for seq in self._answers.get(edit.seq, ())
+                if edit.is_read or name in self._plain[seq]
+            ]
             observed = [seq for seq in observed if not self.messages[seq].is_error]
             if first.part:
                 own = [edit.seq for edit in edits if edit.seq < cut]
@@ -275,9 +289,15 @@ class SessionNeeds:
                 yield self._need("path", path, max(observed), first.seq, cut, holders, first.part)
 
     def _need(
-        self, kind: NeedKind, value: str, observation: int, needed_at: int, cut: int, holders: Sequence[int],
+        self,
+        kind: NeedKind,
+        value: str,
+        observation: int,
+        needed_at: int,
+        cut: int,
+        holders: Sequence[int],
         part: str = "",
-    ) -> Need:  # fmt: skip
+    ) -> Need:
         message = self.messages[observation]
         tokens = message.tokens
         if tokens is None:
@@ -295,8 +315,8 @@ class SessionNeeds:
         ones that the same tool result has.
         """
         kept, others = self.parted(context)
-        text = "\n".join(map(plain, others))
-        told = names(text, self.roots) if any(need.kind == "identifier" for need in needs) else set()
+        text = "\n".join(map(said_text, others))
+        told = names_in(text, self.roots) if any(need.kind == "identifier" for need in needs) else set()
         lost: list[int] = []
         fetched: dict[int, int] = {}
         for position, need in enumerate(needs):
@@ -321,14 +341,14 @@ class SessionNeeds:
 
 
 def _same(original: Message, message: Message) -> bool:
-    return original is message or plain(original) == plain(message)
+    return original is message or said_text(original) == said_text(message)
 
 
 def _is_met(need: Need, kept: Collection[int], text: str, told: Collection[str]) -> bool:
     if not need.holders.isdisjoint(kept):
         return True
     if need.kind == "identifier":
-        return any(form in told for form in forms(need.value))
+        return any(form in told for form in name_forms(need.value))
     return bool(need.part) and need.part in text
 
 

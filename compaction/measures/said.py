@@ -1,4 +1,4 @@
-"""What a message says, as plain text, as lines and as the names in it that only this work has."""
+"""The content of a message: as plain text, as lines, and as the names in it that are specific to the work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from compaction.paths import Roots
+from compaction.reading.file_paths import Roots
 from compaction.transcript import Message
 
 MIN_LINE = 40
@@ -49,19 +49,19 @@ _DEFINED = re.compile(
 as often as not called what anyone would call them), and names of tests."""
 
 
-def plain(message: Message) -> str:
+def said_text(message: Message) -> str:
     """Reasoning, text and the strings in the arguments of calls, unescaped, one below the other."""
     if not message.tool_calls and not message.reasoning:
         return message.text
-    return "\n".join(part for part in (message.reasoning, *_acted(message)) if part)
+    return "\n".join(part for part in (message.reasoning, *_acted_parts(message)) if part)
 
 
-def acted(message: Message) -> str:
-    """The same without reasoning: what the message does and says, not what it thinks."""
-    return "\n".join(part for part in _acted(message) if part) if message.tool_calls else message.text
+def acted_text(message: Message) -> str:
+    """Text and call arguments of a message, without reasoning."""
+    return "\n".join(part for part in _acted_parts(message) if part) if message.tool_calls else message.text
 
 
-def _acted(message: Message) -> Iterator[str]:
+def _acted_parts(message: Message) -> Iterator[str]:
     yield message.text
     for call in message.tool_calls:
         yield from _strings(call.parsed())
@@ -80,7 +80,7 @@ def _strings(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def names(text: str, roots: Roots) -> set[str]:
+def names_in(text: str, roots: Roots) -> set[str]:
     """Names of things in a text: files (relative to the project), URLs, hashes and ids, long numbers, code names.
 
     A code name has at least two parts (``read_rows``, ``RowReader``) and eight characters. Files without a directory
@@ -149,7 +149,7 @@ def path_name(word: str, roots: Roots) -> str:
     return name if len(name) >= MIN_PATH else ""
 
 
-def forms(name: str) -> tuple[str, ...]:
+def name_forms(name: str) -> tuple[str, ...]:
     """The name itself, and the shorter ways to say a path: its ends, each beginning behind a slash."""
     if "/" not in name or name.startswith("http"):
         return (name,)
@@ -158,13 +158,13 @@ def forms(name: str) -> tuple[str, ...]:
     return (name, *(end for end in ends if end != name and ("/" in end or _EXTENSION.fullmatch(end))))
 
 
-def defined(text: str) -> set[str]:
+def defined_names(text: str) -> set[str]:
     """Code names that a text shows the definition of, and names of tests."""
     return {name for match in _DEFINED.findall(text) for name in match if name and is_code_name(name)}
 
 
-def lines(text: str) -> set[str]:
-    """Lines that are long and varied enough to be known again, without outer space and without a line number."""
+def telling_lines(text: str) -> set[str]:
+    """Lines long and varied enough to be recognised elsewhere, without outer space and line numbers."""
     found = set()
     for raw in text.splitlines():
         if len(raw) < MIN_LINE:

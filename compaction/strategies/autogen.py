@@ -7,15 +7,22 @@ from collections.abc import Sequence
 
 from compaction.markers import removed
 from compaction.parameters import Positive
-from compaction.strategies._parts import system_prompt, turns_of
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import system_prompt, turns_of
+from compaction.strategy import History
 from compaction.transcript import Message
 
 NOTE = re.compile(r"Skipped \d+ messages\.")
 MARKERS = removed("Skipped {n} messages.")
 
 
-@strategy("autogen_head_tail", peer="autogen-core", peer_version="0.7.5", markers=MARKERS)
+@strategy(
+    "autogen_head_tail",
+    peer="autogen-core",
+    peer_version="0.7.5",
+    markers=MARKERS,
+    bites={"head_size": 1, "tail_size": 3},
+)
 def autogen_head_tail(history: History, *, head_size: Positive = 2, tail_size: Positive = 8) -> Sequence[Message]:
     """The first ``head_size`` and the last ``tail_size`` messages with ``Skipped N messages.`` between them.
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from compaction.markers import headings, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.parameters import Positive
-from compaction.strategies._parts import stands_for
-from compaction.strategies._requests import instructions, render
+from compaction.registry import strategy
 from compaction.strategies.inspect_ai import PEER, SUMMARY_MARK, VERSION, is_summary, partition
+from compaction.strategies.shared.parts import stands_for
+from compaction.strategies.shared.requests import instructions, render
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 OPENING = (
@@ -55,7 +56,7 @@ SECTIONS = (
         "The next action in line with the latest request and the work under way, with a quotation that shows where it "
         "stands. None where the last task was finished.",
     ),
-)  # fmt: skip
+)
 
 MARKERS = (*wrapper(OPENING, CLOSING, SUMMARY_MARK), *headings(SECTIONS))
 

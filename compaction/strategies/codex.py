@@ -14,11 +14,12 @@ from compaction.groups import declarations
 from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section
 from compaction.parameters import Positive
-from compaction.strategies._originals import quarter
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text
-from compaction.strategies._requests import summarized, summary_request
+from compaction.registry import strategy
+from compaction.strategies.shared.originals import quarter_tokens
+from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text
+from compaction.strategies.shared.requests import summary_or_empty, summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 PEER = "codex"
@@ -71,7 +72,7 @@ _WARNINGS = (
 )
 
 
-@strategy("codex_local", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
+@strategy("codex_local", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS, bites={"user_tokens": 6})
 def codex_local(
     history: History,
     *,
@@ -129,7 +130,7 @@ def cut_middle(text: str, max_tokens: int) -> str:
     while start < len(raw) and _continues(raw, start):
         start += 1
     head, tail = (part.decode("utf-8", "surrogatepass") for part in (raw[:end], raw[max(start, end) :]))
-    return f"{head}…{quarter(len(raw) - room)} tokens truncated…{tail}"
+    return f"{head}…{quarter_tokens(len(raw) - room)} tokens truncated…{tail}"
 
 
 def _continues(raw: bytes, position: int) -> bool:
@@ -152,7 +153,7 @@ def _newest(history: History, users: Sequence[Message], max_tokens: int) -> list
     for message in reversed(users):
         if left == 0:
             break
-        tokens = quarter(len(message.text.encode("utf-8", "surrogatepass")))
+        tokens = quarter_tokens(len(message.text.encode("utf-8", "surrogatepass")))
         if tokens > left:
             kept.append(_cut(history, message, left))
             break
@@ -162,7 +163,7 @@ def _newest(history: History, users: Sequence[Message], max_tokens: int) -> list
 
 
 def _cut(history: History, message: Message, max_tokens: int) -> Message:
-    return remembered(history.counter, with_text, message, cut_middle(message.text, max_tokens))
+    return make_once(history.counter, with_text, message, cut_middle(message.text, max_tokens))
 
 
 def _summarize(
@@ -172,7 +173,7 @@ def _summarize(
     while True:
         request = summary_request(history, "codex_local", span, sections=SECTIONS, max_tokens=max_tokens)
         try:
-            return summarized(history, request, mode), span
+            return summary_or_empty(history, request, mode), span
         except ContextOverflowError:
             if not span:
                 raise

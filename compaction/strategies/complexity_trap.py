@@ -16,13 +16,14 @@ from typing import Literal
 from compaction.markers import removed, wrapper
 from compaction.model import SummaryRequest
 from compaction.parameters import Positive
-from compaction.strategies._parts import cuts, stands_for, system_prompt, whole_cuts, without_reasoning
-from compaction.strategies._requests import instructions, summarized
+from compaction.registry import strategy
 from compaction.strategies.masking import OMITTED, mask_sweagent
 from compaction.strategies.openhands_sdk import MARKERS as HEADINGS
 from compaction.strategies.openhands_sdk import SECTIONS
+from compaction.strategies.shared.parts import compaction_cuts, stands_for, system_prompt, whole_cuts, without_reasoning
+from compaction.strategies.shared.requests import instructions, summary_or_empty
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 PEER = "The Complexity Trap"
@@ -40,9 +41,14 @@ _CHECKPOINT = re.compile(r"Checkpoint for the last \d+ turns:\n|Previous \d+ tur
 
 
 @strategy(
-    "complexity_trap_summary", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "fixed"},),
+    "complexity_trap_summary",
+    needs_model=True,
+    peer=PEER,
+    peer_version=VERSION,
+    variants=({"mode": "fixed"},),
     markers=MARKERS,
-)  # fmt: skip
+    bites={"n": 2, "keep_last_m_turns": 1},
+)
 def complexity_trap_summary(
     history: History,
     *,
@@ -71,9 +77,14 @@ def complexity_trap_summary(
 
 
 @strategy(
-    "complexity_trap_hybrid", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "fixed"},),
+    "complexity_trap_hybrid",
+    needs_model=True,
+    peer=PEER,
+    peer_version=VERSION,
+    variants=({"mode": "fixed"},),
     markers=(*MARKERS, *OMITTED),
-)  # fmt: skip
+    bites={"n": 3, "keep_last_m_turns": 2, "mask_n": 1},
+)
 def complexity_trap_hybrid(
     history: History,
     *,
@@ -127,7 +138,7 @@ class _Checkpoints:
         starts = [turn.start for turn in turns]
         done = 0
         is_newest_due = False
-        for end in cuts(self.history, start):
+        for end in compaction_cuts(self.history, start):
             known = bisect_left(starts, end)
             is_newest_due = False
             for stop in self._stops(turns[:known], done, end):
@@ -186,7 +197,7 @@ class _Checkpoints:
         covers = stands_for(gone)
         if self.omit_turns:
             return Message("assistant", f"Previous {len(turns)} turns omitted for brevity.", covers=covers)
-        text = summarized(self.history, self._request(head, made, turns), self.mode)
+        text = summary_or_empty(self.history, self._request(head, made, turns), self.mode)
         return Message("assistant", f"Checkpoint for the last {len(turns)} turns:\n{text}", covers=covers)
 
     def _request(self, head: Sequence[Message], made: Sequence[Message], turns: Sequence[_Turn]) -> SummaryRequest:
@@ -202,7 +213,7 @@ class _Checkpoints:
             said = [
                 without_reasoning(self.history, self._unmasked.get(message.seq, message)) for message in turn.messages
             ]
-            parts.append(f"\n<TURN-{number}>\n{''.join(map(_rendered, said))}\n</TURN-{number}>\n")
+            parts.append(f"\n<TURN-{number}>\n{''.join(map(_message_text, said))}\n</TURN-{number}>\n")
             span += said
         parts.append("\nThese are all of the turns. Write the checkpoint.")
         prompt = (
@@ -224,6 +235,6 @@ def _is_checkpoint(message: Message) -> bool:
     return message.seq is None and message.role == "assistant" and _CHECKPOINT.match(message.text) is not None
 
 
-def _rendered(message: Message) -> str:
+def _message_text(message: Message) -> str:
     actions = "".join(f"ACTION: {call.name} {call.arguments}\n" for call in message.tool_calls)
     return f"{message.role.upper()}: {message.text}\n{actions}"

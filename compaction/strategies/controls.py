@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compaction.groups import declarations
-from compaction.strategies._parts import needs_from, system_prompt, tail_start
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import needs_from, system_prompt, tail_start
+from compaction.strategy import History
 from compaction.transcript import Message
 
 
@@ -26,7 +27,7 @@ def empty(history: History) -> Sequence[Message]:
     return system_prompt(history.messages)
 
 
-@strategy("head_tail")
+@strategy("head_tail", bites={"head": 1, "tail": 3})
 def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Message]:
     """The first ``head`` and the last ``tail`` messages.
 
@@ -55,7 +56,11 @@ def _room(history: History, *, share: float, tokens: int | None) -> int:
 
 
 @strategy(
-    "recency", variants=tuple({"share": share} for share in (0.02, 0.05, 0.2, 0.4)), by_default=False, limit=_room
+    "recency",
+    variants=tuple({"share": share} for share in (0.02, 0.05, 0.2, 0.4)),
+    by_default=False,
+    limit=_room,
+    bites={"share": 0.4},
 )
 def recency(history: History, *, share: float = 0.1, tokens: int | None = None) -> Sequence[Message]:
     """The system prompt and the newest messages that fit into ``tokens``, or else into a share of what was said.

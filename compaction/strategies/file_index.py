@@ -6,16 +6,16 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from compaction.artifacts import FileOp, Ledger, OpReader, Results
 from compaction.markers import SHORTENED, Marker
-from compaction.method_specs import parse_method
 from compaction.parameters import Positive
-from compaction.paths import Roots, find_roots
-from compaction.reading import of_project
-from compaction.strategies._parts import system_prompt
-from compaction.strategy import History, strategy
+from compaction.reading.file_effects import FileOp, Ledger, OpReader, ToolResults
+from compaction.reading.file_paths import Roots, find_roots
+from compaction.reading.message_facts import project_ops
+from compaction.reading.prose import shorten
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import system_prompt
+from compaction.strategy import History, Method
 from compaction.transcript import Message
-from compaction.words import shorten
 
 MARK = "[Files of this session, from its tool calls. Not all of these calls are still in the context.]"
 
@@ -37,10 +37,13 @@ MAX_LINE = 300
 """Characters."""
 
 
-@strategy("file_index", wraps="over", markers=MARKERS)
-def file_index(
-    history: History, *, over: str = "af_py_sliding_window", index_tokens: Positive = INDEX_TOKENS
-) -> Sequence[Message]:
+@strategy(
+    "file_index",
+    wraps=("over", "af_py_sliding_window"),
+    markers=MARKERS,
+    bites={"over": "af_py_sliding_window(keep_last_groups=3)"},
+)
+def file_index(history: History, over: Method, *, index_tokens: Positive = INDEX_TOKENS) -> Sequence[Message]:
     """What another strategy (``over``) leaves, and a list of the files whose calls or results are gone from it.
 
     One line a file: path, what came of it (created, modified, deleted, read), names of what changed in it or how much
@@ -49,14 +52,13 @@ def file_index(
     again. Beyond ``index_tokens`` files that were only read go first, then the oldest changes, and a last line says
     how many. It stands for the calls that it tells of. A model is needed where the other strategy needs one.
     """
-    method = parse_method(over)
     earlier = [message for message in history.messages if _is_index(message)]
     bare = history
     if earlier:
         previous = tuple(message for message in history.previous if not _is_index(message))
         messages = tuple(message for message in history.messages if not _is_index(message))
         bare = replace(history, messages=messages, previous=previous)
-    left = tuple(method.strategy.function(bare, **method.params))
+    left = tuple(over.run(bare))
     found = _index(history, left, index_tokens)
     if found is None:
         return left
@@ -82,7 +84,7 @@ class _Files:
     def __post_init__(self) -> None:
         self._reader = OpReader(self.roots)
 
-    def add(self, messages: Sequence[Message], results: Results) -> None:
+    def add(self, messages: Sequence[Message], results: ToolResults) -> None:
         """Take more messages in."""
         for message in messages:
             for part in [replace(message, tool_calls=(call,)) for call in message.tool_calls] or [message]:
@@ -98,7 +100,7 @@ _last = [_Files(Roots())]
 _reading = threading.Lock()
 
 
-def _files(session: Sequence[Message], results: Results) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
+def _files(session: Sequence[Message], results: ToolResults) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
     """What was done to the files of a session, and the calls: read on from the last point if it is the same session.
 
     Both are copies: another thread may read on to a later point.
@@ -116,7 +118,7 @@ def _files(session: Sequence[Message], results: Results) -> tuple[list[FileOp], 
 def _index(history: History, left: Sequence[Message], max_tokens: int) -> Message | None:
     """The list of the files whose calls or results are gone; None where there is nothing to say."""
     session = tuple(message for message in history.session if message.seq is not None)
-    results = Results(session)
+    results = ToolResults(session)
     ops, calls = _files(session, results)
     away = _away(ops, _gone(session, left, results))
     summaries = [message for message in left if message.seq is None and message.covers]
@@ -126,7 +128,7 @@ def _index(history: History, left: Sequence[Message], max_tokens: int) -> Messag
         (verb, op)
         for fates in (read, changed)
         for verb, op in sorted(fates, key=lambda fate: fate[1].seq)
-        if op.path in away and op.path not in told and of_project([op])
+        if op.path in away and op.path not in told and project_ops([op])
     ]
     if not ordered:
         return None
@@ -160,7 +162,7 @@ def _away(ops: Sequence[FileOp], gone: set[int]) -> dict[str, set[int]]:
     return away
 
 
-def _gone(session: Sequence[Message], left: Sequence[Message], results: Results) -> set[int]:
+def _gone(session: Sequence[Message], left: Sequence[Message], results: ToolResults) -> set[int]:
     """``seq`` of the messages whose calls, or whose results, are not in the context as they were."""
     stays = {message.seq: message for message in left}
     gone = set()
@@ -182,7 +184,7 @@ def _tells(summaries: Sequence[Message], path: str, seqs: set[int]) -> bool:
     return any(path in summary.text and seqs.issubset(summary.covers) for summary in summaries)
 
 
-def _line(verb: str, op: FileOp, calls: Mapping[tuple[str, int], str], results: Results) -> str:
+def _line(verb: str, op: FileOp, calls: Mapping[tuple[str, int], str], results: ToolResults) -> str:
     if verb == "read":
         shown = results.text(calls.get((op.path, op.seq), ""))
         told = f": {shown.count(chr(10)) + 1} lines shown" if shown else ""

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from compaction.markers import SHORTENED, Marker, headings, shortened, wrapper
 from compaction.model import BlankSummaryError, Section, SummaryError, SummaryRequest
 from compaction.parameters import InnerShare, Positive
-from compaction.strategies._originals import json_length, utf16_length
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text, without_reasoning
-from compaction.strategies._requests import instructions, render
+from compaction.registry import strategy
+from compaction.strategies.shared.originals import json_length, utf16_length
+from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text, without_reasoning
+from compaction.strategies.shared.requests import instructions, render
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 PEER = "gemini-cli"
@@ -44,7 +45,7 @@ SECTIONS = (
     Section("file_system_state", (), "Where the work happens, and which files were created, read or deleted."),
     Section("recent_actions", ("state",), "The latest tool calls and what came of them."),
     Section("task_state", ("next_steps",), "The plan, each step [DONE], [IN PROGRESS] or [TODO], and what is next."),
-)  # fmt: skip
+)
 
 MARKERS = (
     *wrapper(OPEN, CLOSE, "<scratchpad>", "</scratchpad>"),
@@ -83,7 +84,7 @@ def gemini_snapshot(
         return history.messages
     fits = estimated_tokens(said[:split]) < window - RESERVE
     span = tuple(without_reasoning(history, m) for m in (said if fits else cut)[:split] if m.text or m.tool_calls)
-    text = as_snapshot(_written_and_checked(history, span, summary_tokens))
+    text = as_snapshot(_write_and_check(history, span, summary_tokens))
     covers = stands_for(said[:split])
     made = (Message("user", text, covers=covers), Message("assistant", ACKNOWLEDGED, covers=covers))
     left = (*system, *made, *cut[split:])
@@ -207,10 +208,10 @@ def _output_cut(history: History, message: Message, max_chars: int) -> Message:
         return message
     file = f"tool-outputs/{message.tool_name or 'unknown_tool'}_{message.seq}.txt"
 
-    return remembered(history.counter, with_text, message, cut_output(message.text, max_chars, file))
+    return make_once(history.counter, with_text, message, cut_output(message.text, max_chars, file))
 
 
-def _written_and_checked(history: History, span: tuple[Message, ...], max_tokens: int) -> str:
+def _write_and_check(history: History, span: tuple[Message, ...], max_tokens: int) -> str:
     elements = "\n\n".join(f"<{s.title}>\n{s.ask}\n</{s.title}>" for s in SECTIONS)
     system = Message("system", instructions("gemini_snapshot", (), max_tokens, elements=elements))
     shown = f"<history>\n{render(span)}\n</history>"

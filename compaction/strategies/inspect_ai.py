@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from compaction.markers import removed
 from compaction.parameters import Positive
-from compaction.strategies._parts import remembered, with_calls, with_text, without_reasoning
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import make_once, with_calls, with_text, without_reasoning
+from compaction.strategy import History
 from compaction.transcript import Message, ToolCall
 
 PEER = "inspect-ai"
@@ -61,7 +62,7 @@ def is_summary(message: Message) -> bool:
     return message.seq is None and message.role == "user" and message.text.startswith(SUMMARY_MARK)
 
 
-@strategy("inspect_trim", peer=PEER, peer_version=VERSION, markers=MARKERS)
+@strategy("inspect_trim", peer=PEER, peer_version=VERSION, markers=MARKERS, bites={"preserve": 0.5})
 def inspect_trim(history: History, *, preserve: float = 0.8, passes: Positive = 1) -> Sequence[Message]:
     """System messages, the input, and the newest share ``preserve`` of the other messages.
 
@@ -75,11 +76,13 @@ def inspect_trim(history: History, *, preserve: float = 0.8, passes: Positive = 
             break
         parts = partition(left)
         newest = parts.conversation[int(len(parts.conversation) * (1 - preserve)) :]
-        left = (*parts.system, *parts.input, *_paired(history, newest))
-    return _saved(history, left)
+        left = (*parts.system, *parts.input, *_without_unpaired(history, newest))
+    return _without_saved(history, left)
 
 
-@strategy("inspect_edit", peer=PEER, peer_version=VERSION, markers=(*MARKERS, *removed(REMOVED)))
+@strategy(
+    "inspect_edit", peer=PEER, peer_version=VERSION, markers=(*MARKERS, *removed(REMOVED)), bites={"keep_tool_uses": 1}
+)
 def inspect_edit(
     history: History,
     *,
@@ -100,13 +103,13 @@ def inspect_edit(
             messages[position] = without_reasoning(history, messages[position])
     uses = _tool_uses(messages, {KEPT_TOOL, *(exclude_tools or "").split()})
     for position in uses[: max(0, len(uses) - keep_tool_uses)]:
-        messages[position] = _removed(history, messages[position])
+        messages[position] = _remove_content(history, messages[position])
     while messages and messages[-1].role == "assistant":
         messages.pop()
-    return _saved(history, messages)
+    return _without_saved(history, messages)
 
 
-def _paired(history: History, messages: Sequence[Message]) -> list[Message]:
+def _without_unpaired(history: History, messages: Sequence[Message]) -> list[Message]:
     """The messages without results that do not belong to the assistant message before them, and without open calls."""
     kept: list[Message] = []
     asked: frozenset[str | None] = frozenset()
@@ -127,7 +130,7 @@ def _with_calls(history: History, message: Message, answered: Collection[str | N
     calls = tuple(call for call in message.tool_calls if call.id in answered)
     if len(calls) == len(message.tool_calls):
         return message
-    return remembered(history.counter, with_calls, message, calls)
+    return make_once(history.counter, with_calls, message, calls)
 
 
 def _tool_uses(messages: Sequence[Message], excluded: Collection[str]) -> list[int]:
@@ -146,13 +149,13 @@ def _tool_uses(messages: Sequence[Message], excluded: Collection[str]) -> list[i
     return found
 
 
-def _removed(history: History, message: Message) -> Message:
+def _remove_content(history: History, message: Message) -> Message:
     if message.text == REMOVED:
         return message
-    return remembered(history.counter, with_text, message, REMOVED)
+    return make_once(history.counter, with_text, message, REMOVED)
 
 
-def _saved(history: History, messages: Sequence[Message]) -> tuple[Message, ...]:
+def _without_saved(history: History, messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages without the texts that calls of the memory tool have stored."""
     return tuple(
         _without_memory(history, message) if any(call.name == MEMORY_TOOL for call in message.tool_calls) else message
@@ -161,13 +164,13 @@ def _saved(history: History, messages: Sequence[Message]) -> tuple[Message, ...]
 
 
 def _without_memory(history: History, message: Message) -> Message:
-    calls = tuple(map(_forgetting, message.tool_calls))
+    calls = tuple(map(_empty_arguments, message.tool_calls))
     if calls == message.tool_calls:
         return message
-    return remembered(history.counter, with_calls, message, calls)
+    return make_once(history.counter, with_calls, message, calls)
 
 
-def _forgetting(call: ToolCall) -> ToolCall:
+def _empty_arguments(call: ToolCall) -> ToolCall:
     arguments = call.parsed()
     stored = {name: SAVED for name in MEMORY_ARGUMENTS if arguments.get(name, SAVED) != SAVED}
     if call.name != MEMORY_TOOL or not stored:

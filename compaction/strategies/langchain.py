@@ -16,11 +16,19 @@ from compaction.groups import declarations
 from compaction.markers import headings, removed, wrapper
 from compaction.model import Section, SummaryError, SummaryRequest
 from compaction.parameters import Positive
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_calls, with_text, without_reasoning
-from compaction.strategies._requests import instructions, summarized
-from compaction.strategies._trim import newest_from_user
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import (
+    make_once,
+    stands_for,
+    system_prompt,
+    with_calls,
+    with_text,
+    without_reasoning,
+)
+from compaction.strategies.shared.requests import instructions, summary_or_empty
+from compaction.strategies.shared.trim import newest_from_user
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message, ToolCall
 
 PEER = "langchain"
@@ -63,6 +71,7 @@ _TYPES = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"
     peer_version=VERSION,
     variants=({"trim_tokens": TRIM_TOKENS, "mode": "faithful"},),
     markers=MARKERS,
+    bites={"keep": 3},
 )
 def langchain_summary(
     history: History,
@@ -92,7 +101,7 @@ def langchain_summary(
         shown = newest_from_user(history, shown, trim_tokens, keep_system=True)
     covers: tuple[int, ...] = ()
     if shown:
-        text = summarized(history, _request(shown, summary_tokens), mode)
+        text = summary_or_empty(history, _request(shown, summary_tokens), mode)
         covers = stands_for(shown) if text else ()
     elif mode == "valid":
         raise SummaryError(f"no user message among the last {trim_tokens} tokens: there is nothing to summarise")
@@ -102,7 +111,7 @@ def langchain_summary(
     return (*apart, Message("user", PREFIX + text, covers=covers), *state[cut:])
 
 
-@strategy("clear_tool_uses", peer=PEER, peer_version=VERSION, markers=removed(CLEARED))
+@strategy("clear_tool_uses", peer=PEER, peer_version=VERSION, markers=removed(CLEARED), bites={"keep": 1})
 def clear_tool_uses(
     history: History,
     *,
@@ -138,7 +147,7 @@ def clear_tool_uses(
         if call is None or message.text == CLEARED or (message.tool_name or call.name) in excluded:
             continue
         before = history.count((messages[owner], message))
-        messages[position] = _cleared(history, message)
+        messages[position] = _clear(history, message)
         if clear_tool_inputs:
             messages[owner] = _without_inputs(history, messages[owner], call.id)
         gained += before - history.count((messages[owner], messages[position]))
@@ -147,13 +156,13 @@ def clear_tool_uses(
     return messages
 
 
-def rendered(messages: Sequence[Message]) -> str:
+def render_messages(messages: Sequence[Message]) -> str:
     """Messages as the summariser is shown them: XML without reasoning, names and ids of results, or error marks."""
     return "\n".join(map(_xml, messages))
 
 
 def _request(shown: tuple[Message, ...], max_tokens: int) -> SummaryRequest:
-    prompt = instructions("langchain_summary", SECTIONS, max_tokens, messages=rendered(shown))
+    prompt = instructions("langchain_summary", SECTIONS, max_tokens, messages=render_messages(shown))
     return SummaryRequest((Message("user", prompt),), shown, SECTIONS, max_tokens=max_tokens)
 
 
@@ -204,10 +213,10 @@ def _call(message: Message, id: str | None) -> ToolCall | None:
     return next((call for call in message.tool_calls if call.id == id), None)
 
 
-def _cleared(history: History, message: Message) -> Message:
-    return remembered(history.counter, with_text, message, CLEARED)
+def _clear(history: History, message: Message) -> Message:
+    return make_once(history.counter, with_text, message, CLEARED)
 
 
 def _without_inputs(history: History, message: Message, id: str) -> Message:
     calls = tuple(replace(call, arguments="{}") if call.id == id else call for call in message.tool_calls)
-    return remembered(history.counter, with_calls, message, calls)
+    return make_once(history.counter, with_calls, message, calls)

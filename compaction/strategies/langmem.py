@@ -7,10 +7,11 @@ from typing import Literal, NamedTuple
 
 from compaction.markers import wrapper
 from compaction.parameters import Positive
-from compaction.strategies._parts import cuts, stands_for, whole_cuts
-from compaction.strategies._requests import summarized, summary_request
-from compaction.strategies._trim import newest_from_user
-from compaction.strategy import History, StrategyError, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import compaction_cuts, stands_for, whole_cuts
+from compaction.strategies.shared.requests import summary_or_empty, summary_request
+from compaction.strategies.shared.trim import newest_from_user
+from compaction.strategy import History, StrategyError
 from compaction.transcript import Message
 
 PREFIX = "Summary of the conversation so far: "
@@ -30,9 +31,14 @@ def _limit(history: History, *, max_tokens: int | None, max_summary_tokens: int,
 
 
 @strategy(
-    "langmem_running", needs_model=True, peer="langmem", peer_version="0.0.30", markers=wrapper(PREFIX.rstrip()),
+    "langmem_running",
+    needs_model=True,
+    peer="langmem",
+    peer_version="0.0.30",
+    markers=wrapper(PREFIX.rstrip()),
     limit=_limit,
-)  # fmt: skip
+    bites={"max_summary_tokens": 2},
+)
 def langmem_running(
     history: History,
     *,
@@ -64,7 +70,7 @@ def langmem_running(
     start = after = len(head) if found is None else _after(messages, found)
     room = limit - max_summary_tokens - history.count(head)
     changed = False
-    for end in cuts(history, after):
+    for end in compaction_cuts(history, after):
         rest = messages[after:end]
         start = after
         span = _span(history, rest, max_tokens_before_summary or limit, room, mode)
@@ -78,7 +84,7 @@ def langmem_running(
         request = summary_request(
             history, "langmem_running", shown, sections=(), max_tokens=max_summary_tokens, previous=text
         )
-        text = summarized(history, request, mode)
+        text = summary_or_empty(history, request, mode)
         covers = covers | set(stands_for(shown)) if text else set()
         start, after, exists, changed = after + len(span.positions), after + max(span.positions) + 1, True, True
     if not changed:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from compaction.markers import headings, shortened, wrapper
 from compaction.model import ContextOverflowError, Section, SummaryError, SummaryRequest
 from compaction.parameters import Positive
-from compaction.strategies._originals import cut_head
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text, without_reasoning
-from compaction.strategies._requests import instructions
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.originals import cut_head
+from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text, without_reasoning
+from compaction.strategies.shared.requests import instructions
+from compaction.strategy import History
 from compaction.transcript import Message
 
 STEP = 0.10
@@ -59,9 +60,13 @@ MARKERS = (*wrapper(WINDOW_NOTE, ALL_NOTE), *shortened(CUT_MARK), *headings(ALL_
 
 
 @strategy(
-    "letta_sliding", needs_model=True, peer="letta", peer_version="0.16.8", markers=MARKERS,
+    "letta_sliding",
+    needs_model=True,
+    peer="letta",
+    peer_version="0.16.8",
+    markers=MARKERS,
     limit=lambda history, **_: history.budget,
-)  # fmt: skip
+)
 def letta_sliding(
     history: History,
     *,
@@ -82,7 +87,7 @@ def letta_sliding(
     system = system_prompt(history.messages)
     rest = history.messages[len(system) :]
     cut = _cut(history, system, rest, sliding_window_percentage)
-    if not _shown(history, rest[:cut]):
+    if not _shown_messages(history, rest[:cut]):
         return history.messages
     if cut is not None:
         try:
@@ -96,7 +101,7 @@ def letta_sliding(
     return (*system, Message("user", ALL_NOTE + text, covers=covers))
 
 
-def rendered(messages: Sequence[Message]) -> str:
+def render_messages(messages: Sequence[Message]) -> str:
     """Messages as the summariser is shown them: a line each, without reasoning, ids, or names of results."""
     lines = []
     for message in messages:
@@ -139,11 +144,11 @@ def _summary(
     history: History, span: Sequence[Message], prompt: str, sections: tuple[Section, ...], words: int, clip: int
 ) -> tuple[str, tuple[int, ...]]:
     """The summary's text, and what it covers: that of which the summariser was shown anything."""
-    shown, limit = _shown(history, span), int(words * TOKENS_A_WORD)
+    shown, limit = _shown_messages(history, span), int(words * TOKENS_A_WORD)
     try:
         text = history.summarize(_request(shown, prompt, sections, words, limit))
     except ContextOverflowError:
-        shown = tuple(_clamped(history, message) for message in shown)
+        shown = tuple(_clamp(history, message) for message in shown)
         text = history.summarize(_request(shown, prompt, sections, words, limit))
     return text if len(text) <= clip else text[:clip] + CUT_MARK, stands_for(shown)
 
@@ -153,12 +158,12 @@ def _request(
 ) -> SummaryRequest:
     asked = (
         Message("system", instructions(prompt, sections, limit, words=str(words))),
-        Message("user", f"<start_transcript>\n{rendered(shown)}\n<end_transcript>"),
+        Message("user", f"<start_transcript>\n{render_messages(shown)}\n<end_transcript>"),
     )
     return SummaryRequest(asked, shown, sections, max_tokens=limit)
 
 
-def _shown(history: History, span: Sequence[Message]) -> tuple[Message, ...]:
+def _shown_messages(history: History, span: Sequence[Message]) -> tuple[Message, ...]:
     """What the summariser is shown of some messages; of several results with one id only the first."""
     found: list[Message] = []
     answered: set[str] = set()
@@ -172,9 +177,9 @@ def _shown(history: History, span: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(found)
 
 
-def _clamped(history: History, message: Message) -> Message:
+def _clamp(history: History, message: Message) -> Message:
     """The message as it is shown when the whole was too much: of a long result only the beginning."""
     if message.role != "tool" or len(message.text) <= RESULT_CHARS:
         return message
     text = cut_head(message.text, RESULT_CHARS, "... [truncated {} chars]")
-    return remembered(history.counter, with_text, message, text)
+    return make_once(history.counter, with_text, message, text)

@@ -13,8 +13,9 @@ from typing import Literal
 from compaction.groups import declarations
 from compaction.markers import removed
 from compaction.parameters import Positive
-from compaction.strategies._parts import remembered, with_text
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import make_once, with_text
+from compaction.strategy import History
 from compaction.transcript import Message
 
 MASK = "<MASKED>"
@@ -25,7 +26,7 @@ MASKED = removed(MASK)
 _OMITTED = re.compile(r"Old environment output: \(\d+ lines omitted\)")
 
 
-@strategy("mask_sweagent", peer="SWE-agent", peer_version="1.1.0", markers=OMITTED)
+@strategy("mask_sweagent", peer="SWE-agent", peer_version="1.1.0", markers=OMITTED, bites={"n": 2})
 def mask_sweagent(history: History, *, n: Positive = 10, polling: Positive = 1) -> Sequence[Message]:
     """All but the last ``n`` tool results are replaced by the number of their lines.
 
@@ -42,9 +43,13 @@ def mask_sweagent(history: History, *, n: Positive = 10, polling: Positive = 1) 
 
 
 @strategy(
-    "mask_openhands_v0", peer="openhands-ai", peer_version="0.62.0", variants=({"attention_window": 10},),
+    "mask_openhands_v0",
+    peer="openhands-ai",
+    peer_version="0.62.0",
+    variants=({"attention_window": 10},),
     markers=MASKED,
-)  # fmt: skip
+    bites={"attention_window": 3},
+)
 def mask_openhands_v0(
     history: History, *, attention_window: int = 100, mode: Literal["faithful", "valid"] = "faithful"
 ) -> Sequence[Message]:
@@ -71,13 +76,13 @@ def mask_openhands_v0(
     stays: list[Message] = []
     for position, message in enumerate(messages):
         if position in masked:
-            stays.append(remembered(history.counter, _bare_mask, message))
+            stays.append(make_once(history.counter, _bare_mask, message))
         elif position not in broken and asked[position] not in broken:
             stays.append(message)
     return stays
 
 
-@strategy("mask_seed", peer="article", peer_version="undated", markers=MASKED)
+@strategy("mask_seed", peer="article", peer_version="undated", markers=MASKED, bites={"attention_window": 3})
 def mask_seed(history: History, *, attention_window: int = 10) -> Sequence[Message]:
     """Tool results *and user messages* before the last ``attention_window`` messages become ``<MASKED>``.
 
@@ -96,17 +101,17 @@ def _omit(history: History, message: Message) -> Message:
         return message
     lines = len(message.text.splitlines())
     text = f"Old environment output: ({lines} lines omitted)"
-    return remembered(history.counter, with_text, message, text)
+    return make_once(history.counter, with_text, message, text)
 
 
 def _mask(history: History, message: Message) -> Message:
     """Masked in place; a summary that is masked stands for nothing any more."""
     if message.text == MASK:
         return message
-    return remembered(history.counter, _masked, message)
+    return make_once(history.counter, _mask_message, message)
 
 
-def _masked(message: Message) -> Message:
+def _mask_message(message: Message) -> Message:
     return replace(message.with_text(MASK), covers=())
 
 

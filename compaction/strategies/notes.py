@@ -8,10 +8,11 @@ from dataclasses import replace
 from compaction.markers import SHORTENED, Marker, headings, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.parameters import Positive
-from compaction.strategies._parts import cuts, needs_from, stands_for, system_prompt, tail_start
-from compaction.strategies._requests import EMPTY_SECTION, summary_request, with_all_sections
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import compaction_cuts, needs_from, stands_for, system_prompt, tail_start
+from compaction.strategies.shared.requests import EMPTY_SECTION, summary_request, with_all_sections
 from compaction.strategies.summaries import TAIL_SHARE
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 MARK = "[Notes from the parts of the conversation that are no longer in the context.]"
@@ -52,17 +53,17 @@ def structured_notes(
     tenth of the budget) stay.
     """
     messages = history.messages
-    start, task = opening(messages, MARK)
+    start, task = find_opening(messages, MARK)
     earlier = messages[start - 1] if start and is_made(messages[start - 1], MARK) else None
     notes: dict[str, list[str]] = read_sections(earlier.text.removeprefix(MARK), SECTIONS) if earlier else {}
     covered: list[Message] = [earlier] if earlier else []
     tail = start
-    for span, cut in leaving(history, start, task, tail_tokens):
+    for span, cut in leaving_messages(history, start, task, tail_tokens):
         request = summary_request(
             history, "structured_notes", span, sections=SECTIONS, max_tokens=notes_tokens, result_chars=result_chars
         )
         if notes:
-            request = shown_before(request, f"<notes>\n{_written(notes)}\n</notes>")
+            request = shown_before(request, f"<notes>\n{_write_notes(notes)}\n</notes>")
         for title, lines in read_sections(history.summarize(request), SECTIONS).items():
             known = [] if title == OPEN else notes.get(title, [])
             notes[title] = list(dict.fromkeys([*known, *lines]))
@@ -70,8 +71,8 @@ def structured_notes(
         tail = cut
     if tail == start:
         return messages
-    text = f"{MARK}\n\n{_written(_within(history, notes, all_notes_tokens))}"
-    return (*_kept(messages, task, tail), Message("user", text, covers=stands_for(covered)), *messages[tail:])
+    text = f"{MARK}\n\n{_write_notes(_within(history, notes, all_notes_tokens))}"
+    return (*_kept_messages(messages, task, tail), Message("user", text, covers=stands_for(covered)), *messages[tail:])
 
 
 def is_made(message: Message, mark: str) -> bool:
@@ -79,7 +80,7 @@ def is_made(message: Message, mark: str) -> bool:
     return message.seq is None and bool(message.covers) and message.text.startswith(mark)
 
 
-def opening(messages: Sequence[Message], mark: str) -> tuple[int, int | None]:
+def find_opening(messages: Sequence[Message], mark: str) -> tuple[int, int | None]:
     """Where the messages begin that have not been compacted yet, and where the task is: the first user message."""
     made = [position for position, message in enumerate(messages) if is_made(message, mark)]
     start = made[-1] + 1 if made else len(system_prompt(messages))
@@ -87,7 +88,7 @@ def opening(messages: Sequence[Message], mark: str) -> tuple[int, int | None]:
     return start, next(asked, None)
 
 
-def leaving(
+def leaving_messages(
     history: History, start: int, task: int | None, tail_tokens: int | None
 ) -> Iterator[tuple[tuple[Message, ...], int]]:
     """At each of the session's compactions that are still to be made: the messages that leave, and where the tail is.
@@ -98,7 +99,7 @@ def leaving(
     messages, needed = history.messages, needs_from(history)
     room = int(history.budget * TAIL_SHARE) if tail_tokens is None else tail_tokens
     begin, first = start, len(system_prompt(messages))
-    for end in cuts(history, start):
+    for end in compaction_cuts(history, start):
         cut = tail_start(history, needed, begin, end, room)
         positions = [p for p in range(first, cut) if p != task and (p >= begin or messages[p].seq is not None)]
         if cut > begin and positions:
@@ -106,7 +107,7 @@ def leaving(
             first = begin = cut
 
 
-def _kept(messages: Sequence[Message], task: int | None, tail: int) -> tuple[Message, ...]:
+def _kept_messages(messages: Sequence[Message], task: int | None, tail: int) -> tuple[Message, ...]:
     """The system prompt, and the task where the tail does not hold it."""
     before = (messages[task],) if task is not None and task < tail else ()
     return (*system_prompt(messages), *before)
@@ -131,7 +132,7 @@ def read_sections(text: str, sections: Sequence[Section]) -> dict[str, list[str]
     return found
 
 
-def _written(notes: dict[str, list[str]]) -> str:
+def _write_notes(notes: dict[str, list[str]]) -> str:
     bodies = {section.title: "\n".join(notes.get(section.title, ())) or EMPTY_SECTION for section in SECTIONS}
     return "\n\n".join(f"## {title}\n{body}" for title, body in bodies.items())
 

@@ -14,11 +14,12 @@ from typing import Literal
 from compaction.markers import Marker, headings, removed
 from compaction.model import Section
 from compaction.parameters import Positive
-from compaction.strategies._originals import json_length, utf16_length
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text
-from compaction.strategies._requests import summarized, summary_request
+from compaction.registry import strategy
+from compaction.strategies.shared.originals import json_length, utf16_length
+from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text
+from compaction.strategies.shared.requests import summary_or_empty, summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 PEER = "opencode"
@@ -45,12 +46,12 @@ SECTIONS = (
     Section("Relevant files / directories", ("files",), "Files that were read, changed or created for the task."),
 )
 
-MARKERS = (
-    Marker(QUESTION, place="whole", made=True), *removed(CLEARED), *headings(SECTIONS, Instructions="intent")
-)  # fmt: skip
+MARKERS = (Marker(QUESTION, place="whole", made=True), *removed(CLEARED), *headings(SECTIONS, Instructions="intent"))
 
 
-@strategy("opencode_summary", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
+@strategy(
+    "opencode_summary", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS, bites={"tail_tokens": 40}
+)
 def opencode_summary(
     history: History,
     *,
@@ -79,13 +80,13 @@ def opencode_summary(
     if tail_tokens is None:
         tail_tokens = min(MAX_TAIL_TOKENS, max(MIN_TAIL_TOKENS, int(history.budget * TAIL_SHARE)))
     if prune:
-        said = _pruned(history, said, prune_protect, prune_minimum)
+        said = _prune(history, said, prune_protect, prune_minimum)
     cut = tail_start(said, tail_turns, tail_tokens)
     head, tail = said[:cut], said[cut:]
     if not head or (mode == "fixed" and all(map(_is_own, head))):
         return history.messages
     request = summary_request(history, "opencode_summary", head, sections=SECTIONS, max_tokens=summary_tokens)
-    text = summarized(history, request, mode)
+    text = summary_or_empty(history, request, mode)
     covers = stands_for(head)
     made = (Message("user", QUESTION, covers=covers), Message("assistant", text, covers=covers))
     return (*system, *made, *tail) if mode == "fixed" else (*system, *tail, *made)
@@ -138,7 +139,7 @@ def _is_own(message: Message) -> bool:
     return message.role == "assistant" or message.text == QUESTION
 
 
-def _pruned(history: History, messages: Sequence[Message], protect: int, minimum: int) -> Sequence[Message]:
+def _prune(history: History, messages: Sequence[Message], protect: int, minimum: int) -> Sequence[Message]:
     turns = total = freed = 0
     old: set[int] = set()
     for position in range(len(messages) - 1, -1, -1):
@@ -159,8 +160,8 @@ def _pruned(history: History, messages: Sequence[Message], protect: int, minimum
             old.add(position)
     if freed <= minimum:
         return messages
-    return tuple(_cleared(history, m) if i in old else m for i, m in enumerate(messages))
+    return tuple(_clear(history, m) if i in old else m for i, m in enumerate(messages))
 
 
-def _cleared(history: History, message: Message) -> Message:
-    return remembered(history.counter, with_text, message, CLEARED)
+def _clear(history: History, message: Message) -> Message:
+    return make_once(history.counter, with_text, message, CLEARED)

@@ -14,20 +14,21 @@ from typing import Literal
 from compaction.markers import headings, shortened
 from compaction.model import Section, SummaryError, SummaryRequest
 from compaction.parameters import InnerShare, Positive
-from compaction.strategies._openhands_events import (
+from compaction.registry import strategy
+from compaction.strategies.shared.openhands_events import (
     CLIPPED,
     Event,
-    clipped,
+    clip_text,
+    event_text,
     events_of,
     legal_cuts,
     shown_message,
     view_of,
-    written,
 )
-from compaction.strategies._parts import cuts, stands_for
-from compaction.strategies._requests import instructions, summarized
+from compaction.strategies.shared.parts import compaction_cuts, stands_for
+from compaction.strategies.shared.requests import instructions, summary_or_empty
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, StrategyError, strategy
+from compaction.strategy import History, StrategyError
 from compaction.transcript import Message
 
 PEER = "openhands-sdk"
@@ -65,10 +66,18 @@ def _limit(history: History, *, max_tokens: int | None, **_: object) -> int:
 
 
 @strategy(
-    "openhands_sdk", needs_model=True, peer=PEER, peer_version=VERSION, variants=(
-        {"max_size": 80, "keep_first": 4}, {"mode": "full_content"},
-    ), markers=MARKERS, limit=_limit,
-)  # fmt: skip
+    "openhands_sdk",
+    needs_model=True,
+    peer=PEER,
+    peer_version=VERSION,
+    variants=(
+        {"max_size": 80, "keep_first": 4},
+        {"mode": "full_content"},
+    ),
+    markers=MARKERS,
+    limit=_limit,
+    bites={"max_size": 8, "keep_first": 2},
+)
 def openhands_sdk(
     history: History,
     *,
@@ -100,16 +109,24 @@ def openhands_sdk(
     if max_size // 2 - keep_first - 1 <= 0:
         raise StrategyError(f"keep_first ({keep_first}) must be less than max_size // 2 - 1 ({max_size // 2 - 1})")
     condenser = _Condenser(
-        history, max_size, keep_first, _limit(history, max_tokens=max_tokens), minimum_progress,
-        hard_context_reset_max_retries, hard_context_reset_context_scaling, thinking_blocks, summary_tokens, mode,
+        history,
+        max_size,
+        keep_first,
+        _limit(history, max_tokens=max_tokens),
+        minimum_progress,
+        hard_context_reset_max_retries,
+        hard_context_reset_context_scaling,
+        thinking_blocks,
+        summary_tokens,
+        mode,
         forced,
-    )  # fmt: skip
+    )
     if history.messages == history.previous:
         return history.messages
     left: tuple[Message, ...] = ()
     done = 0
     condensed = False
-    for end in cuts(history, 0):
+    for end in compaction_cuts(history, 0):
         left += history.messages[done:end]
         done = end
         found = condenser.condense(left)
@@ -210,12 +227,12 @@ class _Condenser:
         self, view: Sequence[Event], start: int, end: int, max_chars: int | None = None
     ) -> tuple[Message, ...]:
         gone = view[start:end]
-        text = summarized(self.history, self._request(gone, max_chars), self.mode)
+        text = summary_or_empty(self.history, self._request(gone, max_chars), self.mode)
         summary = Message("user", text, covers=stands_for(_messages(gone)))
         return (*_messages(view[:start]), summary, *_messages(view[end:]))
 
     def _request(self, events: Sequence[Event], max_chars: int | None) -> SummaryRequest:
-        blocks = "\n".join(f"<EVENT>\n{clipped(self._written(event), max_chars)}\n</EVENT>\n" for event in events)
+        blocks = "\n".join(f"<EVENT>\n{clip_text(self._written(event), max_chars)}\n</EVENT>\n" for event in events)
         whole = self.mode == "full_content"
         span = tuple(shown_message(self.history, m, max_chars, whole=whole) for m in _messages(events))
         tracked = any(e.call is not None and any(t in e.call.name.lower() for t in _TRACKERS) for e in events)
@@ -227,7 +244,7 @@ class _Condenser:
         return SummaryRequest(prompt, span, sections, "", self.summary_tokens)
 
     def _written(self, event: Event) -> str:
-        return written(event, whole=self.mode == "full_content")
+        return event_text(event, whole=self.mode == "full_content")
 
 
 def _next(legal: Sequence[int], threshold: int) -> int | None:

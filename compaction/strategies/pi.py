@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from posixpath import basename, dirname
 from typing import Literal
 
-from compaction.artifacts import Ledger, file_ops, same_file
 from compaction.markers import Heading, Marker, headings, shortened, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.parameters import Positive
-from compaction.paths import Roots
-from compaction.strategies._originals import cut_head, quarter, utf16_length
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_text
-from compaction.strategies._requests import instructions, summarized
+from compaction.reading.file_effects import Ledger, file_ops, same_file
+from compaction.reading.file_paths import Roots
+from compaction.registry import strategy
+from compaction.strategies.shared.originals import cut_head, quarter_tokens, utf16_length
+from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text
+from compaction.strategies.shared.requests import instructions, summary_or_empty
 from compaction.strategies.summaries import SUMMARY_TOKENS
-from compaction.strategy import History, strategy
+from compaction.strategy import History
 from compaction.transcript import Message
 
 PEER = "pi"
@@ -63,7 +64,7 @@ PREFIX_SECTIONS = (
 )
 
 
-def _listed(holes: Mapping[str, str]) -> str:
+def _file_list(holes: Mapping[str, str]) -> str:
     """A list of files in the form that other summaries have."""
     verb = {"read": "examined"}.get(holes["what"], holes["what"])
     return "\nfiles:\n" + "\n".join(f"- {path} ({verb})" for path in holes["lines"].split("\n"))
@@ -72,7 +73,7 @@ def _listed(holes: Mapping[str, str]) -> str:
 MARKERS = (
     *wrapper(OPEN, OPEN.partition("\n")[0], "<summary>", "</summary>", SPLIT_TURN, SPLIT_TURN.strip("\n-"), NO_HISTORY),
     *shortened(RESULT_CUT.strip().replace("{}", "{n}")),
-    Marker("<{what}-files>\n{lines}\n</{what}-files>", _listed),
+    Marker("<{what}-files>\n{lines}\n</{what}-files>", _file_list),
     Marker("- [x] ", "- (done) ", made=True),
     Marker("- [ ] ", "- (open) ", made=True),
     *headings((*SECTIONS, *PREFIX_SECTIONS), Constraints_Preferences="intent"),
@@ -99,9 +100,14 @@ class _State:
 
 
 @strategy(
-    "pi_anchored_files", needs_model=True, peer=PEER, peer_version=VERSION, variants=({"mode": "faithful"},),
+    "pi_anchored_files",
+    needs_model=True,
+    peer=PEER,
+    peer_version=VERSION,
+    variants=({"mode": "faithful"},),
     markers=MARKERS,
-)  # fmt: skip
+    bites={"keep_recent_tokens": 5},
+)
 def pi_anchored_files(
     history: History,
     *,
@@ -122,10 +128,10 @@ def pi_anchored_files(
     """
     messages = history.messages
     system = system_prompt(messages)
-    state = _standing(history, len(system), mode == "faithful")
+    state = _last_state(history, len(system), mode == "faithful")
     before = state
     for end in _ends(history, state.start):
-        state = _compacted(history, state, end, keep_recent_tokens, summary_tokens, mode)
+        state = _compact(history, state, end, keep_recent_tokens, summary_tokens, mode)
     if state is before:
         return messages
     summary = Message("user", f"{OPEN}{state.summary}{CLOSE}", covers=stands_for(state.covered))
@@ -155,10 +161,10 @@ def estimated_tokens(message: Message) -> int:
     length = utf16_length(message.text) + utf16_length(message.reasoning)
     for call in message.tool_calls:
         length += utf16_length(call.name) + utf16_length(_json(call.parsed()))
-    return quarter(length)
+    return quarter_tokens(length)
 
 
-def serialized(messages: Sequence[Message]) -> str:
+def serialize(messages: Sequence[Message]) -> str:
     """Messages as the text that pi's summariser is shown; empty ones leave nothing."""
     parts: list[str] = []
     for message in messages:
@@ -206,7 +212,7 @@ def _directories(path: str) -> Iterator[str]:
         yield path
 
 
-def _standing(history: History, first: int, faithful: bool) -> _State:
+def _last_state(history: History, first: int, faithful: bool) -> _State:
     """What the strategy left last time, found in the messages by its mark."""
     messages = history.messages
     for position in range(len(messages) - 1, -1, -1):
@@ -231,7 +237,7 @@ def _ends(history: History, start: int) -> Iterator[int]:
         yield len(history.messages)
 
 
-def _compacted(history: History, state: _State, end: int, keep_tokens: int, summary_tokens: int, mode: str) -> _State:
+def _compact(history: History, state: _State, end: int, keep_tokens: int, summary_tokens: int, mode: str) -> _State:
     """The state after one more compaction, the same object if there is nothing to do."""
     messages, faithful = history.messages, mode == "faithful"
     cut, turn = find_cut(messages, state.start, end, keep_tokens)
@@ -248,21 +254,25 @@ def _compacted(history: History, state: _State, end: int, keep_tokens: int, summ
             text = _LISTS.sub("", state.summary).rstrip()
     else:
         prompt = "pi_anchored_files_update" if state.summary else "pi_anchored_files"
-        text = summarized(history, _request(history, prompt, old, SECTIONS, summary_tokens, state.summary), mode)
+        text = summary_or_empty(history, _request(history, prompt, old, SECTIONS, summary_tokens, state.summary), mode)
     if prefix:
         room = int(summary_tokens * PREFIX_SHARE)
         request = _request(history, "pi_anchored_files_prefix", prefix, PREFIX_SECTIONS, room)
-        text += SPLIT_TURN + summarized(history, request, mode)
+        text += SPLIT_TURN + summary_or_empty(history, request, mode)
     # Paths as the calls have them: where the project lies is only found out as the session goes on.
     ledger = Ledger().extend(file_ops((*old, *prefix), roots=Roots()))
     return _State(end if faithful else cut, cut, with_file_lists(text, state.summary, ledger), covered)
 
 
 def _request(
-    history: History, prompt: str, span: Sequence[Message], sections: tuple[Section, ...], max_tokens: int,
+    history: History,
+    prompt: str,
+    span: Sequence[Message],
+    sections: tuple[Section, ...],
+    max_tokens: int,
     previous: str = "",
-) -> SummaryRequest:  # fmt: skip
-    parts = [f"<conversation>\n{serialized(span)}\n</conversation>"]
+) -> SummaryRequest:
+    parts = [f"<conversation>\n{serialize(span)}\n</conversation>"]
     if previous:
         parts.append(f"<previous-summary>\n{previous}\n</previous-summary>")
     parts.append(instructions(prompt, sections, max_tokens))
@@ -275,7 +285,7 @@ def _shown(history: History, message: Message) -> Message:
     if message.role != "tool" or len(message.text) <= RESULT_CHARS:
         return message
 
-    return remembered(history.counter, with_text, message, cut_head(message.text, RESULT_CHARS, RESULT_CUT))
+    return make_once(history.counter, with_text, message, cut_head(message.text, RESULT_CHARS, RESULT_CUT))
 
 
 def _json(value: object) -> str:

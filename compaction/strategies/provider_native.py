@@ -15,9 +15,10 @@ from compaction.dialogue import Item, answers_of, tool_name
 from compaction.markers import CALL, RESULT, Marker, removed, wrapper
 from compaction.model import NativeRequest, SummaryError
 from compaction.parameters import Positive
-from compaction.strategies._parts import remembered, stands_for, system_prompt, with_calls, with_text
-from compaction.strategies._wire import anthropic_messages, anthropic_tools, instructions_of, openai_items
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_calls, with_text
+from compaction.strategies.shared.wire import anthropic_messages, anthropic_tools, instructions_of, openai_items
+from compaction.strategy import History
 from compaction.transcript import Message
 
 TOLD = (
@@ -39,9 +40,13 @@ CLEARED = "[Old tool result content cleared]"
 
 
 @strategy(
-    "openai_compact", needs_key="openai", is_opaque=True, peer="OpenAI responses.compact", peer_version="openai 3.52.0",
+    "openai_compact",
+    needs_key="openai",
+    is_opaque=True,
+    peer="OpenAI responses.compact",
+    peer_version="openai 3.52.0",
     markers=TOLD,
-)  # fmt: skip
+)
 def openai_compact(history: History) -> Sequence[Message]:
     """What OpenAI's endpoint for compaction returns: the user messages, and one item that only OpenAI can read.
 
@@ -118,9 +123,12 @@ def _json(item: Item) -> str:
 
 
 @strategy(
-    "anthropic_compact", needs_key="anthropic", peer="Anthropic compaction", peer_version="anthropic 2.11.0",
+    "anthropic_compact",
+    needs_key="anthropic",
+    peer="Anthropic compaction",
+    peer_version="anthropic 2.11.0",
     markers=(*TOLD, *wrapper("<summary>", "</summary>")),
-)  # fmt: skip
+)
 def anthropic_compact(
     history: History,
     *,
@@ -165,9 +173,11 @@ def anthropic_compact_request(
             "anthropic", ANTHROPIC_PATH, {**body, "compaction": {"type": "summarize", **more}}, (SUMMARIZE_BETA,)
         )
     edit = {
-        "type": "compact_20260112", "trigger": {"type": "input_tokens", "value": trigger},
-        "pause_after_compaction": True, **more,
-    }  # fmt: skip
+        "type": "compact_20260112",
+        "trigger": {"type": "input_tokens", "value": trigger},
+        "pause_after_compaction": True,
+        **more,
+    }
     return NativeRequest(
         "anthropic", ANTHROPIC_PATH, {**body, "context_management": {"edits": [edit]}}, (COMPACT_BETA,)
     )
@@ -194,9 +204,13 @@ def _anthropic_body(messages: Sequence[Message], max_tokens: int) -> Item:
 
 
 @strategy(
-    "anthropic_clear", needs_key="anthropic", peer="Anthropic clear_tool_uses_20250919",
-    peer_version="anthropic 2.11.0", markers=removed(CLEARED),
-)  # fmt: skip
+    "anthropic_clear",
+    needs_key="anthropic",
+    peer="Anthropic clear_tool_uses_20250919",
+    peer_version="anthropic 2.11.0",
+    markers=removed(CLEARED),
+    bites={"keep": 1},
+)
 def anthropic_clear(
     history: History,
     *,
@@ -230,21 +244,21 @@ def anthropic_clear(
     left = []
     for position, message in enumerate(session):
         emptied = frozenset(n for n in range(len(message.tool_calls)) if (position, n) in inputs)
-        now = _cleared(history, message, position in results, emptied)
+        now = _clear(history, message, position in results, emptied)
         before = held.get(now.seq) if now.seq is not None else None
         same = before is not None and (before.text, before.tool_calls) == (now.text, now.tool_calls)
         left.append(before if before is not None and same else now)
     return left
 
 
-def _cleared(history: History, message: Message, is_result: bool, emptied: frozenset[int]) -> Message:
+def _clear(history: History, message: Message, is_result: bool, emptied: frozenset[int]) -> Message:
     """The message without its text if it is a cleared result, and without the arguments of these calls."""
     if is_result:
-        return remembered(history.counter, with_text, message, CLEARED)
+        return make_once(history.counter, with_text, message, CLEARED)
     if not emptied:
         return message
     calls = tuple(replace(c, arguments="{}") if n in emptied else c for n, c in enumerate(message.tool_calls))
-    return remembered(history.counter, with_calls, message, calls)
+    return make_once(history.counter, with_calls, message, calls)
 
 
 def anthropic_clear_request(
@@ -257,9 +271,11 @@ def anthropic_clear_request(
 ) -> NativeRequest:
     """The request that has the service clear tool uses, and answer with as little as it can."""
     edit: Item = {
-        "type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": trigger},
-        "keep": {"type": "tool_uses", "value": keep}, "clear_tool_inputs": clear_tool_inputs,
-    }  # fmt: skip
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": trigger},
+        "keep": {"type": "tool_uses", "value": keep},
+        "clear_tool_inputs": clear_tool_inputs,
+    }
     if clear_at_least is not None:
         edit["clear_at_least"] = {"type": "input_tokens", "value": clear_at_least}
     if exclude_tools:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compaction.markers import Marker, removed
-from compaction.strategies._parts import remembered, system_prompt, with_text
-from compaction.strategy import History, NotApplicable, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import make_once, system_prompt, with_text
+from compaction.strategy import History, NotApplicable
 from compaction.transcript import Message, RecordedCompaction
 
 MARKERS = (
@@ -45,15 +46,15 @@ def recorded(history: History) -> Sequence[Message]:
     gone = _gone(session, history.recorded)
     summary, before = _summary(session, history.recorded)
     texts = {seq: compaction.cleared_text for compaction in history.recorded for seq in compaction.cleared}
-    held = {_at(message): message for message in history.messages if message.seq is not None}
+    held = {_seq_of(message): message for message in history.messages if message.seq is not None}
     left: list[Message] = []
     for message in session:
         if message.seq in gone:
             continue
-        if summary is not None and _at(message) >= before:
+        if summary is not None and _seq_of(message) >= before:
             left.append(summary)
             summary = None
-        left.append(_cleared(history, message, texts, held))
+        left.append(_clear(history, message, texts, held))
     return left if summary is None else [*left, summary]
 
 
@@ -63,9 +64,9 @@ def _gone(session: Sequence[Message], compactions: Sequence[RecordedCompaction])
     A compaction that does not say what it dropped does no harm where the others dropped all that it can have.
     """
     gone = {seq for compaction in compactions for seq in compaction.dropped or ()}
-    certain = gone | {_at(message) for message in system_prompt(session)}
+    certain = gone | {_seq_of(message) for message in system_prompt(session)}
     unknown = max((compaction.at_seq for compaction in compactions if compaction.dropped is None), default=0)
-    if any(_at(message) < unknown and message.seq not in certain for message in session):
+    if any(_seq_of(message) < unknown and message.seq not in certain for message in session):
         raise NotApplicable("the log does not say what a recorded compaction before this point dropped")
     return gone
 
@@ -79,25 +80,25 @@ def _summary(session: Sequence[Message], compactions: Sequence[RecordedCompactio
     if latest.summary is None or latest.has_opaque_summary:
         raise NotApplicable("the log holds the summary of the last recorded compaction encrypted or not at all")
     gone = {seq for found in compactions[: wrote[-1] + 1] for seq in found.dropped or ()}
-    standing = [message for message in session if _at(message) < latest.at_seq and message.seq not in gone]
+    standing = [message for message in session if _seq_of(message) < latest.at_seq and message.seq not in gone]
     place = len(system_prompt(standing)) if latest.summary_at is None else latest.summary_at
-    before = _at(standing[place]) if place < len(standing) else latest.at_seq
+    before = _seq_of(standing[place]) if place < len(standing) else latest.at_seq
     covered = {seq for i in wrote for seq in compactions[i].dropped or ()}
-    return Message("user", latest.summary, covers=tuple(sorted(covered.intersection(map(_at, session))))), before
+    return Message("user", latest.summary, covers=tuple(sorted(covered.intersection(map(_seq_of, session))))), before
 
 
-def _cleared(history: History, message: Message, texts: dict[int, str], held: dict[int, Message]) -> Message:
+def _clear(history: History, message: Message, texts: dict[int, str], held: dict[int, Message]) -> Message:
     """The message, or if it was cleared its copy with the other text: in a chain the copy that is there."""
-    text = texts.get(_at(message), message.text)
+    text = texts.get(_seq_of(message), message.text)
     if text == message.text:
         return message
-    earlier = held.get(_at(message))
+    earlier = held.get(_seq_of(message))
     if earlier is not None and earlier.text == text:
         return earlier
-    return remembered(history.counter, with_text, message, text)
+    return make_once(history.counter, with_text, message, text)
 
 
-def _at(message: Message) -> int:
+def _seq_of(message: Message) -> int:
     """The message's ``seq``: messages of the session have one."""
     assert message.seq is not None  # `recorded` leaves out what has none
     return message.seq

@@ -17,8 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from compaction.markers import REMOVED, Marker, shortened
 from compaction.parameters import Positive
-from compaction.strategies._parts import remembered
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import make_once
+from compaction.strategy import History
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
 
@@ -97,9 +98,14 @@ def _limit(history: History, *, trigger: int | None, target: int | None, forced:
 
 
 @strategy(
-    "retrieval_bm25", peer="litellm compress", peer_version="1.105.3", recall=recall, variants=({"retrieve": 5},),
-    markers=MARKERS, limit=_limit,
-)  # fmt: skip
+    "retrieval_bm25",
+    peer="litellm compress",
+    peer_version="1.105.3",
+    recall=recall,
+    variants=({"retrieve": 5},),
+    markers=MARKERS,
+    limit=_limit,
+)
 def retrieval_bm25(
     history: History,
     *,
@@ -122,7 +128,7 @@ def retrieval_bm25(
     if not forced and history.count(session) <= fill:
         return session
     query = next((message.text for message in reversed(session) if message.role == "user"), "")
-    kept, cut = _chosen(session, _index_of(session).scores(query, len(session)), room, history.counter)
+    kept, cut = _choose(session, _index_of(session).scores(query, len(session)), room, history.counter)
     held = {message.seq: message for message in history.messages}
     keys: set[str] = set()
     left: list[Message] = []
@@ -133,7 +139,7 @@ def retrieval_bm25(
     return left
 
 
-def _chosen(
+def _choose(
     messages: Sequence[Message], scores: Sequence[float], target: int, counter: TokenCounter
 ) -> tuple[set[int], Mapping[int, Message]]:
     """Positions that stay, and those of them that are cut with what is left."""
@@ -165,7 +171,7 @@ def _text_tokens(message: Message, counter: TokenCounter) -> int:
         return message.tokens
     if not message.text:
         return 0
-    return remembered(counter, _text_alone, message).tokens or 0
+    return make_once(counter, _text_alone, message).tokens or 0
 
 
 def _text_alone(message: Message) -> Message:
@@ -186,10 +192,10 @@ def _ends(text: str, max_tokens: int) -> str:
 def _stub(history: History, message: Message, position: int, keys: set[str]) -> Message:
     """The message with a line in the place of its text that says what was there."""
     key = _key(message.text, position, keys)
-    return remembered(history.counter, _stubbed, message, key)
+    return make_once(history.counter, _write_stub, message, key)
 
 
-def _stubbed(message: Message, key: str) -> Message:
+def _write_stub(message: Message, key: str) -> Message:
     return message.with_text(STUB.format(key=key, lines=message.text.count("\n") + 1, kind=_kind(message.text)))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compaction.strategies._parts import system_prompt, turns_of
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import system_prompt, turns_of
+from compaction.strategy import History
 from compaction.transcript import Message
 
 
-@strategy("strands_sliding", peer="strands-agents", peer_version="1.62.0")
+@strategy("strands_sliding", peer="strands-agents", peer_version="1.62.0", bites={"window_size": 3})
 def strands_sliding(history: History, *, window_size: int = 40, pin_first: int = 0) -> Sequence[Message]:
     """The last ``window_size`` messages from the first user message among them on, and the system prompt.
 
@@ -27,11 +28,11 @@ def strands_sliding(history: History, *, window_size: int = 40, pin_first: int =
     if start is None:
         history.flag("no_cut")
         return history.messages
-    kept = [*turns[: min(_pinned(turns, pin_first), start)], *turns[start:]]
+    kept = [*turns[: min(_n_pinned(turns, pin_first), start)], *turns[start:]]
     return (*system, *(message for turn in kept for message in turn))
 
 
-def _pinned(turns: Sequence[Sequence[Message]], count: int) -> int:
+def _n_pinned(turns: Sequence[Sequence[Message]], count: int) -> int:
     """How many turns are pinned: one more where a call and its results would be parted."""
     if not 0 < count < len(turns):
         return count

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from compaction.markers import headings, wrapper
 from compaction.model import Section
 from compaction.parameters import Positive
-from compaction.strategies._parts import stands_for, system_prompt
-from compaction.strategies._requests import summary_request
-from compaction.strategies.notes import is_made, leaving, opening, read_sections, shown_before
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.notes import find_opening, is_made, leaving_messages, read_sections, shown_before
+from compaction.strategies.shared.parts import stands_for, system_prompt
+from compaction.strategies.shared.requests import summary_request
+from compaction.strategy import History
 from compaction.transcript import Message
 
 MARK = "[Conclusion of a sub-agent that worked on an earlier part.]"
@@ -53,16 +54,20 @@ def sub_agent_contexts(
     ``tail_tokens`` (a tenth of the budget) stay.
     """
     messages = history.messages
-    start, task = opening(messages, MARK)
+    start, task = find_opening(messages, MARK)
     size = int(history.budget * SEGMENT_SHARE) if segment_tokens is None else segment_tokens
     conclusions = [message for message in messages[:start] if is_made(message, MARK)]
     tail, reach = start, group_ends(history)
-    for span, cut in leaving(history, start, task, tail_tokens):
+    for span, cut in leaving_messages(history, start, task, tail_tokens):
         for segment in segments(history, span, size, reach):
             request = summary_request(
-                history, "sub_agent_contexts", segment, sections=SECTIONS, max_tokens=conclusion_tokens,
+                history,
+                "sub_agent_contexts",
+                segment,
+                sections=SECTIONS,
+                max_tokens=conclusion_tokens,
                 result_chars=result_chars,
-            )  # fmt: skip
+            )
             if task is not None:
                 request = shown_before(request, f"<task>\n{messages[task].text[:TASK_CHARS]}\n</task>")
             text = _conclusion(history.summarize(request))

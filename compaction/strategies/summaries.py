@@ -12,9 +12,10 @@ from dataclasses import replace
 from compaction.markers import headings, wrapper
 from compaction.model import Section, SummaryError
 from compaction.parameters import Positive
-from compaction.strategies._parts import cuts, needs_from, stands_for, system_prompt, tail_start
-from compaction.strategies._requests import summary_request, with_all_sections
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import compaction_cuts, needs_from, stands_for, system_prompt, tail_start
+from compaction.strategies.shared.requests import summary_request, with_all_sections
+from compaction.strategy import History
 from compaction.transcript import Message
 
 SUMMARY_TOKENS = 1500
@@ -70,9 +71,12 @@ REGENERATED_SECTIONS = (
 
 
 @strategy(
-    "factory_style_anchored", needs_model=True, peer="Factory", peer_version="article of 2025-12-16",
+    "factory_style_anchored",
+    needs_model=True,
+    peer="Factory",
+    peer_version="article of 2025-12-16",
     markers=(*wrapper(ANCHORED_MARK), *headings(ANCHORED_SECTIONS)),
-)  # fmt: skip
+)
 def factory_style_anchored(
     history: History,
     *,
@@ -96,15 +100,20 @@ def factory_style_anchored(
     room = int(history.budget * TAIL_SHARE) if tail_tokens is None else tail_tokens
     needed = needs_from(history)
     merged = False
-    for end in cuts(history, anchor):
+    for end in compaction_cuts(history, anchor):
         cut = tail_start(history, needed, anchor, end, room)
         span = (*left_over, *messages[anchor:cut])
         if cut == anchor or not span:
             continue
         request = summary_request(
-            history, "factory_style_anchored", span, sections=ANCHORED_SECTIONS, max_tokens=summary_tokens,
-            previous=text, result_chars=result_chars,
-        )  # fmt: skip
+            history,
+            "factory_style_anchored",
+            span,
+            sections=ANCHORED_SECTIONS,
+            max_tokens=summary_tokens,
+            previous=text,
+            result_chars=result_chars,
+        )
         text = with_all_sections(history.summarize(request), ANCHORED_SECTIONS)
         covered += span
         anchor, left_over, merged = cut, (), True
@@ -115,9 +124,12 @@ def factory_style_anchored(
 
 
 @strategy(
-    "anthropic_sdk_regen", needs_model=True, peer="anthropic SDK", peer_version="0.125.0",
+    "anthropic_sdk_regen",
+    needs_model=True,
+    peer="anthropic SDK",
+    peer_version="0.125.0",
     markers=(*wrapper(OPEN_TAG, CLOSE_TAG), *headings(REGENERATED_SECTIONS)),
-)  # fmt: skip
+)
 def anthropic_sdk_regen(
     history: History, *, summary_tokens: Positive = SUMMARY_TOKENS, result_chars: Positive | None = None
 ) -> Sequence[Message]:
@@ -133,9 +145,13 @@ def anthropic_sdk_regen(
     if not span:
         return history.messages
     request = summary_request(
-        history, "anthropic_sdk_regen", span, sections=REGENERATED_SECTIONS, max_tokens=summary_tokens,
+        history,
+        "anthropic_sdk_regen",
+        span,
+        sections=REGENERATED_SECTIONS,
+        max_tokens=summary_tokens,
         result_chars=result_chars,
-    )  # fmt: skip
+    )
     text = history.summarize(request)
     if not text.replace(OPEN_TAG, "").replace(CLOSE_TAG, "").strip():
         raise SummaryError("the summariser returned a summary with nothing in its tags")

@@ -9,8 +9,9 @@ from typing import Literal
 from compaction.groups import declarations
 from compaction.markers import CALL, Marker
 from compaction.parameters import Positive
-from compaction.strategies._parts import remembered
-from compaction.strategy import History, strategy
+from compaction.registry import strategy
+from compaction.strategies.shared.parts import make_once
+from compaction.strategy import History
 from compaction.transcript import Message
 
 MARKERS = (Marker("[called {name}({lines})]", CALL + "{name} {lines}", "line"),)
@@ -39,7 +40,7 @@ def tool_fifo(
     if mode == "valid":
         owner = asked[latest] if latest >= 0 else None
         for position, gone in _calls_without_result(messages, asked, dropped[1:], latest).items():
-            stays[position] = remembered(history.counter, _spelled_out, messages[position], gone)
+            stays[position] = make_once(history.counter, _spelled_out, messages[position], gone)
     tokens = history.count(tuple(stays.values()))
     limit = _limit(history, context_length=context_length)
     for position in [i for i, m in stays.items() if m.role == "assistant" and i != owner]:

@@ -18,8 +18,10 @@ from flows.redaction.marks import LINE_START, MARK
 from flows.redaction.rules import CREDENTIAL, RULES, is_url_password, rules_for
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = f"redact-secret {redact_secret.VERSION}, own rules 3"
-"""What decides which secrets are found."""
+VERSION = 4
+"""Raise it when something else is masked, or the masks are others."""
+
+DETECTOR = f"redact-secret {redact_secret.VERSION}"
 
 LONGEST_RUN = 8192
 """Characters without a break beyond which a run is data (an image, an archive), and no credential's value."""
@@ -41,7 +43,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SecretFinding:
     """A secret in a text."""
 
     start: int
@@ -50,31 +52,31 @@ class Finding:
     """The rule that found it."""
 
 
-def find(text: str) -> list[Finding]:
+def find(text: str) -> list[SecretFinding]:
     """The secrets of a text by position; they do not overlap.
 
     Marks of an earlier run are not looked at. The work grows with the text's length, whatever stands in it.
     """
-    return merged([*_find(text), *_encoded(text)])
+    return merge_findings([*_find(text), *_find_url_encoded(text)])
 
 
-def _find(text: str) -> list[Finding]:
-    shown = _shown(text)
-    plain = _without_line_starts(shown)
+def _find(text: str) -> list[SecretFinding]:
+    shown = _blank_marks(text)
+    plain = _blank_line_starts(shown)
     found = [
-        Finding(one.start, one.end, one.type)
+        SecretFinding(one.start, one.end, one.type)
         for one in redact_secret.scan(plain, limits=_LIMITS)
         if _is_true(one.type, shown, one.start, one.end)
     ]
-    found += [Finding(*span, pem.KIND) for span in pem.cut_keys(plain)]
-    found += [Finding(start, _end_of_token(plain, start, end), "field") for start, end in find_fields(plain)]
+    found += [SecretFinding(*span, pem.KIND) for span in pem.cut_keys(plain)]
+    found += [SecretFinding(start, _end_of_token(plain, start, end), "field") for start, end in find_fields(plain)]
     for rule in rules_for(shown):
         # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
         found += [
-            Finding(*span, rule.keywords[0])
+            SecretFinding(*span, rule.keywords[0])
             for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
         ]
-    return merged(found)
+    return merge_findings(found)
 
 
 def _end_of_token(text: str, start: int, end: int) -> int:
@@ -84,8 +86,8 @@ def _end_of_token(text: str, start: int, end: int) -> int:
     return start + len(token) if token != value and kind_of(token) is not None else end
 
 
-def _encoded(text: str) -> Iterator[Finding]:
-    """What shows in a run of URL-encoded text when it is decoded once, by positions in the text as it is."""
+def _find_url_encoded(text: str) -> Iterator[SecretFinding]:
+    """The secrets in URL-encoded text, found by decoding it once; positions are those of the encoded text."""
     if "%" not in text or not _SIGN.search(text):
         return
     for run in _WORD.finditer(text):
@@ -112,9 +114,9 @@ def _is_true(type: str, text: str, start: int, end: int) -> bool:
     return is_random(value) or (is_chosen(value) and not is_code(value))
 
 
-def merged(found: list[Finding]) -> list[Finding]:
+def merge_findings(found: list[SecretFinding]) -> list[SecretFinding]:
     """Findings by position, those that overlap as one."""
-    out: list[Finding] = []
+    out: list[SecretFinding] = []
     for one in sorted(found, key=lambda finding: (finding.start, -finding.end)):
         if out and one.start < out[-1].end:
             if one.end > out[-1].end:
@@ -125,10 +127,10 @@ def merged(found: list[Finding]) -> list[Finding]:
 
 
 def kind_of(value: str) -> str | None:
-    """The kind that a value shows by itself, wherever it stands; None where only a context tells that it is secret."""
+    """The kind of secret that a value is by its form alone; None where only its context shows that it is secret."""
     if next(pem.cut_keys(value), None) == (0, len(value)):
         return pem.KIND
-    for one in redact_secret.scan(_shown(value), limits=_LIMITS):
+    for one in redact_secret.scan(_blank_marks(value), limits=_LIMITS):
         if one.start == 0 and one.end == len(value) and one.type not in _BY_CONTEXT:
             return str(one.type)
     for rule in RULES:
@@ -137,8 +139,8 @@ def kind_of(value: str) -> str | None:
     return None
 
 
-def _shown(text: str) -> str:
-    """The text as the detector sees it, every position kept: without marks and without runs of data."""
+def _blank_marks(text: str) -> str:
+    """The text with marks and runs of data blanked out; all positions stay the same."""
     if "[SECRET:" in text:
         text = MARK.sub(_blank, text)
     if _has_long_run(text):
@@ -148,15 +150,15 @@ def _shown(text: str) -> str:
     return text
 
 
-def _without_line_starts(text: str) -> str:
-    """Every position kept: without what a viewer or a diff puts before lines, and with the breaks that JSON escapes."""
+def _blank_line_starts(text: str) -> str:
+    """The text without line starts of viewers and diffs, with JSON-escaped breaks made real; positions stay."""
     if "\\" in text:
         text = _ESCAPED.sub(_break, text)
     return LINE_START.sub(_spaces, text)
 
 
 def _has_long_run(text: str) -> bool:
-    """Whether ``_RUN`` may match: every longer run spans two neighbouring multiples of half its length."""
+    """Whether ``_RUN`` may match. A long enough run covers two neighbouring multiples of half its length."""
     return any(
         (found := _RUN_PART.match(text, at)) is not None and found.end() >= at + _STEP
         for at in range(0, len(text) - LONGEST_RUN, _STEP)
@@ -172,4 +174,4 @@ def _break(found: re.Match[str]) -> str:
 
 
 def _blank(found: re.Match[str]) -> str:
-    return "\n" * len(found.group())
+    return "\n" + " " * (len(found.group()) - 2) + "\n"

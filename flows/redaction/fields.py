@@ -8,8 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from flows.redaction.values import is_chosen, is_code, is_label, is_name, is_random, is_stock, is_word_with_number
+from flows.redaction.values import (
+    is_chosen,
+    is_code,
+    is_label,
+    is_name,
+    is_passphrase,
+    is_random,
+    is_stock,
+    is_word_with_number,
+)
 
 LONGEST = 8192
 """Characters of the longest value without quotes."""
@@ -34,28 +44,43 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _LAST_NAME = re.compile(r"\w*$")
-_BEFORE = re.compile(r"[\w.-]*$")
+_NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_NAME = 60
 # A quote amid a value belongs to it.
-_BARE_END = re.compile(r"\s|\\+[nrt]|\\{0,8}[\"'`](?:(?<=[,:{\[(].)|(?![\w!@#$%^*+=]))")
+_BARE_END = re.compile(r"\s|\\+[nrt]|(?<=[,:{\[(])\\{0,8}[\"'`]|\\{0,8}[\"'`](?![\w!@#$%^*+=])")
 _NEXT_FIELD = re.compile(r"[;&,][ ]?[\w.\[\]\" -]{0,40}[=:]|%26|%0[AaDd]|%22|%3B")
 _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
 _ABOUT = re.compile(
     r"(?:^|[_.-])(?i:max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign"
-    r"|partition|sort|composite|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|askpass|compass"
-    r"|surpass|by_?pass|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
+    r"|partition|sort|composite|crew|task|agent|object|item|group|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|askpass|compass"
+    r"|surpass|by_?pass|minipass|forg(?:o|e)t|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
 )
 _ABOUT_TAIL = re.compile(
-    r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|rates?|report|ratio|stats?|map|list|info|text|value_?error|regex|re|test|"
+    r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|alg|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|rates?|report|ratio|stats?|map|list|info|text|value_?error|regex|re|test|"
     r"label|format|pattern|regex|policy|rules?|error|message|msg|input|placeholder|expir\w*|ttl|env|var|ref|store|manager|"
     r"provider|service|usage|budget|id|ids|index|column|param\w*|strength|confirm\w*|reset|required|enabled|source|status)"
     r"(?![a-z])",
     re.IGNORECASE,
 )
-_ABOUT_END = re.compile(r"(?i:[_.-](?:name|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$")
+_ABOUT_END = re.compile(
+    r"(?i:[_.-](?:name|alg|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$"
+)
 _ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)_keys?$", re.IGNORECASE)
 """Names that hold other things as well."""
 _ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]|[A-Z][A-Za-z.]+[\[<][\w., |<>\[\]]+[\]>]$")
+_CALL = re.compile(r"[A-Za-z_]{2,}[\w.]*[(\[](?:[A-Za-z_\"'].*)?")
+_OUTCOME = re.compile(r"(?:^|[^\w])PASS$")
+"""Of a test: ``PASS: "Run 3"``."""
+_SENTENCE = re.compile(r"\s\S*(?i:password|passphrase)|(?i:password|passphrase)\S*\s|</?\w+>")
+"""What a page says of a password."""
+_LONGEST_DEFAULT = 24
+_OWNER_BEFORE = re.compile(
+    r"(?:user(?:name)?|login|name|db|database|schema|image|host|hostname|owner|role|account)"
+    r"[\"']?[ \t]?[:=][ \t]?[\"']?$",
+    re.IGNORECASE,
+)
+"""What names a user, a database or a service, before the name itself."""
 _PASSWORD = re.compile(r"pass|pwd|pw", re.IGNORECASE)
 
 
@@ -66,12 +91,14 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
         if at < done or (found := _FIELD.match(text, at)) is None:
             continue
         start = found.end()
-        before = _BEFORE.search(text, max(0, at - 60), at)
-        name = (before.group() if before else "") + text[at : found.start("tail")]
-        if not _is_sensitive(before.group() if before else "", text[at : found.start("tail")]):
+        left = text[max(0, at - _LONGEST_NAME) : at]
+        before = left[len(left.rstrip(_NAME_SIGNS)) :]
+        word = text[at : found.start("tail")]
+        name = before + word
+        if not _is_sensitive(before, word):
             continue
         sep, quote = found["sep"].strip(), found["quote"]
-        if sep.endswith(",") and not (quote and _PASSWORD.search(name) and _is_whole(text, at, before)):
+        if sep.endswith(",") and not (quote and _PASSWORD.search(name) and _is_whole(text, at - len(before))):
             continue
         end = _quoted_end(text, start, quote) if quote else 0
         is_quoted = end > 0
@@ -79,10 +106,11 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
             end = _bare_end(text, start, found["sep"], ends)
         if end <= start:
             continue
-        if sep.endswith(",") and is_label(text[start:end]):
+        if sep.endswith(",") and (text[start] == "/" or is_label(text[start:end])):
             continue  # two words of a list
         is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
-        if is_secret_field(name, found["tail"], text[start:end], is_quoted, is_literal):
+        value = text[start:end]
+        if is_secret_field(name, found["tail"], value, is_quoted, is_literal) and not _is_default(value, name, text):
             yield start, end
             done = end
         elif end - start > _LONGEST_QUOTED:
@@ -90,7 +118,7 @@ def find_fields(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _stems(text: str) -> list[int]:
-    """Where a name may start to say that it is secret."""
+    """The positions where a name may have a word that marks a secret."""
     lower = text.lower()
     if len(lower) != len(text):  # a few capitals are two small letters
         lower = "".join(c.lower() if c.isascii() else c for c in text)
@@ -104,7 +132,7 @@ def _stems(text: str) -> list[int]:
 
 
 def _is_sensitive(before: str, word: str) -> bool:
-    """Whether a word of a name makes it one of a secret, with what stands before it."""
+    """Whether a word, with what precedes it, marks a name as that of a secret."""
     word = word.lower()
     if word.startswith("key"):
         return _KEY_BEFORE.search(before) is not None
@@ -113,6 +141,17 @@ def _is_sensitive(before: str, word: str) -> bool:
     return word != "pw" or not before[-1:].isalpha()
 
 
+def _is_default(value: str, name: str, text: str) -> bool:
+    """Whether a word is also the name of a user, a database or a service: ``DB_USER=shop DB_PASSWORD=shop``."""
+    if len(value) > _LONGEST_DEFAULT or not value.replace("-", "").replace("_", "").isalpha():
+        return False
+    return value.lower() in name.lower() or any(
+        _OWNER_BEFORE.search(text, max(0, one.start() - _LONGEST_NAME), one.start())
+        for one in re.finditer(rf"(?<![\w-]){re.escape(value)}(?![\w-])", text)
+    )
+
+
+@lru_cache(maxsize=4096)
 def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is_literal: bool = True) -> bool:
     """Whether a value of a field is a secret.
 
@@ -126,9 +165,15 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
     if not is_literal and name.lower().endswith("pass"):
         return False  # a test's outcome
     is_password = _PASSWORD.search(name[-10:]) is not None
+    if "@" in value and is_stock(value.partition("@")[0]):
+        return False  # the rest of a URL
+    if _OUTCOME.search(name) or _SENTENCE.search(value) or _CALL.fullmatch(value):
+        return False
     if (not is_password and len(value.split()) > 1) or _ASSIGNED.match(value):
         return False  # what is assigned in the value is judged by its own name; or code between two strings
     is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail) or _ABOUT_END.search(tail))
+    if is_password and is_passphrase(value) and not tail and not _ABOUT.search(name):
+        return True
     if not is_literal and is_code(value):
         return is_password and is_word_with_number(value)
     if is_random(value):
@@ -149,9 +194,8 @@ def _is_constant(name: str) -> bool:
     return _LAST_NAME.search(name)[0].isupper()  # type: ignore[index]
 
 
-def _is_whole(text: str, at: int, before: re.Match[str] | None) -> bool:
-    """Whether a name is all that stands in its quotes, as in ``setenv("DB_PASSWORD", "…")``."""
-    start = before.start() if before else at
+def _is_whole(text: str, start: int) -> bool:
+    """Whether a name fills its quotes, as in ``setenv("DB_PASSWORD", "…")``."""
     return text[start - 1 : start] in {'"', "'", "`"}
 
 
@@ -164,7 +208,7 @@ def _is_literal(text: str, found: re.Match[str], name: str) -> bool:
 
 
 class _Ends:
-    """Where values without quotes end. Starts come in order, so every character is looked at once."""
+    """The ends of unquoted values. Starts are asked for in ascending order, so each character is read once."""
 
     def __init__(self, text: str) -> None:
         self._text, self._from, self._end = text, 0, -1
@@ -191,7 +235,7 @@ def _bare_end(text: str, start: int, sep: str, ends: _Ends) -> int:
 
 
 def _quoted_end(text: str, start: int, quote: str) -> int:
-    """Where a quoted value ends: at the same quote with as many backslashes, in the same line; 0 for nowhere."""
+    """The end of a quoted value: the same quote with as many backslashes in the same line; 0 if there is none."""
     n_escapes, limit = len(quote) - 1, min(len(text), start + _LONGEST_QUOTED)
     at = text.find(quote[-1], start, limit)
     while at >= 0:

@@ -12,10 +12,11 @@ KEY_VARIABLE = "COMPACTION_EVAL_REDACTION_KEY"
 MARK = re.compile(r"\[SECRET:[a-z0-9_]+:[0-9a-f]{6}\]")
 """A mark, as it stands in a text."""
 
-LINE_START = re.compile(
-    r"^(?:[\w./@+-]{1,120}?[:-]\d{1,7}[:-])?[ \t]*+(?:(?:[-+](?![-+])|<(?=[ \t])|[>|│┃║]|\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t])))[ \t]*+)*",  # noqa: E501
-    re.MULTILINE,
-)
+_GREP = r"[\w./@+-]{1,120}?[:-]\d{1,7}[:-]"
+_SIGN = r"[-+](?![-+])|<(?=[ \t])|[>|│┃║]"
+_NUMBER = r"\d{1,7}(?:[→|│:]|[ \t]+[|│→]|[ \t]{1,6}(?![ \t]))"
+_MORE = rf"(?:(?:{_SIGN}|{_NUMBER})[ \t]*+)"
+LINE_START = re.compile(rf"^(?:{_GREP}[ \t]*+{_MORE}*|[ \t]*+{_MORE}+)", re.MULTILINE)
 """What a viewer, a diff, a quote or a box puts before a line."""
 
 _SALT = b"compaction-eval redaction mark 1"
@@ -27,7 +28,7 @@ _BREAK = re.compile(r"\\+[nr]")
 _LAYOUT = re.compile(r"\\+t|[^A-Za-z0-9/]+")
 
 
-class Marker:
+class SecretMarker:
     """Makes marks. Each distinct value is stretched once per process.
 
     A mark depends on the value, its kind and the key alone: not on the session, the file or what was masked before.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from flows.redaction.marks import LINE_START
+
 KIND = "private_key"
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"(?:\\+[rn]|[\s\"',+>|]|\d{1,7}[→|:\t]){0,60}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -13,6 +15,9 @@ _LINE = re.compile(
     r"(?:\\++[rn]|[\r\n])++(?:[ \t+>|\"'-]{0,40}+(?:\d{1,7}[\t→|:])?[ \t+>|\"'-]{0,8}+)"
     r"(?:(?P<core>[A-Za-z0-9+/]{4,8192}+={0,2}+)|=[A-Za-z0-9+/]{4}|(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\r\n\\]{0,200}"
     r"|(?=[\\\r\n]))[\"',]{0,3}+(?=[ \t]{0,4}(?:[\\\r\n]|$))"
+)
+_PUBLIC = re.compile(
+    r"-----BEGIN (?:TRUSTED )?(?:CERTIFICATE|(?:PGP |RSA |EC )?PUBLIC KEY(?: BLOCK)?)-----[^-]*+(?:-(?!----)[^-]*+)*+"
 )
 _FULL_LINE = 32
 """Characters of a line that is certainly no word; PEM breaks at 64 or 76."""
@@ -52,6 +57,11 @@ def is_key(block: str) -> bool:
     )
 
 
+def public_blocks(text: str) -> list[tuple[int, int]]:
+    """Start and end of every public key block; some of its lines are also in the private key."""
+    return [found.span() for found in _PUBLIC.finditer(text)] if "-----BEGIN " in text else []
+
+
 def body_lines(block: str) -> Iterator[str]:
-    """The full base64 lines of a key, each as good as the key where it stands alone."""
-    yield from re.findall(r"[A-Za-z0-9+/]{48,}={0,2}", block)
+    """The full base64 lines of a key; each of them alone is treated as a secret."""
+    yield from re.findall(r"[A-Za-z0-9+/]{48,}={0,2}", LINE_START.sub("", block))

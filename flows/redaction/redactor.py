@@ -13,8 +13,8 @@ import orjson
 
 from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcript
 from flows.redaction import pem
-from flows.redaction.detector import VERSION, Finding, find, kind_of, merged
-from flows.redaction.marks import KEY_VARIABLE, MARK, Marker
+from flows.redaction.detector import DETECTOR, VERSION, SecretFinding, find, kind_of, merge_findings
+from flows.redaction.marks import KEY_VARIABLE, MARK, SecretMarker
 from flows.redaction.rules import CREDENTIAL
 from flows.redaction.values import is_spread
 
@@ -47,7 +47,7 @@ class Redactor:
     """
 
     def __init__(self, key: str | None = None) -> None:
-        self._marker = Marker(os.environ.get(KEY_VARIABLE, "") if key is None else key)
+        self._marker = SecretMarker(os.environ.get(KEY_VARIABLE, "") if key is None else key)
         self._kinds: dict[str, str | None] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -56,8 +56,8 @@ class Redactor:
 
     @property
     def version(self) -> str:
-        """What the output depends on beside the input: detector, rules, key (as a check value)."""
-        return f"{VERSION}, key {self._marker.check_value()}"
+        """What the output depends on besides the input: own and detector version, and the key (as a check value)."""
+        return f"redaction@{VERSION}, {DETECTOR}, key {self._marker.check_value()}"
 
     def redact(self, text: str, tally: Counter[str] | None = None) -> str:
         """The text with a mark for every secret; the same object when there is none.
@@ -91,13 +91,13 @@ class Redactor:
         """A session with its secrets masked, and how many places of each kind there were.
 
         Message texts, reasoning, call arguments, the title and what recorded compactions put in place of messages are
-        masked; ids, tool names and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others
-        as well when it is long and mixed enough (``is_spread``).
+        masked; ids and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others as well when
+        it is long and mixed enough (``is_spread``). In the name of a tool only what it gives away by itself is masked.
 
         Returns:
             The session, the same object when nothing was found. A changed message has ``tokens`` None.
         """
-        finder = _Remembered()
+        finder = _CachedFinder()
         known: dict[str, str] = {}
         for text, is_json in _texts(transcript):
             for value in _values(text, is_json, finder):
@@ -112,7 +112,7 @@ class Redactor:
 
         messages = tuple(self._message(message, plain, spread, tally, finder) for message in transcript.messages)
         compactions = tuple(_compaction(recorded, plain) for recorded in transcript.compactions)
-        title = transcript.title and _without_cut_secret(plain(transcript.title), known)
+        title = transcript.title and _drop_cut_secret(plain(transcript.title), known)
         is_same = title == transcript.title and all(
             new is old
             for new, old in zip((*messages, *compactions), (*transcript.messages, *transcript.compactions), strict=True)
@@ -122,42 +122,50 @@ class Redactor:
         return replace(transcript, messages=messages, compactions=compactions, title=title), dict(sorted(tally.items()))
 
     def _message(
-        self, message: Message, plain: Callable[[str], str], known: Known, tally: Counter[str], finder: _Remembered
+        self, message: Message, plain: Callable[[str], str], known: Known, tally: Counter[str], finder: _CachedFinder
     ) -> Message:
         text, reasoning = plain(message.text), plain(message.reasoning)
         calls = tuple(self._call(call, known, tally, finder) for call in message.tool_calls)
-        if text is message.text and reasoning is message.reasoning and _same(calls, message.tool_calls):
+        name = message.tool_name and self._text(message.tool_name, {}, tally, finder)
+        is_same = text is message.text and reasoning is message.reasoning and name is message.tool_name
+        if is_same and _unchanged(calls, message.tool_calls):
             return message
-        return replace(message, text=text, reasoning=reasoning, tool_calls=calls, tokens=None)
+        return replace(message, text=text, reasoning=reasoning, tool_calls=calls, tool_name=name, tokens=None)
 
-    def _call(self, call: ToolCall, known: Known, tally: Counter[str], finder: _Remembered) -> ToolCall:
+    def _call(self, call: ToolCall, known: Known, tally: Counter[str], finder: _CachedFinder) -> ToolCall:
         arguments = self._json(call.arguments, known, tally, finder)
-        return call if arguments is call.arguments else replace(call, arguments=arguments)
+        name = self._text(call.name, {}, tally, finder)
+        is_same = arguments is call.arguments and name is call.name
+        return call if is_same else replace(call, name=name, arguments=arguments)
 
-    def _text(self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[Finding]]) -> str:
+    def _text(
+        self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[SecretFinding]]
+    ) -> str:
         if len(text) < _SHORTEST:
             return text
         for _ in range(_ROUNDS):  # a mark changes what stands around the next value
             found = finder(text) + list(_occurrences(text, known))
             if not found:
                 return text
-            text = self._replaced(text, merged(found), known, tally)
+            text = self._replaced(text, merge_findings(found), known, tally)
         return text
 
-    def _json(self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[Finding]]) -> str:
+    def _json(
+        self, text: str, known: Known, tally: Counter[str] | None, finder: Callable[[str], list[SecretFinding]]
+    ) -> str:
         out: list[str] = []
         done = 0
         for start, end, key, value in _strings(text):
             new = self._text(value, known, tally, finder)
             if key:
-                new = self._replaced(new, _in_view(key, new, finder), known, tally)
+                new = self._replaced(new, _find_beside_key(key, new, finder), known, tally)
             if new != value:
-                out += [text[done:start], _encoded(new)]
+                out += [text[done:start], _encode_string(new)]
                 done = end
         text = "".join([*out, text[done:]]) if done else text
         return text if _is_json(text) else self._text(text, known, tally, finder)
 
-    def _replaced(self, text: str, found: list[Finding], known: Known, tally: Counter[str] | None) -> str:
+    def _replaced(self, text: str, found: list[SecretFinding], known: Known, tally: Counter[str] | None) -> str:
         if not found:
             return text
         out, done = [], 0
@@ -188,45 +196,26 @@ class Redactor:
                 known[line] = self._marker.mark(pem.KIND, line, is_guessable=False)
 
 
-class _Remembered:
+class _CachedFinder:
     """``find``, each distinct text once: a session repeats whole files."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[Finding]] = {}
+        self._found: dict[str, list[SecretFinding]] = {}
 
-    def __call__(self, text: str) -> list[Finding]:
+    def __call__(self, text: str) -> list[SecretFinding]:
         found = self._found.get(text)
         if found is None:
             found = self._found[text] = find(text)
         return found
 
 
-def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
-    """Every place that is masked in a session: what found it, 60 characters before, the secret, 60 after.
-
-    For a person to read (``python -m tests.flows.planted``). A place that only a secret found elsewhere gives away is
-    found by ``spread``.
-    """
-    finder, known = _Remembered(), dict[str, str]()
-    redactor = Redactor(key="")
-    for text, is_json in _texts(transcript):
-        for value in _values(text, is_json, finder):
-            redactor._learn(value, known)
-    spread = {value: mark for value, mark in known.items() if is_spread(value)}
-    for text, is_json in _texts(transcript):
-        parts = [(key, value) for _, _, key, value in _strings(text)] if is_json and _is_json(text) else [("", text)]
-        for key, part in parts:
-            found = finder(part) + (_in_view(key, part, finder) if key else [])
-            for one in merged([*found, *_occurrences(part, spread)]):
-                before = part[max(0, one.start - 60) : one.start] or key
-                yield one.by, before, part[one.start : one.end], part[one.end : one.end + 60]
-
-
 def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
     for message in transcript.messages:
         yield message.text, False
         yield message.reasoning, False
+        yield message.tool_name or "", False
         for call in message.tool_calls:
+            yield call.name, False
             yield call.arguments, True
     for recorded in transcript.compactions:
         yield recorded.summary or "", False
@@ -234,14 +223,14 @@ def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
     yield transcript.title or "", False
 
 
-def _values(text: str, is_json: bool, finder: Callable[[str], list[Finding]]) -> Iterator[str]:
+def _values(text: str, is_json: bool, finder: Callable[[str], list[SecretFinding]]) -> Iterator[str]:
     if not is_json:
         yield from (text[one.start : one.end] for one in finder(text) if text)
         return
     for _, _, key, value in _strings(text):
         if len(value) < _SHORTEST:
             continue
-        found = finder(value) + (_in_view(key, value, finder) if key else [])
+        found = finder(value) + (_find_beside_key(key, value, finder) if key else [])
         yield from (value[one.start : one.end] for one in found)
     if not _is_json(text):
         yield from (text[one.start : one.end] for one in finder(text))
@@ -253,28 +242,33 @@ def _strings(text: str) -> Iterator[tuple[int, int, str, str]]:
     for string in _STRING.finditer(text):
         if string["end"] is None:
             return
-        value = _decoded(string.group())
+        value = _decode_string(string.group())
         is_key = _KEY_END.match(text, string.end()) is not None
         yield *string.span(), "" if is_key else key, value
         key = value if is_key else ""
 
 
-def _in_view(key: str, value: str, finder: Callable[[str], list[Finding]]) -> list[Finding]:
-    """What a value gives away together with the key that it stands under, by positions in the value."""
+def _find_beside_key(key: str, value: str, finder: Callable[[str], list[SecretFinding]]) -> list[SecretFinding]:
+    """The secrets that a value shows together with its key; positions are those in the value."""
     if len(value) < _SHORTEST or not _SENSITIVE_KEY.search(key):
         return []
     before = f'{{"{key}": "'
     shown = _NOT_ITS_END.sub("!", value) if value[0] not in "{[" and len(value.split()) == 1 else value
     found = finder(f'{before}{shown}"}}')
     at, end = len(before), len(value)
-    return [Finding(one.start - at, min(one.end - at, end), one.by) for one in found if at <= one.start < at + end]
+    return [
+        SecretFinding(one.start - at, min(one.end - at, end), one.by) for one in found if at <= one.start < at + end
+    ]
 
 
-def _occurrences(text: str, known: Known) -> Iterator[Finding]:
+def _occurrences(text: str, known: Known) -> Iterator[SecretFinding]:
+    public: list[tuple[int, int]] | None = None
     for value in known:
         at = text.find(value)
         while at >= 0:
-            yield Finding(at, at + len(value), "spread")
+            public = pem.public_blocks(text) if public is None else public
+            if not any(start < at < end for start, end in public):
+                yield SecretFinding(at, at + len(value), "spread")
             at = text.find(value, at + len(value))
 
 
@@ -286,8 +280,8 @@ def _compaction(recorded: RecordedCompaction, plain: Callable[[str], str]) -> Re
     return replace(recorded, summary=summary, cleared_text=cleared)
 
 
-def _without_cut_secret(title: str, known: Known) -> str:
-    """A title is cut at some length: the start of a secret that is known from the messages goes as well."""
+def _drop_cut_secret(title: str, known: Known) -> str:
+    """The title, with a mark for the start of a known secret at its end: titles are cut at some length."""
     stem = title.rstrip("….")
     for value, mark in known.items():
         for size in range(min(len(value) - 1, len(stem)), _SHORTEST_PREFIX - 1, -1):
@@ -296,11 +290,11 @@ def _without_cut_secret(title: str, known: Known) -> str:
     return title
 
 
-def _same(new: tuple[ToolCall, ...], old: tuple[ToolCall, ...]) -> bool:
+def _unchanged(new: tuple[ToolCall, ...], old: tuple[ToolCall, ...]) -> bool:
     return all(one is other for one, other in zip(new, old, strict=True))
 
 
-def _decoded(raw: str) -> str:
+def _decode_string(raw: str) -> str:
     if "\\" not in raw:
         return raw[1:-1]
     try:
@@ -309,7 +303,7 @@ def _decoded(raw: str) -> str:
         return raw[1:-1]
 
 
-def _encoded(value: str) -> str:
+def _encode_string(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:  # a lone surrogate can only be written as an escape

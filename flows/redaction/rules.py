@@ -46,17 +46,27 @@ class Rule:
 
 
 def is_url_password(value: str) -> bool:
-    """Whether the password in a URL is one, and not a word for it (``user:pass@host``)."""
+    """Whether the password in a URL is real, and not a placeholder (``user:pass@host``)."""
     return sum(c.isalnum() for c in value) >= 3 and not is_placeholder(value) and not is_stock(unquote(value))
 
 
 def _is_login(value: str) -> bool:
-    """Whether what stands behind ``-u name:`` is a password, and not a group or an image's version."""
+    """Whether the text after ``-u name:`` is a password, and not a group or an image's version."""
     return is_chosen(value, takes_words=True) and (not is_name(value) or any(c.isdigit() for c in value))
 
 
+def _is_argument(value: str) -> bool:
+    """Whether the text after ``--password`` is a password, and not the next word of a sentence."""
+    return is_chosen(value.rstrip(".,;:)")) and is_chosen(value)
+
+
+def _is_session(value: str) -> bool:
+    """Whether a cookie's value is one of a session, and not a domain or a name."""
+    return is_chosen(value) and not is_name(value.strip("."))
+
+
 def _is_header_value(value: str) -> bool:
-    """Whether what stands in an authorization header is a credential, and not a word of a sentence."""
+    """Whether the value of an authorization header is a credential, and not a word of a sentence."""
     return is_random(value) or (len(value) >= 8 and is_chosen(value) and not is_code(value))
 
 
@@ -72,7 +82,7 @@ def _is_mixed_key(value: str) -> bool:
     return _is_mixed(value) and not is_name(value)
 
 
-def _is_drawn(value: str) -> bool:
+def _is_random_value(value: str) -> bool:
     return not is_sequence(value)
 
 
@@ -107,7 +117,12 @@ _COOKIE = re.compile(
 
 RULES: tuple[Rule, ...] = (
     _rule("jwt", "eyj", r"(?<![\w-])(?P<v>eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]*+)?)"),
-    _rule("anthropic_api_key", "sk-ant-", r"(?<![\w-])(?P<v>sk-ant-[a-z]{2,10}\d\d-[\w-]{60,120})", accept=_is_drawn),
+    _rule(
+        "anthropic_api_key",
+        "sk-ant-",
+        r"(?<![\w-])(?P<v>sk-ant-[a-z]{2,10}\d\d-[\w-]{60,120})",
+        accept=_is_random_value,
+    ),
     _rule("age_secret_key", "age-secret-key-1", r"\b(?P<v>AGE-SECRET-KEY-1[0-9A-Z]{58})\b"),
     _rule(
         "slack_webhook",
@@ -139,7 +154,7 @@ RULES: tuple[Rule, ...] = (
         "-pass -pwd",
         r"--(?<![\w-]--)(?:[a-z]{1,12}-){0,3}(?:password|passwd|pass|pwd)(?:=|[ \t]{1,4})",
         _ARGUMENT,
-        accept=is_chosen,
+        accept=_is_argument,
     ),
     _rule(
         CREDENTIAL,
@@ -165,7 +180,8 @@ RULES: tuple[Rule, ...] = (
     _rule(
         CREDENTIAL,
         "machine",
-        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}password\s{{1,9}}(?P<v>\S{{4,256}})",
+        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}",
+        r"password\s{1,9}(?P<v>(?![\"'\\])\S{4,256})",
         accept=is_url_password,
     ),
     _rule(
@@ -207,14 +223,14 @@ RULES: tuple[Rule, ...] = (
             r"cookie(?:\\{0,8}[\"']?[ \t]{0,4}(?:[:=]|%3A)|[ \t])[ \t]{0,4}(?:%20)?\\{0,8}[\"']?(?P<v>[^\r\n\"'\\]{8,8192})",  # noqa: E501
             _FLAGS,
         ),
-        is_chosen,
+        _is_session,
         within=_COOKIE,
     ),
     Rule(
         CREDENTIAL,
         ("-b",),
         re.compile(r"-(?<![\w-]-)b[ \t]{0,4}\\{0,8}[\"']?(?P<v>[\w.-]{1,64}=[^\r\n\"'\\]{8,8192})", _FLAGS),
-        is_chosen,
+        _is_session,
         within=_COOKIE,
     ),
     _rule(
@@ -246,7 +262,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         CREDENTIAL,
         (":54", ":64", ":*:"),
-        re.compile(r":(?:\*|[56]4\d\d):[\w*.-]{1,60}:[\w*.@-]{1,60}:(?P<v>[^\s\"'`\\]{4,128})", _FLAGS),
+        re.compile(r":(?:\*|[56]4\d\d):[\w*.-]{1,60}:[\w*.@-]{1,60}:(?P<v>[^\s\"'`\\:]{4,128}+)(?!:)", _FLAGS),
         is_url_password,
         is_line=True,
     ),
@@ -276,7 +292,7 @@ RULES: tuple[Rule, ...] = (
 _RULES_OF = {
     word: frozenset(rule for rule in RULES if word in rule.keywords) for rule in RULES for word in rule.keywords
 }
-_PARTS = ("key", "token", "pass", "secret", "mysql", "redis")
+_PARTS = ("key", "token", "pass", "secret", "mysql", "redis", ":$", "phrase", "sig", "-u")
 _GATES: dict[bytes, list[tuple[bytes, frozenset[Rule]]]] = {}
 for _word, _rules in _RULES_OF.items():
     _gate = next((part for part in _PARTS if part in _word), _word)

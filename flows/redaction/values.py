@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from collections import Counter
 from itertools import pairwise
+from urllib.parse import unquote
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 # Words that only a placeholder holds, and parts that stand for something else: what is left of the value decides.
 _PLACEHOLDER_WORD = re.compile(
-    r"\byour[-_ ]|\bvotre|[-_ ]here\b|example|placeholder|change[-_ ]?me|change[-_ ]?this|redacted|removed|dummy"
+    r"\byour(?:[-_ ]|(?-i:[A-Z]))|\bvotre"
+    r"|[-_ ]here\b|example|placeholder|change[-_ ]?me|change[-_ ]?this|redacted|removed|dummy"
     r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:|not[-_]?real|(?:^|[-_ ])fake"
     r"|^(?:mock|sample|invalid|not|bad|wrong|expired|optional)[-_]",
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(
-    r"%?\$(?:\{|\(|(?:env:)?[A-Za-z_][A-Za-z0-9_]*$)|=?(?:Env|ENV|env)[.:(\[]|(?:[A-Z]+_)*(?:TOKEN|KEY|SECRET)[\[&<{(]|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}(?:$|\?)|[!&*]\w+$|@\w+$"
+    r"%?\$(?:\{|\(|(?:env:)?[A-Za-z_][A-Za-z0-9_]*$)|=?(?:Env|ENV|env)[.:(\[]|(?:[A-Z]+_)*(?:TOKEN|KEY|SECRET)[\[&<{(]|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}(?:$|\?)|[!&*]\w+$|@\w+$|@\{|#\{|<%"
 )
 _STANDS_FOR = re.compile(
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$?\{[^{}]{0,60}\}|</?[\w .-]{0,80}>|%[sdr]|\*{3,}|x{4,}|\.{3,}|…+",
     re.IGNORECASE,
 )
 _IS_BRACKETED = re.compile(r"[(<\[]+[\w .|-]+[)>\]]+")
-_NAMED = re.compile(r"(?i:[a-z_-]*pass(?:word|wd|phrase))|[A-Z_]*(?:TOKEN|SECRET|KEY)")
-_CUT = re.compile(r"eyJ[\w-]*(?:\.{3}|…)|\w{1,6}(?:[-_]\w{1,6})?(?:\.{3}|…)\w{0,6}")
+_NAMED = re.compile(r"(?i:[a-z_-]*\d{0,2}[a-z_-]*pass(?:word|wd|phrase)?\d{0,2})|[A-Z_]*(?:TOKEN|SECRET|KEY)")
+_CUT = re.compile(r"eyJ[\w-]*(?:\.{3}|…)|(?:s%3A)?\w{1,6}(?:[-_]\w{1,6}){0,2}[-_]?(?:\.{3}|…)\w{0,6}")
+_RANGE = re.compile(
+    r"(?:(?:npm|workspace|catalog|patch|file|link):)?[~^<>=*v]{0,2}(?:\d+(?:\.[\w*-]+)+|[~^*])?", re.IGNORECASE
+)
+_HOSTS = re.compile(
+    r"(?:[\w-]{1,60}\.){1,4}(?:com|org|net|io|dev|test)(?:,(?:[\w-]{1,60}\.){1,4}(?:com|org|net|io|dev|test))*"
+)
+_FINGERPRINT = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){4,}", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|urn:|arn:)", re.IGNORECASE)
 _NUMBER = re.compile(r"[\d_.,]+(?:::\w+|[a-z]{1,3})?|\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?")
 _PART = re.compile(r"[-_./: ]+")
@@ -38,8 +49,8 @@ _URL_PART = re.compile(r"[/?&=.:@#;,~]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->|[/-])[\w$]+)*[?!]?")
-_WORDS = re.compile(r"[^\W\d_]+(?:[-_. /,:'’，。、：；（）“”][ ]?[^\W\d_]+)*[.!?…:。]?")
-_CALL_OR_INDEX = re.compile(r"[(!&*]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{$)")
+_WORDS = re.compile(r"[^\W\d_]+(?:[-_. /*,:'’，。、：；（）“”][ ]?[^\W\d_]+)*[.!?…:。]?")
+_CALL_OR_INDEX = re.compile(r"[(!&*@]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{(?:$|[\w.]+:))")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
 _OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?)}\]]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
 _REGEX = re.compile(r"/(?:\^|\\[bdsw])|\(\?[:=!<P]|.*(?:\\[wdsb](?:[*+{)\]\\]|$)|\[\^.*\]|\[0-9\])")
@@ -47,25 +58,28 @@ _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECAS
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah
-    bogus client code correct credential credentials current db default demo dev developer diff different empty
-    expired fail failed fake false first foo for gateway github gh good google guest header hello hush id incorrect
-    initial
+    bogus changeit client code cookie correct credential credentials current db default demo dev developer diff
+    different empty expired fail failed fake false first foo for gateway github gh good google grafana guest
+    header hello hush id incorrect initial
     invalid is it jwt key ldap letmein live local localhost login long master mock mongo my mysecret mypassword
     mysql new nil no none not null number of ok old one open openai or ory other p pa pass passphrase passw
     passwd password passwort pat pg pk plain postgre postgres postgresql private prod pub public pw pwd qwerty
     rabbitmq random re redis repo refresh reset right root s same sa sample scott second secret secrets secure
-    session short sk some staging string strong super supersecret svc t temp temporary test tester testing tests
+    somewordpress wordpress onepass
+        session short sk some staging string strong super supersecret svc t temp temporary test tester testing tests
     testuser text that the this tiger tk tmp token tokens too true two u undefined unit unknown user username
-    valid value very weak webhook welcome word world wrong x xxx y yes you zzz"""
-    .split()
-)  # fmt: skip
+    valid value very weak webhook welcome word world wrong x xxx y yes you zzz""".split()
+)
 """Words of made-up passwords: defaults, test values and names of the thing itself."""
+_PASSPHRASE = re.compile(r"(?=.{14,80}$)[a-z]{3,12}(?:-[a-z]{3,12}){1,7}(?:-?\d{1,4})?[!?]?")
+_SAYS_SECRET = re.compile(
+    r"pass|secret|token|login|auth|user|field|input|form|hidden|button|icon|label|text|forgot|reset|^(?:not|test|should|exist|invalid|wrong)$"
+)
 _WORD_WITH_NUMBER = re.compile(r"(?P<word>[a-z]{4,20})\d{1,4}[!?]?")
 _NUMBERED = frozenset(
     "arg args base bcrypt blake byte bytes char field float input item keccak line long name node param part pass"
-    " passwd password result sample short string text uint user utf value varchar vec"
-    .split()
-)  # fmt: skip
+    " passwd password result sample short string text uint user utf value varchar vec".split()
+)
 """Words that are numbered in code: types, algorithms, variables."""
 _LONGEST_LEET = 10
 """Characters of the longest value such as ``s3cr3t`` or ``P@55w0rd!``."""
@@ -77,8 +91,13 @@ def entropy(value: str) -> float:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for another: a variable, ``<token>``, ``your-api-key``, ``xxxx``."""
-    if _PLACEHOLDER_WORD.search(value) or _VARIABLE.match(value) or _COLOUR.fullmatch(value) or _REGEX.match(value):
+    """Whether a value is a placeholder: a variable, ``<token>``, ``your-api-key``, ``xxxx``."""
+    if (
+        _PLACEHOLDER_WORD.search(value)
+        or _VARIABLE.match(value.strip("\\\"'"))
+        or _COLOUR.fullmatch(value)
+        or _REGEX.match(value)
+    ):
         return True
     if any(form.fullmatch(value) for form in (_IS_BRACKETED, _NAMED, _CUT)):
         return True
@@ -87,8 +106,13 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_stock(value: str) -> bool:
-    """Whether a value is a word that everyone takes (``Password123!``) or counts up (``1234567890abcdef``)."""
+    """Whether a value is a common password (``Password123!``) or a sequence (``1234567890abcdef``)."""
     if is_sequence(value):
+        return True
+    if "%" in value and "%" not in (plain := unquote(value)) and is_stock(plain):
+        return True
+    decoded = _decode_base64(value)
+    if decoded and (is_stock(decoded) or is_placeholder(decoded)):
         return True
     if "&" in value or "|" in value:  # joins a password's words, and those of no default
         return False
@@ -97,6 +121,20 @@ def is_stock(value: str) -> bool:
     words = [part.lower() for part in _SEGMENT.findall(value) if not part.isdigit()]
     n_digits = sum(c.isdigit() for c in value)
     return n_digits <= 6 and sum(map(len, words)) + n_digits > 0 and all(word in _STOCK for word in words)
+
+
+def _decode_base64(value: str) -> str:
+    """The plain text in a base64 value, or its password if it is ``user:password``; empty for all else."""
+    if len(value) % 4 or len(value) > 60 or not _BASE64.fullmatch(value):
+        return ""
+    try:
+        plain = base64.b64decode(value).decode("ascii")
+    except ValueError:
+        return ""
+    plain = plain.strip()
+    if not plain.isprintable():
+        return ""
+    return "<text>" if " " in plain else plain.rpartition(":")[2] or "<none>"
 
 
 def is_sequence(value: str) -> bool:
@@ -134,12 +172,14 @@ def is_reference(value: str) -> bool:
     """Whether a value says where something is, or how much: a URL without a random part, a number, a date."""
     if _NUMBER.fullmatch(value):
         return not value.isdigit()
+    if _RANGE.fullmatch(value) or _HOSTS.fullmatch(value) or _FINGERPRINT.fullmatch(value) or value.startswith("//"):
+        return True
     return _URL.match(value) is not None and not any(is_random(part) for part in _URL_PART.split(value))
 
 
 def is_code(value: str) -> bool:
     """Whether a value without quotes is an expression, a type or a name, not what is assigned by itself."""
-    stripped = value.rstrip(",;)]}:!").strip("*`+")
+    stripped = value.rstrip(",;)]}:!").strip("*`+!&@")
     head = _HEAD.match(value)
     return bool(
         (head and (len(head["name"]) <= 3 or is_name(head["name"])) and _BRACKET.search(value, head.end("name")))
@@ -157,14 +197,32 @@ def is_word_with_number(value: str) -> bool:
     return found is not None and not is_stock(found["word"]) and found["word"] not in _NUMBERED
 
 
+def is_passphrase(value: str) -> bool:
+    """Whether a value is words with hyphens between them, ``correct-horse-battery``, and none of the words for it."""
+    words = value.split("-")
+    return (
+        _PASSPHRASE.fullmatch(value) is not None
+        and not any(_SAYS_SECRET.search(word) for word in words)
+        and sum(word in _STOCK for word in words) * 2 < len(words)
+        and not is_placeholder(value)
+    )
+
+
 def is_random(value: str) -> bool:
-    """Whether a value looks drawn at random: 16 characters or more, digits and letters, 3 bits per character."""
+    """Whether a value looks random: 16 characters or more, digits and letters, 3 bits per character."""
     has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return (
-        len(value) >= 16 and len(value.split()) == 1 and has_both and entropy(value) >= 3 and not is_name(value)
-        and not _UUID.fullmatch(value) and not is_placeholder(value) and not is_stock(value) and not _is_path(value)
+        len(value) >= 16
+        and len(value.split()) == 1
+        and has_both
+        and entropy(value) >= 3
+        and not is_name(value)
+        and not _UUID.fullmatch(value)
+        and not is_placeholder(value)
+        and not is_stock(value)
+        and not _is_path(value)
         and not is_reference(value)
-    )  # fmt: skip
+    )
 
 
 def is_chosen(value: str, takes_words: bool = False) -> bool:
@@ -185,7 +243,7 @@ def is_chosen(value: str, takes_words: bool = False) -> bool:
         or is_reference(value)
     ):
         return False
-    if not _is_words(value):
+    if not _is_words(value.strip("*")):
         return True
     if takes_words or (len(value) >= 24 and value.isalpha() and not is_name(value)):
         return True
@@ -194,7 +252,7 @@ def is_chosen(value: str, takes_words: bool = False) -> bool:
 
 
 def is_spread(value: str) -> bool:
-    """Whether a value is looked for in its whole session: long and mixed enough that it means nothing else there."""
+    """Whether a value is searched for in its whole session: it must be too long and mixed to mean anything else."""
     n_kinds = sum((any(c.isdigit() for c in value), any(c.isalpha() for c in value), not value.isalnum()))
     is_mixed = n_kinds >= 2 and not is_name(value) and not is_code(value)
     return len(value) >= 12 and len(value) * entropy(value) >= 40 and is_mixed and not _is_words(value)
@@ -208,6 +266,6 @@ def _is_path(value: str) -> bool:
     parts = re.split(r"[/.@{}]", value)
     return (
         _PATH.fullmatch(value) is not None
-        and (value[0] in "/.~" or ":/" in value or "." in value or value.count("/") == 1)
+        and (value[0] in "/.~@" or ":/" in value or "." in value or value.count("/") == 1)
         and all(not part or is_name(part) or len(part) < 5 for part in parts)
     )

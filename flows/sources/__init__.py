@@ -5,24 +5,25 @@ and reads it. Nothing in a file raises: what cannot be read is set aside with fi
 deliberately no message (a demonstration, a recorded summary, progress notices) is counted on the transcript.
 
 To read in this order: ``base`` (inputs, results, the open source), ``decode`` (bytes to JSON), ``blocks`` (content
-to visible text), ``session`` (pieces to the normal form), a format, ``registry``. A new format is one module with a
-``FORMAT``, and its name in ``registry``.
+to visible text), ``session`` (pieces to the normal form), a format, ``registry``. A new format is one module of
+``formats`` with a ``FORMAT``.
 """
 
-from flows.sources.base import Head, Input, ReadResult, SetAside, Source, SourceError, SourceFormat
-from flows.sources.discovery import covers, discover
-from flows.sources.registry import Reading, formats, read_input
+from flows.sources.discovery import coverage_of, discover
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.inputs import Head, Input, ReadResult, SetAside, SourceError
+from flows.sources.registry import InputReading, formats, read_input
 
 __all__ = [
     "Head",
     "Input",
+    "InputReading",
     "ReadResult",
-    "Reading",
     "SetAside",
     "Source",
     "SourceError",
     "SourceFormat",
-    "covers",
+    "coverage_of",
     "discover",
     "formats",
     "read_input",

@@ -11,15 +11,22 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from flows.sources.base import Input, SourceError, event_files, path_text, plain_name
+from flows.sources.reading.base import event_files
+from flows.sources.reading.inputs import Input, SourceError, path_text, plain_name
 from flows.sources.registry import formats, is_member, recognise
 
 # Beside sessions and never one: OpenHands' state can hold credentials, Cline's repeat its history for the screen, the
 # others are lists of what is there.
 _NEVER_READ = {
-    "base_state.json", "sessions-index.json", "package.json", "package-lock.json",
-    "ui_messages.json", "task_metadata.json", "context_history.json", "history_item.json",
-}  # fmt: skip
+    "base_state.json",
+    "sessions-index.json",
+    "package.json",
+    "package-lock.json",
+    "ui_messages.json",
+    "task_metadata.json",
+    "context_history.json",
+    "history_item.json",
+}
 _GLOB = "*?["
 _STORE = "store.json"
 _REMEMBERED = 200_000
@@ -51,12 +58,12 @@ def discover(sources: Sequence[str]) -> list[Input]:
     return sorted(found.values(), key=lambda one: one.label)
 
 
-def covers(sources: Sequence[str]) -> Callable[[str], bool]:
+def coverage_of(sources: Sequence[str]) -> Callable[[str], bool]:
     """Whether an input's path lies in one of some sources, also where nothing is there any more.
 
     Of a glob the folder before its first sign counts.
     """
-    roots = [path_text(Path(*_parted(_path(source).absolute())[0])) for source in sources]
+    roots = [path_text(Path(*_split_pattern(_path(source).absolute())[0])) for source in sources]
     return lambda path: any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
@@ -107,8 +114,8 @@ def _path(source: str) -> Path:
 
 
 def _matches(source: str, pattern: Path) -> Iterator[Input]:
-    fixed = Path(*_parted(pattern)[0])
-    matches = sorted(_deep(pattern) if "**" in pattern.parts else glob.glob(str(pattern)))
+    fixed = Path(*_split_pattern(pattern)[0])
+    matches = sorted(_match_recursive(pattern) if "**" in pattern.parts else glob.glob(str(pattern)))
     if not matches:
         raise SourceError(f"no file matches {path_text(source)}")
     seen: set[Path] = set()
@@ -122,40 +129,40 @@ def _matches(source: str, pattern: Path) -> Iterator[Input]:
             if match.parent not in seen:
                 seen.add(match.parent)
                 yield from _events(match.parent)
-        elif _readable(match) or (match.suffix and pattern.name.endswith(match.suffix)):
+        elif _is_input(match) or (match.suffix and pattern.name.endswith(match.suffix)):
             yield _file(match)
 
 
-def _parted(pattern: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_pattern(pattern: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The parts of a path before the first one with a sign of a glob, and the others."""
     parts = pattern.parts
     at = next((i for i, part in enumerate(parts) if any(sign in part for sign in _GLOB)), len(parts))
     return parts[:at], parts[at:]
 
 
-def _deep(pattern: Path) -> Iterator[str]:
+def _match_recursive(pattern: Path) -> Iterator[str]:
     """What matches a pattern with ``**``.
 
     Unlike ``glob`` it follows no linked folder: two that lead back up would give 2⁴⁰ paths.
     """
-    fixed, wanted = _parted(pattern)
+    fixed, wanted = _split_pattern(pattern)
     top = str(Path(*fixed))
     for folder, entries in _walk(top, lambda _: True):
         inner = Path(folder).relative_to(top).parts
         for entry in entries or ():
-            if _fits((*inner, entry.name), wanted) and not (wanted[-1] == "**" and _leads_to_folder(entry)):
+            if _matches_names((*inner, entry.name), wanted) and not (wanted[-1] == "**" and _leads_to_folder(entry)):
                 yield os.path.join(folder, entry.name)
 
 
-def _fits(names: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+def _matches_names(names: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     if not wanted:
         return not names
     if wanted[0] == "**":
-        passed = bool(names) and not names[0].startswith(".") and _fits(names[1:], wanted)
-        return passed or (_fits(names, wanted[1:]) if wanted[1:] else not names)
+        passed = bool(names) and not names[0].startswith(".") and _matches_names(names[1:], wanted)
+        return passed or (_matches_names(names, wanted[1:]) if wanted[1:] else not names)
     if not names or (names[0].startswith(".") and not wanted[0].startswith(".")):
         return False
-    return fnmatch.fnmatchcase(names[0], wanted[0]) and _fits(names[1:], wanted[1:])
+    return fnmatch.fnmatchcase(names[0], wanted[0]) and _matches_names(names[1:], wanted[1:])
 
 
 def _folder(top: Path) -> Iterator[Input]:
@@ -171,7 +178,7 @@ def _folder(top: Path) -> Iterator[Input]:
             name = entry.name
             if name in members or _leads_to_folder(entry):
                 continue
-            if _readable(path := here / name) and not _is_gone(path):
+            if _is_input(path := here / name) and not _is_gone(path):
                 yield _file(path)
 
 
@@ -241,7 +248,7 @@ def _is_known_hidden(name: str) -> bool:
     return any(known.hidden is not None and known.hidden.match(name) for known in formats())
 
 
-def _readable(path: Path) -> bool:
+def _is_input(path: Path) -> bool:
     """Whether a file in a folder is an input by its name, or by its content where the name says little."""
     plain = plain_name(path.name)
     if plain in _NEVER_READ or plain.endswith(".meta.json") or (plain[:1] == "." and not _is_known_hidden(plain)):

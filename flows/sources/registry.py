@@ -1,43 +1,17 @@
-"""Every known format, and the one way to read an input. A new format is one module and one name in this list."""
+"""Every known format, and the one way to read an input. A new format is a module in ``flows/sources/formats``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 from compaction.transcript import Message, Transcript
-from flows.sources import (
-    aider_md,
-    anthropic_messages,
-    atif,
-    claude_code,
-    cline,
-    codex_rollout,
-    copilot_cli,
-    deepseek_events,
-    entire_compact,
-    gemini_cli_chat,
-    gemini_contents,
-    inspect_log,
-    llm_request_log,
-    mini_swe_agent,
-    openai_chat,
-    openai_responses,
-    opencode_export,
-    openhands_llm_completion,
-    openhands_v0_output,
-    openhands_v0_trajectory,
-    openhands_v1_events,
-    pi,
-    specstory_md,
-    swe_agent_traj,
-    tau2_bench,
-    tau_bench,
-)
-from flows.sources.account import SHORTER_COPY, Account
-from flows.sources.base import (
-    BAD_CONTENT,
+from flows.sources.reading.account import SHORTER_COPY, Account
+from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat, open_source
+from flows.sources.reading.inputs import (
     EXCERPT,
     HEAD_BYTES,
     Head,
@@ -45,41 +19,25 @@ from flows.sources.base import (
     MalformedError,
     ReadResult,
     SetAside,
-    Source,
-    SourceFormat,
-    open_source,
     plain_name,
 )
 
-# Tried in this order: plain chat messages come last, since several agents wrap them.
-_FORMATS: tuple[SourceFormat, ...] = (
-    claude_code.FORMAT,
-    copilot_cli.FORMAT,
-    codex_rollout.FORMAT,
-    deepseek_events.FORMAT,
-    pi.FORMAT,
-    openhands_v1_events.FORMAT,
-    openhands_v0_output.FORMAT,
-    openhands_v0_trajectory.FORMAT,
-    openhands_llm_completion.FORMAT,
-    swe_agent_traj.FORMAT,
-    mini_swe_agent.FORMAT,
-    atif.FORMAT,
-    opencode_export.FORMAT,
-    specstory_md.FORMAT,
-    aider_md.FORMAT,
-    gemini_cli_chat.FORMAT,
-    gemini_contents.FORMAT,
-    entire_compact.FORMAT,
-    openai_responses.FORMAT,
-    cline.FORMAT,
-    anthropic_messages.FORMAT,
-    llm_request_log.FORMAT,
-    inspect_log.FORMAT,
-    tau2_bench.FORMAT,
-    tau_bench.FORMAT,
-    openai_chat.FORMAT,
-)
+FOLDER = "flows.sources.formats"
+"""Every module in it with a ``FORMAT`` is a format."""
+
+
+def _collected() -> Iterator[SourceFormat]:
+    for module in walk_packages(import_module(FOLDER).__path__, f"{FOLDER}."):
+        known = vars(import_module(module.name)).get("FORMAT")
+        if known is not None:
+            yield known
+
+
+_FORMATS: tuple[SourceFormat, ...] = tuple(sorted(_collected(), key=lambda known: (known.order, known.name)))
+
+VERSION = max(1, *(known.since for known in _FORMATS))
+"""Of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more than this).
+Raise the number here when a reader makes something else of a log."""
 
 _MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_member is not None)
 
@@ -90,12 +48,12 @@ def formats() -> tuple[SourceFormat, ...]:
 
 
 def is_member(folder: str, file: str) -> bool:
-    """Whether a file is by its folder's name and its own one event of a session that is a folder."""
+    """Whether a file is one event of a session that is a folder, judged by the names of the folder and the file."""
     name = f"{folder}/{plain_name(file)}"
     return any(pattern.match(name) for pattern in _MEMBERS)
 
 
-class Reading:
+class InputReading:
     """One input while it is read: its sessions one by one, and what is known of it when they are through.
 
     Bad content never raises: what cannot be read is in ``set_aside`` with file, line and reason, and the rest goes in.
@@ -127,7 +85,7 @@ class Reading:
 
     @property
     def may_pass(self) -> bool:
-        """Whether the machine, and not the input, kept something from being read: another try is worth it."""
+        """Whether something could not be read because of the machine, not the input: trying again may help."""
         return self._source.may_pass
 
     @property
@@ -146,18 +104,18 @@ class Reading:
         except OSError as error:
             self._source.failed("cannot be read further", error)
         except MalformedError as error:
-            self._source.aside(None, f"{self.format}: {error}")
+            self._source.quarantine(None, f"{self.format}: {error}")
         except BAD_CONTENT as error:
-            self._source.aside(
+            self._source.quarantine(
                 None, f"{self.format}: not the shape that this format has ({type(error).__name__}: {error})"
             )
         finally:
             self._source.close()
         if not found and not self._source.set_aside:
-            self._source.aside(None, f"{self.format}: no message in it")
+            self._source.quarantine(None, f"{self.format}: no message in it")
 
     def _longest(self, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
-        """Of sessions in a row that are the same one growing (a log that repeats the conversation so far) the last."""
+        """The last of each row of sessions that repeat one growing conversation."""
         held: Transcript | None = None
         shorter = 0
         for transcript in transcripts:
@@ -165,15 +123,15 @@ class Reading:
                 self.account.drop(SHORTER_COPY, held.messages)
                 shorter += 1
             elif held is not None:
-                yield _with_copies(held, shorter)
+                yield _note_copies(held, shorter)
                 shorter = 0
             held = transcript
         if held is not None:
-            yield _with_copies(held, shorter)
+            yield _note_copies(held, shorter)
 
 
 def is_start_of(short: Transcript, long: Transcript) -> bool:
-    """Whether a session is another one, under the same name, at an earlier time."""
+    """Whether ``short`` is an earlier state of ``long``, under the same name."""
     return (
         short.session_id == long.session_id
         and len(short) <= len(long)
@@ -183,23 +141,27 @@ def is_start_of(short: Transcript, long: Transcript) -> bool:
 
 def _same(one: Message, other: Message) -> bool:
     return (one.role, one.text, one.reasoning, one.tool_calls, one.tool_call_id) == (
-        other.role, other.text, other.reasoning, other.tool_calls, other.tool_call_id
-    )  # fmt: skip
+        other.role,
+        other.text,
+        other.reasoning,
+        other.tool_calls,
+        other.tool_call_id,
+    )
 
 
-def _with_copies(transcript: Transcript, number: int) -> Transcript:
+def _note_copies(transcript: Transcript, number: int) -> Transcript:
     if not number:
         return transcript
     return replace(transcript, set_aside={**transcript.set_aside, SHORTER_COPY: number})
 
 
 def read_input(input: Input) -> ReadResult:
-    """Reads one input, whatever agent wrote it, with all of its sessions in memory (``Reading`` has them one by one).
+    """Reads one input of any format, with all of its sessions in memory (``InputReading`` gives them one by one).
 
     Args:
         input: A file, or a folder of event files, as ``discover`` finds them.
     """
-    reading = Reading(input)
+    reading = InputReading(input)
     transcripts = tuple(reading)
     aside = tuple(replace(one, excerpt=one.excerpt[:EXCERPT]) for one in reading.set_aside)
     return ReadResult(reading.format, transcripts, aside, reading.account)
@@ -222,11 +184,11 @@ def _format_of(head: Head) -> SourceFormat | None:
     found = next((known for known in _FORMATS if _detects(known, head)), None)
     if found is None and head.lists:
         with_lists = (known for known in _FORMATS if known.of_list is not None)
-        found = next((known for known in with_lists if _detects(known, _unlisted(known, head))), None)
+        found = next((known for known in with_lists if _detects(known, _take_lists_apart(known, head))), None)
     return found
 
 
-def _unlisted(known: SourceFormat, head: Head) -> Head:
+def _take_lists_apart(known: SourceFormat, head: Head) -> Head:
     assert known.of_list is not None
     return replace(head, records=tuple(map(known.of_list, head.lists)))
 
@@ -244,7 +206,7 @@ def _say_unknown(source: Source, head: Head) -> None:
     names = ", ".join(known.name for known in _FORMATS)
     problem = source.problem
     if problem is not None:
-        source.aside(problem.line, f"no known format: {problem.reason}", problem.excerpt)
+        source.quarantine(problem.line, f"no known format: {problem.reason}", problem.excerpt)
         return
     shown = next(iter((*head.records, *head.lists)), head.document)
     if isinstance(shown, dict):
@@ -253,4 +215,4 @@ def _say_unknown(source: Source, head: Head) -> None:
         shown = f"members: {', '.join(list(head.entries)[:20])}"
     elif shown is None:
         shown = next((line[:400].decode("utf-8", "replace") for _, line in source.lines()), "")
-    source.aside(None, f"no known format: not one of {names}", shown[:3] if isinstance(shown, list) else shown)
+    source.quarantine(None, f"no known format: not one of {names}", shown[:3] if isinstance(shown, list) else shown)

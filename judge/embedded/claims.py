@@ -6,17 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compaction.artifacts import same_file
-from compaction.words import specific_terms, terms
+from compaction.reading.file_effects import same_file
+from compaction.reading.prose import specific_terms, terms
 from judge.probe import Fact, FactKind
 
 ABSTENTION = "The context does not say."
 """What the responder says when it finds nothing; it states no fact."""
 
 SECTIONS: dict[str, tuple[FactKind, ...]] = {
-    "created": ("file_created",), "modified": ("file_modified",), "examined": ("file_examined",),
-    "open": ("open_task",), "failing": ("failing_test",), "next": ("next_step", "request"),
-}  # fmt: skip
+    "created": ("file_created",),
+    "modified": ("file_modified",),
+    "examined": ("file_examined",),
+    "open": ("open_task",),
+    "failing": ("failing_test",),
+    "next": ("next_step", "request"),
+}
 """Labels that a question asks for, and the facts that belong under each."""
 
 FILE_KINDS: tuple[FactKind, ...] = ("file_created", "file_modified", "file_examined")
@@ -64,8 +68,8 @@ def split_claims(answer: str) -> list[Claim]:
     return claims
 
 
-def share(wanted: Sequence[str], text: str) -> float:
-    """Share of some terms that a text has, 0–1; 0 when nothing is wanted."""
+def term_share(wanted: Sequence[str], text: str) -> float:
+    """Share of the wanted terms that a text has, 0–1; 0 if there are none."""
     if not wanted:
         return 0.0
     have = set(terms(text)) | set(specific_terms(text))
@@ -81,7 +85,7 @@ def file_name(path: str) -> str:
     return path.rpartition("/")[2].lower()
 
 
-def match(fact: Fact, claim: Claim) -> float:
+def match_share(fact: Fact, claim: Claim) -> float:
     """How well a claim states a fact, 0–1: for files the same file or not, else the share of its terms.
 
     A next step with a single term is a file to be worked on.
@@ -92,9 +96,9 @@ def match(fact: Fact, claim: Claim) -> float:
         path = fact.terms[0]
         words = terms(f"{claim.text} {claim.details}")
         return float(any(same_file(path, word) for word in words))
-    return share(fact.terms, f"{claim.text} {claim.details}")
+    return term_share(fact.terms, f"{claim.text} {claim.details}")
 
 
-def technical(text: str) -> set[str]:
+def technical_terms(text: str) -> set[str]:
     """Code names, paths, numbers and versions of a text."""
     return set(specific_terms(text))

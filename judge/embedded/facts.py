@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from compaction.artifacts import FileOp, Ledger, Results, file_ops
-from compaction.paths import Roots, find_roots
-from compaction.reading import iter_readings, read
-from compaction.shell import only_reads, runs
-from compaction.todos import TodoList, latest_todos
+from compaction.reading.file_effects import FileOp, Ledger, ToolResults, file_ops
+from compaction.reading.file_paths import Roots, find_roots
+from compaction.reading.message_facts import iter_readings, read_message
+from compaction.reading.prose import shorten, specific_terms, split_reason, terms
+from compaction.reading.shell.effects import only_reads, program_runs
+from compaction.reading.todos import TodoList, latest_todos
 from compaction.transcript import Message, Transcript
-from compaction.words import shorten, specific_terms, split_reason, terms
 from judge.probe import Fact, FactKind
 
 CUE_CHARS = 120
@@ -25,7 +25,7 @@ MAX_TERMS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FactCandidate:
     """A fact that can be asked for, and the words that identify it in a question."""
 
     kind: FactKind
@@ -41,17 +41,17 @@ class SessionFacts:
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.messages = transcript.messages
-        self.results = Results(self.messages)
+        self.results = ToolResults(self.messages)
         self._ledgers: dict[int, Ledger] = {}
 
     @cached_property
-    def recall(self) -> list[Candidate]:
+    def recall(self) -> list[FactCandidate]:
         """Errors, commands, versions and requests; each is asked about at its first occurrence."""
         found = [*self._errors(), *self._commands(), *self._versions(), *self._requests()]
         return sorted(found, key=lambda candidate: candidate.seq)
 
     @cached_property
-    def decisions(self) -> list[Candidate]:
+    def decisions(self) -> list[FactCandidate]:
         """What the agent or the person decided, with the reason where one is given."""
         return list(self._decisions())
 
@@ -85,7 +85,7 @@ class SessionFacts:
     def failing(self, cut: int) -> tuple[int, list[tuple[str, str]]] | None:
         """(seq, failing tests) of the last test run before ``cut``; None when it passed or there was none."""
         for message in reversed(self.messages[:cut]):
-            reading = read(message)
+            reading = read_message(message)
             if reading.totals is not None or reading.failing:
                 return (message.seq or 0, reading.failing) if reading.failing else None
         return None
@@ -98,59 +98,59 @@ class SessionFacts:
         """(calling message, command, result) of every shell call, in order."""
         for message in self.messages:
             if message.tool_calls:
-                for call_id, command in read(message).commands:
+                for call_id, command in read_message(message).commands:
                     yield message, command, self.results.get(call_id)
 
-    def _errors(self) -> Iterator[Candidate]:
+    def _errors(self) -> Iterator[FactCandidate]:
         seen: set[str] = set()
         for _, command, result in self._calls():
             cue = cue_of(command)
             if result is None or cue in seen or len(cue) < 6 or only_reads(command):
                 continue
-            errors = read(result).errors
+            errors = read_message(result).errors
             if not errors:
                 continue
             seen.add(cue)
             fact = make_fact("error", errors[0].line, result, without=cue)
             if fact is not None:
-                yield Candidate("error", result.seq or 0, cue, (fact,), errors[0].line)
+                yield FactCandidate("error", result.seq or 0, cue, (fact,), errors[0].line)
         first = next((m for m in self.messages if m.role == "user"), None)
-        if first is not None and read(first).errors:
-            line = read(first).errors[0].line
+        if first is not None and read_message(first).errors:
+            line = read_message(first).errors[0].line
             fact = make_fact("error", line, first)
             if fact is not None:
-                yield Candidate("error", first.seq or 0, "", (fact,), line)
+                yield FactCandidate("error", first.seq or 0, "", (fact,), line)
 
-    def _commands(self) -> Iterator[Candidate]:
+    def _commands(self) -> Iterator[FactCandidate]:
         seen: set[str] = set()
         for message, command, _ in self._calls():
-            for run in runs(command):
+            for run in program_runs(command):
                 program = run.split()[0].rsplit("/", 1)[-1]
                 if program in seen:
                     continue
                 seen.add(program)
                 fact = make_fact("command", run, message, without=program)
                 if fact is not None and run in command:
-                    yield Candidate("command", message.seq or 0, program, (fact,), run)
+                    yield FactCandidate("command", message.seq or 0, program, (fact,), run)
 
-    def _versions(self) -> Iterator[Candidate]:
+    def _versions(self) -> Iterator[FactCandidate]:
         seen: set[str] = set()
         for message in self.messages:
             if message.role != "tool":
                 continue
-            for name, version in read(message).versions[:40]:
+            for name, version in read_message(message).versions[:40]:
                 if name.lower() in seen or "." not in version or len(name) < 3:
                     continue
                 seen.add(name.lower())
                 stated = terms(version) or (version.lower(),)  # as an answer is read: ^20.14.0 has the term 20.14.0
                 fact = Fact("version", f"{name} {version}", stated, (), (message.seq or 0,))
-                yield Candidate("version", message.seq or 0, name, (fact,), version)
+                yield FactCandidate("version", message.seq or 0, name, (fact,), version)
 
-    def _requests(self) -> Iterator[Candidate]:
+    def _requests(self) -> Iterator[FactCandidate]:
         for message in self.messages:
             if message.role != "user":
                 continue
-            for sentence in read(message).sentences:
+            for sentence in read_message(message).sentences:
                 if sentence.startswith("<"):
                     continue
                 fact = make_fact("request", sentence, message)
@@ -160,7 +160,7 @@ class SessionFacts:
                 kept = tuple(term for term in fact.terms if term not in terms(topic))
                 if len(kept) >= 3:
                     reduced = Fact("request", fact.value, kept, (), fact.seqs)
-                    yield Candidate("request", message.seq or 0, topic, (reduced,), sentence)
+                    yield FactCandidate("request", message.seq or 0, topic, (reduced,), sentence)
 
     @cached_property
     def _spoken(self) -> Counter[str]:
@@ -180,11 +180,11 @@ class SessionFacts:
         written = [m[0] for t in rare[:2] if (m := re.search(re.escape(t), sentence, re.IGNORECASE))]
         return "` and `".join(written) if len(terms(sentence)) >= 6 else ""
 
-    def _decisions(self) -> Iterator[Candidate]:
+    def _decisions(self) -> Iterator[FactCandidate]:
         for message in self.messages:
             if message.role not in ("user", "assistant"):
                 continue
-            for sentence in read(message).decisions:
+            for sentence in read_message(message).decisions:
                 choice, reason = split_reason(sentence)
                 topic = self._topic(sentence)
                 if not topic:
@@ -193,7 +193,7 @@ class SessionFacts:
                 because = make_fact("reason", reason, message, without=topic) if reason else None
                 facts = tuple(fact for fact in (decided, because) if fact is not None)
                 if facts and facts[0].kind == "decision":
-                    yield Candidate("decision", message.seq or 0, topic, facts, sentence)
+                    yield FactCandidate("decision", message.seq or 0, topic, facts, sentence)
 
 
 def cue_of(command: str) -> str:

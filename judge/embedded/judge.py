@@ -1,23 +1,38 @@
 """Criterion scores from the facts that an answer has, lacks or makes up.
 
 An answer is taken apart into claims (``claims.py``), the truth is a list of facts. For a claim *right* is its best
-match with any fact, 0–1; for a fact *had* is its best match with any claim, 0–1. Every score is 5 times a share, and
-docs/embedded-engine.md gives the formula of each criterion. A criterion for which the probe has no fact is unscored.
+match with any fact, 0–1; for a fact *had* is its best match with any claim, 0–1. Every score is 5 times a share, which
+the docstring of each formula gives; docs/rubric.md shows them. A criterion for which the probe has no fact is unscored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from compaction.artifacts import same_file
+from compaction.reading.file_effects import same_file
 from compaction.tokens import TokenCounter
-from compaction.version import code_sha256
-from judge.embedded.claims import FILE_KINDS, SECTIONS, Claim, file_name, match, share, split_claims, technical
+from judge.embedded.claims import (
+    FILE_KINDS,
+    SECTIONS,
+    Claim,
+    file_name,
+    match_share,
+    split_claims,
+    technical_terms,
+    term_share,
+)
 from judge.probe import Fact, FactKind, Probe
 from judge.rubric import Rubric
-from judge.verdict import CriterionScore, JudgeCase, JudgeVersion
+from judge.scoring import CriterionScore, JudgeCase, JudgeVersion
+
+VERSION = 1
+"""Raise it when an answer is scored otherwise."""
+
+NAME = f"embedded-judge@{VERSION}"
 
 DETAILS_WEIGHT = 0.4
 """Share of what was changed in artifact_files_modified: all files without their changes score 3, as its anchor says."""
@@ -38,9 +53,9 @@ class EmbeddedJudge:
         self._known: dict[tuple[int, str, tuple[str, ...]], tuple[Probe, list[CriterionScore]]] = {}
         self.version = JudgeVersion(
             judge="embedded",
-            model="none",
+            model=NAME,
             rubric=rubric.name,
-            prompt_sha256=code_sha256("compaction", "judge/embedded"),
+            prompt_sha256=hashlib.sha256(NAME.encode()).hexdigest(),
             protocol="facts of the ground truth against claims of the answer; context not read",
             params={"details_weight": DETAILS_WEIGHT, "tokenizer": counter.name},
         )
@@ -57,11 +72,11 @@ class EmbeddedJudge:
         return self._known[key][1]
 
     def _criterion(self, criterion: str, sheet: _Sheet) -> CriterionScore:
-        formula = _FORMULAS.get(criterion)
+        formula = formulas.get(criterion)
         if formula is None:
             reason = f"the embedded judge has no formula for {criterion}"
             return CriterionScore(criterion, None, "", reason)
-        value, why = formula(sheet)
+        value, why = formula.finding(sheet)
         if value is None:
             return CriterionScore(criterion, None, "", why)
         return CriterionScore(criterion, round(5 * min(max(value, 0.0), 1.0), 2), why)
@@ -92,7 +107,7 @@ class _Sheet:
         for claim in self.claims:
             by_name.setdefault(file_name(claim.text), []).append(claim)
         return {
-            (id(fact), id(claim)): match(fact, claim)
+            (id(fact), id(claim)): match_share(fact, claim)
             for fact in self.probe.facts
             for claim in (by_name.get(file_name(fact.value), ()) if fact.kind in FILE_KINDS else self.claims)
         }
@@ -123,8 +138,38 @@ class _Sheet:
         """Share of a fact's details that the claims on it (for other facts: the whole answer) have."""
         if fact.kind in FILE_KINDS:
             own = [c for c in self.claims if self.match(fact, c) > 0]
-            return max((share(fact.details, c.details) for c in own), default=0.0)
-        return share(fact.details, self.answer)
+            return max((term_share(fact.details, c.details) for c in own), default=0.0)
+        return term_share(fact.details, self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """How one criterion is scored."""
+
+    finding: Callable[[_Sheet], Finding]
+    unscored_when: str
+    """For people; blank where there is always a score."""
+
+    @property
+    def share(self) -> str:
+        """What share of the score it gives, for people: the function's docstring."""
+        return inspect.getdoc(self.finding) or ""
+
+
+formulas: dict[str, Formula] = {}
+"""Id of a criterion → its formula; ``criterion`` fills it."""
+
+
+def criterion(
+    id: str, *, unscored_when: str = ""
+) -> Callable[[Callable[[_Sheet], Finding]], Callable[[_Sheet], Finding]]:
+    """Give a criterion of a rubric its formula. What share it is, says the function's docstring."""
+
+    def register(finding: Callable[[_Sheet], Finding]) -> Callable[[_Sheet], Finding]:
+        formulas[id] = Formula(finding, unscored_when)
+        return finding
+
+    return register
 
 
 def _is_scratch(claim: Claim) -> bool:
@@ -135,26 +180,34 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
+@criterion("accuracy_factual")
 def _accuracy_factual(sheet: _Sheet) -> Finding:
+    """Mean of *right* over the claims; 0 if nothing is claimed."""
     if not sheet.claims:
         return 0.0, "states no fact"
     right = list(sheet.right.values())
     return _mean(right), f"{sum(r >= 0.5 for r in right)} of {len(right)} claims right, mean match {_mean(right):.2f}"
 
 
+@criterion("accuracy_technical", unscored_when="the truth has none")
 def _accuracy_technical(sheet: _Sheet) -> Finding:
-    asked = technical(sheet.probe.question)
-    truth = {t for f in sheet.facts() for text in (f.value, *f.terms, *f.details) for t in technical(text)} - asked
+    """Code names, paths and numbers in the claims that are those of the truth (the question's own do not count)."""
+    asked = technical_terms(sheet.probe.question)
+    truth = {
+        t for f in sheet.facts() for text in (f.value, *f.terms, *f.details) for t in technical_terms(text)
+    } - asked
     if not truth:
         return None, "the true answer has no code names, numbers or paths beyond those of the question"
-    given = {t for claim in sheet.claims for t in technical(f"{claim.text} {claim.details}")} - asked
+    given = {t for claim in sheet.claims for t in technical_terms(f"{claim.text} {claim.details}")} - asked
     if not given:
         return 0.0, "gives no code names, numbers or paths"
     right = sum(t in truth or ("/" in t and any(same_file(t, o) for o in truth if "/" in o)) for t in given)
     return right / len(given), f"{right} of {len(given)} code names, numbers and paths are those of the truth"
 
 
+@criterion("context_conversation_state", unscored_when="the probe has none of them")
 def _conversation_state(sheet: _Sheet) -> Finding:
+    """Mean of *had* over requests, open tasks, decisions."""
     facts = sheet.facts("request", "open_task", "decision")
     if not facts:
         return None, "no fact on the state of the conversation belongs to this probe"
@@ -162,7 +215,9 @@ def _conversation_state(sheet: _Sheet) -> Finding:
     return value, f"{value:.2f} of {len(facts)} requests, tasks and decisions stated"
 
 
+@criterion("context_artifact_state", unscored_when="no file belongs to the probe")
 def _artifact_state(sheet: _Sheet) -> Finding:
+    """Share of the files named under any heading."""
     facts = sheet.facts(*FILE_KINDS, "next_step")
     if not facts:
         return None, "no file belongs to this probe"
@@ -181,12 +236,16 @@ def _f1(sheet: _Sheet, kind: FactKind, section: str) -> tuple[float, str] | None
     return value, f"{had} of {len(facts)} {section}, {len(claims) - right} wrongly listed"
 
 
+@criterion("artifact_files_created", unscored_when="none was created")
 def _files_created(sheet: _Sheet) -> Finding:
+    """F1 of the files under ``Created:``."""
     found = _f1(sheet, "file_created", "created")
     return found if found else (None, "no file of the project had been created")
 
 
+@criterion("artifact_files_modified", unscored_when="none was modified")
 def _files_modified(sheet: _Sheet) -> Finding:
+    """0.6 × F1 of the files under ``Modified:`` + 0.4 × share of the changed names."""
     found = _f1(sheet, "file_modified", "modified")
     if found is None:
         return None, "no existing file of the project had been modified"
@@ -198,7 +257,9 @@ def _files_modified(sheet: _Sheet) -> Finding:
     return value, f"{found[1]}; {changes:.2f} of the changes named"
 
 
+@criterion("artifact_key_details", unscored_when="the facts have none")
 def _key_details(sheet: _Sheet) -> Finding:
+    """Mean share of the facts' names and messages."""
     facts = [fact for fact in sheet.facts() if fact.details]
     if not facts:
         return None, "the true answer has no names or messages beyond what was scored"
@@ -214,13 +275,17 @@ def _parts(sheet: _Sheet) -> list[list[Fact]]:
     return [[fact] for fact in sheet.probe.facts]
 
 
+@criterion("completeness_coverage")
 def _coverage(sheet: _Sheet) -> Finding:
+    """Parts of the question answered with something true (a half-stated fact is enough)."""
     parts = _parts(sheet)
     dealt = [min(1.0, 2 * max(sheet.had(fact) for fact in part)) for part in parts]
     return _mean(dealt), f"{sum(d >= 1 for d in dealt)} of {len(parts)} parts answered with something true"
 
 
+@criterion("completeness_depth")
 def _depth(sheet: _Sheet) -> Finding:
+    """Mean of *had*, and of the changed names for files."""
     shares = []
     for fact in sheet.facts():
         shares.append(sheet.had(fact))
@@ -229,7 +294,9 @@ def _depth(sheet: _Sheet) -> Finding:
     return _mean(shares), f"{_mean(shares):.2f} of the truth's detail"
 
 
+@criterion("continuity_work_state", unscored_when="none of them belongs to the probe")
 def _work_state(sheet: _Sheet) -> Finding:
+    """Mean of *had* over created and modified files, failing tests, next steps, the request."""
     facts = sheet.facts("file_created", "file_modified", "failing_test", "next_step", "request")
     if not facts:
         return None, "nothing of the state of the work belongs to this probe"
@@ -237,7 +304,9 @@ def _work_state(sheet: _Sheet) -> Finding:
     return value, f"{value:.2f} of {len(facts)} files, failures and next steps need not be looked up"
 
 
+@criterion("continuity_todo_state", unscored_when="nothing was open")
 def _todo_state(sheet: _Sheet) -> Finding:
+    """Mean of *had* over open tasks and failing tests."""
     facts = sheet.facts("open_task", "failing_test")
     if not facts:
         return None, "no task or failing test was open"
@@ -245,7 +314,9 @@ def _todo_state(sheet: _Sheet) -> Finding:
     return value, f"{value:.2f} of {len(facts)} open tasks and failing tests stated"
 
 
+@criterion("continuity_reasoning", unscored_when="no reason was given")
 def _reasoning(sheet: _Sheet) -> Finding:
+    """*had* of the reason."""
     facts = sheet.facts("reason")
     if not facts:
         return None, "no reason was given for the decision in question"
@@ -253,7 +324,9 @@ def _reasoning(sheet: _Sheet) -> Finding:
     return value, f"{value:.2f} of the reason stated"
 
 
+@criterion("instruction_format")
 def _format(sheet: _Sheet) -> Finding:
+    """The labelled lines in their order, or one line, as asked."""
     lines = [line for line in sheet.answer.splitlines() if line.strip()]
     labels = [label for label in SECTIONS if f"`{label.capitalize()}:`" in sheet.probe.question]
     if labels and sheet.claims:
@@ -264,24 +337,8 @@ def _format(sheet: _Sheet) -> Finding:
     return (1.0, "free form was asked for") if lines else (0.0, "empty")
 
 
+@criterion("instruction_constraints")
 def _constraints(sheet: _Sheet) -> Finding:
+    """Limit ÷ tokens used, at most 1."""
     used, limit = sheet.counter.count(sheet.answer), sheet.probe.max_tokens
     return min(1.0, limit / used) if used else 1.0, f"{used} of at most {limit} tokens"
-
-
-_FORMULAS: Mapping[str, Callable[[_Sheet], Finding]] = {
-    "accuracy_factual": _accuracy_factual,
-    "accuracy_technical": _accuracy_technical,
-    "context_conversation_state": _conversation_state,
-    "context_artifact_state": _artifact_state,
-    "artifact_files_created": _files_created,
-    "artifact_files_modified": _files_modified,
-    "artifact_key_details": _key_details,
-    "completeness_coverage": _coverage,
-    "completeness_depth": _depth,
-    "continuity_work_state": _work_state,
-    "continuity_todo_state": _todo_state,
-    "continuity_reasoning": _reasoning,
-    "instruction_format": _format,
-    "instruction_constraints": _constraints,
-}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from compaction.artifacts import FileOp, FileVerb
 from compaction.model import SectionKind
+from compaction.reading.file_effects import FileOp, FileVerb
 from compaction.transcript import Message
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
@@ -31,11 +31,19 @@ _EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
 _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ("deleted", re.compile(r"\b(?:delet|remov)(?:ed|ing)\b(?! from| the| a\b)", re.IGNORECASE)),
     ("created", re.compile(r"\b(?:creat(?:ed|ing)|new file|added file|wrote)\b", re.IGNORECASE)),
-    ("modified", re.compile(r"\b(?:modif\w+|updat(?:ed|ing)|edit(?:ed|s)|chang(?:ed|es)|fix(?:ed|es)|refactor\w*|"
-                            r"patch(?:ed)?|rewrote|rewritten|extended|replaced|added)\b", re.IGNORECASE)),
-    ("examined", re.compile(r"\b(?:examin\w+|read|view(?:ed)?|inspect\w+|look(?:ed)? at|review\w+|unchanged)\b",
-                            re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "modified",
+        re.compile(
+            r"\b(?:modif\w+|updat(?:ed|ing)|edit(?:ed|s)|chang(?:ed|es)|fix(?:ed|es)|refactor\w*|"
+            r"patch(?:ed)?|rewrote|rewritten|extended|replaced|added)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "examined",
+        re.compile(r"\b(?:examin\w+|read|view(?:ed)?|inspect\w+|look(?:ed)? at|review\w+|unchanged)\b", re.IGNORECASE),
+    ),
+)
 
 _SECTION_WORDS: dict[SectionKind, re.Pattern[str]] = {
     "intent": re.compile(r"intent|goal|task overview|request|user.?context|objective", re.IGNORECASE),

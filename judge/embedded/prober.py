@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from compaction.artifacts import FileOp, same_file
-from compaction.paths import Roots
 from compaction.points import LOOKAHEAD, CompactionPoint
-from compaction.reading import of_project, read
-from compaction.tokens import countable
+from compaction.reading.file_effects import FileOp, same_file
+from compaction.reading.file_paths import Roots
+from compaction.reading.message_facts import project_ops, read_message
+from compaction.reading.prose import shorten, terms
+from compaction.tokens import counted_text
 from compaction.transcript import Message, Transcript
-from compaction.version import code_version
-from compaction.words import shorten, terms
-from judge.embedded.facts import MAX_TERMS, Candidate, SessionFacts, make_fact
+from judge.embedded.facts import MAX_TERMS, FactCandidate, SessionFacts, make_fact
 from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe, ProbeType
 
 MAX_QUOTE = 300
@@ -37,6 +36,9 @@ DECISION_QUESTION = (
     "What was decided or found out concerning `{topic}`, and for what reason? Answer in at most two sentences and "
     "{limit} tokens."
 )
+VERSION = 1
+"""Raise it when other probes are asked, or their truth is another."""
+
 RECALL_QUESTIONS = {
     "error": "Which error message did the command `{cue}` give the first time that it failed?",
     "reported": "Which error message did the person report at the start?",
@@ -53,7 +55,7 @@ RECALL_PREFERENCE = ("error", "error", "error", "command", "version", "version",
 class EmbeddedProber:
     """Takes facts from tool calls, tool output and the speakers' own words; asks only what it can prove."""
 
-    name = f"embedded-prober@{code_version('compaction', 'judge/embedded')}"
+    name = f"embedded-prober@{VERSION}"
 
     def __init__(self) -> None:
         self._session: SessionFacts | None = None
@@ -93,10 +95,11 @@ class EmbeddedProber:
     def _artifact(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
         ledger = facts.ledger(point.cut_seq)
         groups: tuple[tuple[FactKind, str, dict[str, FileOp]], ...] = (
-            ("file_created", "Created", ledger.created), ("file_modified", "Modified", ledger.modified),
+            ("file_created", "Created", ledger.created),
+            ("file_modified", "Modified", ledger.modified),
             ("file_examined", "Examined", ledger.examined),
-        )  # fmt: skip
-        project = {op.path for op in of_project([op for _, _, ops in groups for op in ops.values()])}
+        )
+        project = {op.path for op in project_ops([op for _, _, ops in groups for op in ops.values()])}
         found: list[Fact] = []
         lines = []
         for kind, label, ops in groups:
@@ -105,7 +108,7 @@ class EmbeddedProber:
                 Fact(kind, op.path, (op.path.lower(),), _details(op) if kind != "file_examined" else (), (op.seq,))
                 for op in own
             )
-            lines.append(f"{label}: {'; '.join(_stated(op, kind) for op in own) or 'none'}")
+            lines.append(f"{label}: {'; '.join(_statement(op, kind) for op in own) or 'none'}")
         if not found:
             return NotAsked("artifact", "no tool call in the history touches a file of the project")
         evidence = tuple(
@@ -128,15 +131,20 @@ class EmbeddedProber:
         failing = facts.failing(cut)
         for test, reason in (failing[1] if failing else [])[:10]:
             seq = failing[0] if failing else 0
-            fact = Fact("failing_test", shorten(f"{test}: {reason}" if reason else test, 300),
-                        terms(test)[:4], terms(reason)[:MAX_TERMS], (seq,))  # fmt: skip
+            fact = Fact(
+                "failing_test",
+                shorten(f"{test}: {reason}" if reason else test, 300),
+                terms(test)[:4],
+                terms(reason)[:MAX_TERMS],
+                (seq,),
+            )
             if fact.terms:
                 found.append((fact, Evidence(seq, _verbatim(facts.messages[seq], test))))
         found += self._announced(facts, cut)
         found += self._next_steps(facts, cut)
         request = facts.request(cut)
         if request is not None:
-            said = [s for s in read(request).sentences if len(terms(s)) >= 3]
+            said = [s for s in read_message(request).sentences if len(terms(s)) >= 3]
             fact = make_fact("request", said[0], request) if said else None
             if fact is not None:
                 found.append((fact, Evidence(request.seq or 0, _verbatim(request, said[0]))))
@@ -149,14 +157,18 @@ class EmbeddedProber:
         ]
         question = CONTINUATION_QUESTION.format(place=place_of(facts.roots), limit=CONTINUATION_TOKENS)
         return Probe(
-            "continuation", question, "\n".join(lines), tuple(fact for fact, _ in found),
-            tuple(evidence for _, evidence in found if evidence.quote)[:MAX_EVIDENCE], CONTINUATION_TOKENS,
-        )  # fmt: skip
+            "continuation",
+            question,
+            "\n".join(lines),
+            tuple(fact for fact, _ in found),
+            tuple(evidence for _, evidence in found if evidence.quote)[:MAX_EVIDENCE],
+            CONTINUATION_TOKENS,
+        )
 
     def _announced(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
         """What the agent said it would do, in its last words before the cut."""
         for message in reversed(facts.messages[:cut]):
-            said = read(message).intents if message.role == "assistant" else []
+            said = read_message(message).intents if message.role == "assistant" else []
             if said:
                 fact = make_fact("next_step", said[-1], message)
                 return [(fact, Evidence(message.seq or 0, _verbatim(message, said[-1])))] if fact else []
@@ -170,7 +182,7 @@ class EmbeddedProber:
                 name = op.path.rsplit("/", 1)[-1]
                 if op.verb == "examined" or op.scratch or any(same_file(op.path.lower(), f.terms[0]) for f, _ in steps):
                     continue
-                last = next((m for m in reversed(facts.messages[:cut]) if name in countable(m)), None)
+                last = next((m for m in reversed(facts.messages[:cut]) if name in counted_text(m)), None)
                 if last is not None:
                     spoken_of = last.seq or 0
                     fact = Fact("next_step", f"work on {op.path}", (op.path.lower(),), (), (spoken_of,))
@@ -186,7 +198,7 @@ def place_of(roots: Roots) -> str:
     return f"The working directory is `{places[0]}`; the project lies in {', '.join(f'`{p}`' for p in places)}. "
 
 
-def _single(facts: SessionFacts, probe_type: ProbeType, question: str, chosen: Candidate, limit: int) -> Probe:
+def _single(facts: SessionFacts, probe_type: ProbeType, question: str, chosen: FactCandidate, limit: int) -> Probe:
     source = facts.messages[chosen.seq]
     truth = shorten(chosen.quote, 600)
     evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
@@ -199,7 +211,7 @@ def _draw(point: CompactionPoint, purpose: str) -> int:
     return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")
 
 
-def _at_random_place(candidates: Sequence[Candidate], point: CompactionPoint) -> Candidate:
+def _at_random_place(candidates: Sequence[FactCandidate], point: CompactionPoint) -> FactCandidate:
     """The candidate nearest to a place drawn evenly from the history, so that no part of it is favoured."""
     place = _draw(point, "place") % max(point.cut_seq, 1)
     return min(candidates, key=lambda c: (abs(c.seq - place), c.seq))
@@ -214,13 +226,13 @@ def _details(op: FileOp) -> tuple[str, ...]:
     return tuple(detail.lower() for detail in op.details)
 
 
-def _stated(op: FileOp, kind: str) -> str:
+def _statement(op: FileOp, kind: str) -> str:
     return f"{op.path} ({', '.join(op.details)})" if op.details and kind != "file_examined" else op.path
 
 
 def _verbatim(message: Message, wanted: str) -> str:
     """The wanted words if the message has them to the letter, else the longest run of them that it has."""
-    text = countable(message)
+    text = counted_text(message)
     quote = wanted[:MAX_QUOTE]
     if quote in text:
         return quote
@@ -233,5 +245,5 @@ def _verbatim(message: Message, wanted: str) -> str:
 
 
 def _quoted_path(message: Message, path: str) -> str:
-    text = countable(message)
+    text = counted_text(message)
     return next((form for form in (path, path.rsplit("/", 1)[-1]) if form in text), "")

@@ -11,17 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from compaction.artifacts import FileOp, Results, same_file
-from compaction.paths import Roots, find_roots
-from compaction.reading import context_ledger, iter_readings, of_project, read
-from compaction.shell import runs
-from compaction.todos import latest_todos
+from compaction.reading.file_effects import FileOp, ToolResults, same_file
+from compaction.reading.file_paths import Roots, find_roots
+from compaction.reading.message_facts import context_ledger, iter_readings, project_ops, read_message
+from compaction.reading.prose import is_decision, shorten, specific_terms, terms
+from compaction.reading.shell.effects import program_runs
+from compaction.reading.todos import latest_todos
 from compaction.transcript import Message
-from compaction.version import code_version
-from compaction.words import is_decision, shorten, specific_terms, terms
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
 from judge.embedded.mentions import MAX_LINE, file_mentions, section_items
+
+VERSION = 1
+"""Raise it when an answer comes out otherwise."""
 
 CHARS_PER_TOKEN = 2.5
 """Cautious: paths and code have fewer characters a token than prose, and the limit must hold."""
@@ -33,7 +35,7 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-.]?(?:a|b|rc|alpha|b
 class EmbeddedResponder:
     """Answers from the context by looking things up in it."""
 
-    name = f"embedded-responder@{code_version('compaction', 'judge/embedded')}"
+    name = f"embedded-responder@{VERSION}"
 
     def answer(self, context: Sequence[Message], question: str, max_tokens: int, replicate: int = 0) -> Answer:
         """An extract of the context within the limit, or the words that the context does not say."""
@@ -63,11 +65,11 @@ def _lookup(context: Sequence[Message], asked: str, cues: list[str], limit: int)
 
 def _error_of(context: Sequence[Message], command: str) -> str:
     """The first error that the command's results show; else an error that stands in one line with the command."""
-    results = Results(context)
+    results = ToolResults(context)
     for reading in iter_readings(context):
         for call_id, text in reading.commands:
             result = results.get(call_id)
-            if result is not None and text.startswith(command) and (errors := read(result).errors):
+            if result is not None and text.startswith(command) and (errors := read_message(result).errors):
                 return errors[0].line
     for message in context:
         if message.role != "tool" and command in message.text:
@@ -77,7 +79,7 @@ def _error_of(context: Sequence[Message], command: str) -> str:
     best, best_score = "", 0.0
     for message in context:
         if message.seq is None or message.role == "assistant":
-            for error in read(message).errors if message.role != "assistant" else _error_like(message.text):
+            for error in read_message(message).errors if message.role != "assistant" else _error_like(message.text):
                 line = error if isinstance(error, str) else error.line
                 score = len(wanted & set(specific_terms(line)))
                 if score > best_score:
@@ -92,7 +94,7 @@ def _error_like(text: str) -> list[str]:
 
 def _reported_error(context: Sequence[Message]) -> str:
     for message in context:
-        if message.role == "user" and (errors := read(message).errors):
+        if message.role == "user" and (errors := read_message(message).errors):
             return errors[0].line
     for message in context:
         if message.role != "tool" and (lines := _error_like(message.text)):
@@ -106,7 +108,7 @@ def _version_of(context: Sequence[Message], name: str) -> str:
         if name not in message.text and wanted not in message.text.lower():
             continue
         if message.role == "tool":
-            for found, version in read(message).versions:
+            for found, version in read_message(message).versions:
                 if found.lower() == wanted:
                     return version
             continue
@@ -120,7 +122,7 @@ def _command_of(context: Sequence[Message], program: str) -> str:
     for reading in iter_readings(context):
         for _, text in reading.commands:
             if program in text:
-                for run in runs(text):
+                for run in program_runs(text):
                     if run.split()[0].rsplit("/", 1)[-1] == program:
                         return run
     named = re.compile(r"\b" + re.escape(program) + r"\b")
@@ -145,7 +147,7 @@ def _statement_on(context: Sequence[Message], cues: list[str], decided: bool) ->
         spoken = f"{message.reasoning}\n{message.text}".lower() if message.reasoning else message.text.lower()
         if not any(cue in spoken for cue in wanted):
             continue
-        for sentence in read(message).sentences:
+        for sentence in read_message(message).sentences:
             low = sentence.lower()
             hits = sum(cue in low for cue in wanted)
             if not hits:
@@ -166,9 +168,9 @@ def _told_roots(question: str) -> Roots | None:
 
 
 def _artifact(context: Sequence[Message], limit: int, roots: Roots) -> str:
-    ledger = context_ledger(context, Results(context), roots)
+    ledger = context_ledger(context, ToolResults(context), roots)
     known = _KnownFiles()
-    for op in of_project(
+    for op in project_ops(
         op for ops in (ledger.created, ledger.modified, ledger.deleted, ledger.examined) for op in ops.values()
     ):
         known.add(op)
@@ -213,7 +215,7 @@ def _continuation(context: Sequence[Message], limit: int, roots: Roots) -> str:
     open_tasks = _open_tasks(context)
     failing: list[str] = []
     for message in reversed(context):
-        reading = read(message)
+        reading = read_message(message)
         if reading.totals is not None or reading.failing:
             failing = [f"{test}: {shorten(reason, 120)}" if reason else test for test, reason in reading.failing[:8]]
             break
@@ -229,7 +231,7 @@ def _open_tasks(context: Sequence[Message]) -> list[str]:
         todo = latest_todos(context)
         return [item.text for item in todo.unfinished] if todo else []
     for message in reversed(context):
-        todo = read(message).todos
+        todo = read_message(message).todos
         if todo is not None:
             return [item.text for item in todo.items if item.status != "done"]
         if message.seq is None and (listed := section_items(message.text, "next_steps")):
@@ -242,7 +244,7 @@ def _next_steps(context: Sequence[Message], roots: Roots) -> list[str]:
     steps: list[str] = []
     request = next((m for m in reversed(context) if m.role == "user" and m.seq is not None and m.text.strip()), None)
     if request is not None:
-        said = [s for s in read(request).sentences if len(terms(s)) >= 3]
+        said = [s for s in read_message(request).sentences if len(terms(s)) >= 3]
         steps += [shorten(sentence, 200) for sentence in said[:1]]
     else:
         for message in reversed(context):
@@ -251,13 +253,13 @@ def _next_steps(context: Sequence[Message], roots: Roots) -> list[str]:
                 break
     announced = ""
     touched: list[str] = []
-    results = Results(context)
+    results = ToolResults(context)
     for message in reversed(context):
         if message.role != "assistant":
             continue
         if not announced:
-            announced = next(reversed(read(message).intents), "")
-        for op in read(message).ops(results, roots):
+            announced = next(reversed(read_message(message).intents), "")
+        for op in read_message(message).ops(results, roots):
             if op.verb != "examined" and not op.scratch and not any(same_file(op.path, t) for t in touched):
                 touched.append(op.path)
         if announced and len(touched) >= 2:

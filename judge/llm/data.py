@@ -63,17 +63,17 @@ def json_text(value: Any) -> str:
 
 
 def neutralise(text: str) -> str:
-    """JSON in which no control token and nothing unseen stands as itself."""
+    """JSON with all control tokens and invisible characters escaped."""
     if "<" in text:
         text = _TAG.sub(r"\\u003c", text)
     if "[" in text:
         text = _BRACKET.sub(r"\\u005b", text)
     if "]" in text:
         text = _TILDE.sub(r"\\u005d", text)
-    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escaped, text)
+    return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escape, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x10000:
         return f"\\u{code:04x}"
@@ -81,8 +81,8 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
-def clipped(text: str, limit: int) -> str:
-    """The text, or its beginning and end with a note between them when it has more than ``limit`` characters."""
+def clip_text(text: str, limit: int) -> str:
+    """The text; if it has more than ``limit`` characters, its beginning and end with a note between them."""
     if len(text) <= limit:
         return text
     tail = limit // 4
@@ -91,4 +91,4 @@ def clipped(text: str, limit: int) -> str:
 
 def answer_text(answer: str, max_tokens: int) -> str:
     """An answer as it is shown to a judge; ``max_tokens`` is the limit that the question states."""
-    return clipped(answer, max(LEAST_ANSWER_CHARS, ANSWER_CHARS_PER_TOKEN * max_tokens))
+    return clip_text(answer, max(LEAST_ANSWER_CHARS, ANSWER_CHARS_PER_TOKEN * max_tokens))

@@ -20,16 +20,19 @@ import orjson
 from compaction.memo import Memo
 from compaction.model import Completion, Model, ModelError, ModelRequest, ReplyError
 from compaction.transcript import Message
-from compaction.version import code_version
-from judge.blinding import blinded, form_version, has_opaque, shown
+from judge import blinding
+from judge.blinding import blind_text, context_text, has_opaque
 from judge.llm.data import answer_text, json_text
-from judge.llm.verdicts import Form, Verdict
+from judge.llm.verdict_form import Form, Verdict
 from judge.probe import Probe
 from judge.rubric import Criterion, Rubric
-from judge.verdict import JudgeCase, JudgeError, JudgeVersion
+from judge.scoring import JudgeCase, JudgeError, JudgeVersion
 
 Protocol = Literal["study", "closed"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+
+VERSION = 1
+"""Raise it when a case is asked otherwise, or a verdict read otherwise. The prompts take part by their text."""
 
 TOKENS_PER_CRITERION, TOKENS_BESIDE = 200, 400
 """Room for a verdict: a reason of two sentences takes about 60 tokens, its entry about 30 more. Twice that."""
@@ -61,17 +64,13 @@ def judge_prompts() -> JudgePrompts:
     return JudgePrompts(read["judge"], read["judge_again"])
 
 
-def judge_code() -> dict[str, str]:
-    """Versions of the code that a score depends on: how a case is asked and blinded, how a verdict is read."""
-    return {
-        "asking": code_version("judge/llm/judge.py", "judge/llm/data.py"),
-        "blinding": form_version(),
-        "parser": code_version("judge/llm/verdicts.py"),
-    }
+def judge_versions() -> dict[str, int]:
+    """The declared versions that a score depends on: of the judge, and of how a context is blinded."""
+    return {"version": VERSION, "blinding": blinding.VERSION}
 
 
 def judge_version(
-    model: Model, rubric: Rubric, protocol: Protocol, prompts: JudgePrompts, code: Mapping[str, str]
+    model: Model, rubric: Rubric, protocol: Protocol, prompts: JudgePrompts, versions: Mapping[str, int]
 ) -> JudgeVersion:
     """The identity of a model judge: whatever can change a score, and nothing else."""
     schemas = [Form(rubric, ids).schema() for ids in rubric.asked.values()]
@@ -87,7 +86,7 @@ def judge_version(
             "schema_sha256": _sha256(schemas),
             "tokens_per_criterion": TOKENS_PER_CRITERION,
             "tokens_beside": TOKENS_BESIDE,
-            **code,
+            **versions,
         },
     )
 
@@ -117,7 +116,7 @@ class ModelJudge:
         self._model = model
         self._protocol = protocol
         self._prompts = prompts or judge_prompts()
-        self.version = judge_version(model, rubric, protocol, self._prompts, judge_code())
+        self.version = judge_version(model, rubric, protocol, self._prompts, judge_versions())
         self._tasks: dict[tuple[str, ...], _Task] = {}
         self._contexts: Memo[str] = Memo(ROOM)
         self._answer = lru_cache(maxsize=REMEMBERED)(_shown_answer)
@@ -134,11 +133,11 @@ class ModelJudge:
         task = self._task(case.criteria)
         request = self.request(case)
         try:
-            return _asked(self._model, request, task.form)
+            return _ask(self._model, request, task.form)
         except ReplyError as error:
             problem = str(error)
         try:
-            return replace(_asked(self._model, self._again(request, task, problem), task.form), asked_again=True)
+            return replace(_ask(self._model, self._again(request, task, problem), task.form), asked_again=True)
         except ReplyError as error:
             raise JudgeError(f"two verdicts could not be read: {problem}; then {error}") from error
 
@@ -184,7 +183,7 @@ class ModelJudge:
             raise JudgeError(f"rubric {self.rubric.name} has no criterion {unknown[0]!r}")
         form = Form(self.rubric, tuple(id for id in self.rubric.criteria if id in criteria))
         system = Template(_lines_for(self._protocol, self._prompts.judge)).substitute(
-            criteria="\n\n".join(_described(self.rubric.criteria[id]) for id in form.criteria),
+            criteria="\n\n".join(_describe(self.rubric.criteria[id]) for id in form.criteria),
             dimensions=", ".join(f"`{name}`" for name in form.dimensions),
         )
         tokens = TOKENS_BESIDE + TOKENS_PER_CRITERION * len(form.criteria)
@@ -198,15 +197,15 @@ def _shown_context(context: tuple[Message, ...]) -> str:
             "the context holds an item that nobody but its provider can read, so no judge can be shown it: use the "
             "protocol closed"
         )
-    return f'"compacted_context":{json_text(shown(context))},\n'
+    return f'"compacted_context":{json_text(context_text(context))},\n'
 
 
 def _shown_answer(answer: str, max_tokens: int) -> str:
     # An answer may quote what only one method writes.
-    return json_text(blinded(answer_text(answer, max_tokens)))
+    return json_text(blind_text(answer_text(answer, max_tokens)))
 
 
-def _asked(model: Model, request: ModelRequest, form: Form) -> Verdict:
+def _ask(model: Model, request: ModelRequest, form: Form) -> Verdict:
     """Raises ReplyError for a reply that cannot be read, JudgeError for none."""
     read: list[Verdict] = []
     wrong: list[ReplyError] = []
@@ -235,7 +234,7 @@ def _lines_for(protocol: Protocol, prompt: str) -> str:
     return "\n".join(lines)
 
 
-def _described(criterion: Criterion) -> str:
+def _describe(criterion: Criterion) -> str:
     weight = "" if criterion.weight == 1 else f", weight {criterion.weight:g}"
     anchors = "\n".join(f"- {score}: {text}" for score, text in sorted(criterion.anchors.items()))
     return f"### {criterion.id} ({criterion.dimension}{weight})\n{criterion.question}\n{anchors}"

@@ -1,8 +1,8 @@
 """Probes that a language model writes and this code verifies.
 
-The model is shown a part of the history (``probe_show``) and drafts questions with true answers and quotes
-(``probe_reply``); every quote, name and number is looked up (``probe_check``), what the tool calls prove is put right
-and completed (``probe_build``), and a question that the model answers without the history is dropped. docs/probes.md
+The model is shown a part of the history (``probes.show``) and drafts questions with true answers and quotes
+(``probes.reply``); every quote, name and number is looked up (``probes.check``), what the tool calls prove is put right
+and completed (``probes.build``), and a question that the model answers without the history is dropped. docs/probes.md
 tells it in full.
 """
 
@@ -15,21 +15,24 @@ from functools import cache, cached_property
 from importlib.resources import files
 from string import Template
 
+from compaction.code_version import identity_version
+from compaction.methods import load_registry
 from compaction.model import Model, ModelError, ModelRequest
 from compaction.points import CompactionPoint
-from compaction.reading import of_project
-from compaction.strategy import load_registry
+from compaction.reading.message_facts import project_ops
 from compaction.tokens import DEFAULT_ENCODING, TiktokenCounter, TokenCounter
 from compaction.transcript import Message, Transcript
-from compaction.version import code_version, identity_version
 from judge.embedded.facts import SessionFacts
-from judge.llm import probe_check as check
 from judge.llm.data import json_text
-from judge.llm.probe_build import Ground, build
-from judge.llm.probe_check import Dropped
-from judge.llm.probe_reply import SCHEMAS, Draft, checker, parse
-from judge.llm.probe_show import Shown, draw, end_of, file_calls, windows
+from judge.llm.probes import check
+from judge.llm.probes.build import Ground, build_probe
+from judge.llm.probes.check import ProbeDropped
+from judge.llm.probes.reply import SCHEMAS, ProbeDraft, checker, parse_drafts
+from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows
 from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeFailed, ProbeType
+
+VERSION = 1
+"""Raise it when a model is shown or asked something else, or other drafts pass. The prompts take part by their text."""
 
 SHOWN_TOKENS = 12_000
 """Tokens of the history that one call shows: some dozens of messages, enough for a decision and what came before it,
@@ -50,11 +53,7 @@ REPLY_TOKENS: dict[ProbeType, int] = {"recall": 1_500, "artifact": 3_000, "conti
 GUESS_TOKENS = 500
 """Most tokens of a guess: a right one is right from its first items on, and a long one is worth no money."""
 
-_CODE = (
-    "compaction", "judge/embedded", "judge/llm/data.py", "judge/llm/prober.py", "judge/llm/probe_build.py",
-    "judge/llm/probe_check.py", "judge/llm/probe_reply.py", "judge/llm/probe_show.py",
-    *(f"judge/prompts/probe_{name}.md" for name in ("rules", "guess", *PROBE_TYPES)),
-)  # fmt: skip
+_PROMPTS = ("rules", "guess", *PROBE_TYPES)
 _NO_GUESS = ("blank", "refused", "truncated")
 """Kinds of errors by which a model does not come to a guess: then it does not know."""
 
@@ -77,9 +76,12 @@ class ModelProber:
         self._lock = threading.Lock()
         self._left_out: Counter[str] = Counter()
         identity = {
-            "model": model.identity, "code": code_version(*_CODE), "shown_tokens": shown_tokens,
+            "model": model.identity,
+            "version": VERSION,
+            "prompts": [*map(_prompt, _PROMPTS)],
+            "shown_tokens": shown_tokens,
             "tokenizer": counter.name if counter else DEFAULT_ENCODING,
-        }  # fmt: skip
+        }
         self.name = f"{model.name}@{identity_version(identity)}"
 
     @property
@@ -94,7 +96,7 @@ class ModelProber:
         A call that fails costs its type and no other. Raises CallsStoppedError when no call may be made any more.
         """
         facts = self._facts(transcript)
-        history = cache(lambda: check.everything(facts.messages[: point.cut_seq]))
+        history = cache(lambda: check.all_text(facts.messages[: point.cut_seq]))
 
         def one(probe_type: ProbeType) -> Probe | NotAsked | ProbeFailed:
             try:
@@ -117,25 +119,25 @@ class ModelProber:
             for shown, drafts in self._written(probe_type, facts, point):
                 for draft in drafts:
                     try:
-                        probe = build(probe_type, draft, shown, ground)
+                        probe = build_probe(probe_type, draft, shown, ground)
                         self._must_not_guess(probe)
                         return probe
-                    except Dropped as dropped:
+                    except ProbeDropped as dropped:
                         note(dropped.reason)
                         reasons.append(dropped.reason)
-        except Dropped as dropped:
+        except ProbeDropped as dropped:
             reasons.append(dropped.reason)
         return NotAsked(probe_type, max(reasons, key=check.REASONS.index, default=check.NOTHING))
 
     def _written(
         self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint
-    ) -> Iterator[tuple[Shown, list[Draft]]]:
+    ) -> Iterator[tuple[ShownHistory, list[ProbeDraft]]]:
         """What the model is shown and the drafts that it writes, until somebody has enough.
 
         Raises Dropped when there is nothing to show, or the model's window is too small for it.
         """
         if probe_type == "artifact" and not _touches_files(facts, point.cut_seq):
-            raise Dropped(check.NO_FILES)
+            raise ProbeDropped(check.NO_FILES)
         budget = self._shown_tokens
         while budget >= LEAST_SHOWN:
             try:
@@ -146,31 +148,33 @@ class ModelProber:
                 if error.kind != "overflow":
                     raise
                 budget //= 2
-        raise Dropped(check.TOO_SMALL)
+        raise ProbeDropped(check.TOO_SMALL)
 
     def _parts(
         self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint, budget: int
-    ) -> Iterator[Shown]:
+    ) -> Iterator[ShownHistory]:
         cut, counter = point.cut_seq, self._counter
         if probe_type in ("recall", "decision"):
-            parts = windows(facts.messages[:cut], draw(point, probe_type), budget, counter, WINDOWS)
+            parts = history_windows(facts.messages[:cut], draw_number(point, probe_type), budget, counter, WINDOWS)
         else:
-            show: Callable[..., Shown | None] = file_calls if probe_type == "artifact" else end_of
+            show: Callable[..., ShownHistory | None] = file_calls if probe_type == "artifact" else end_of
             parts = iter(filter(None, [show(facts, cut, budget, counter)]))
         first = next(parts, None)
         if first is None:
-            raise Dropped(check.TOO_SMALL)
+            raise ProbeDropped(check.TOO_SMALL)
         yield first
         yield from parts
 
-    def _write(self, probe_type: ProbeType, shown: Shown) -> list[Draft]:
+    def _write(self, probe_type: ProbeType, shown: ShownHistory) -> list[ProbeDraft]:
         rules = Template(_prompt("rules")).substitute(task=Template(_prompt(probe_type)).substitute(drafts=DRAFTS))
         data = f"<session>\n{shown.text}\n</session>\n\nThe session ends here. Write the JSON that you were told to."
         request = ModelRequest(
-            (Message("system", rules), Message("user", data)), REPLY_TOKENS[probe_type], SCHEMAS[probe_type],
+            (Message("system", rules), Message("user", data)),
+            REPLY_TOKENS[probe_type],
+            SCHEMAS[probe_type],
             check=checker(probe_type),
-        )  # fmt: skip
-        return parse(probe_type, self._model.complete(request).text)[:DRAFTS]
+        )
+        return parse_drafts(probe_type, self._model.complete(request).text)[:DRAFTS]
 
     def _must_not_guess(self, probe: Probe) -> None:
         """Raises Dropped when the model states the truth without having seen anything."""
@@ -181,8 +185,8 @@ class ModelProber:
             if error.kind not in _NO_GUESS:
                 raise
             return
-        if check.share_guessed(probe, guess) >= check.GUESSED_SHARE:
-            raise Dropped(check.GUESSED)
+        if check.guessed_share(probe, guess) >= check.GUESSED_SHARE:
+            raise ProbeDropped(check.GUESSED)
 
     @cached_property
     def _counter(self) -> TokenCounter:
@@ -198,7 +202,7 @@ class ModelProber:
 
 def _touches_files(facts: SessionFacts, cut: int) -> bool:
     ledger = facts.ledger(cut)
-    return bool(of_project([o for ops in (ledger.created, ledger.modified, ledger.examined) for o in ops.values()]))
+    return bool(project_ops([o for ops in (ledger.created, ledger.modified, ledger.examined) for o in ops.values()]))
 
 
 @cache

@@ -16,12 +16,15 @@ from typing import Any
 
 import orjson
 
+from compaction.code_version import identity_version
 from compaction.memo import Memo
 from compaction.model import Model, ModelError, ModelRequest
 from compaction.transcript import Message, ToolCall
-from compaction.version import code_version, identity_version
 from judge.answer import Answer, AnswerError
 from judge.llm.data import json_text, neutralise
+
+VERSION = 1
+"""Raise it when a context is shown otherwise. The prompt takes part by its text."""
 
 HEADROOM = 2
 """The model may write so many times the tokens that its question allows: an answer that is cut off is no answer, and
@@ -43,8 +46,7 @@ class ModelResponder:
     def __init__(self, model: Model, prompt: str | None = None) -> None:
         """``prompt`` takes the place of the one that comes with the package."""
         text = answer_prompt() if prompt is None else prompt
-        code = code_version("judge/llm/responder.py", "judge/llm/data.py")
-        made_of = {"model": dict(model.identity), "prompt": text, "code": code}
+        made_of = {"model": dict(model.identity), "prompt": text, "version": VERSION}
         self.name = f"{model.name}@{identity_version(made_of)}"
         self._model = model
         self._system = Message("system", text)

@@ -1,1 +1,1 @@
-"""What can be read off a compacted context without asking it anything: its files, and the facts that it states."""
+"""Measures of a compacted context that ask no question: its files, and the facts that it states."""

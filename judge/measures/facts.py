@@ -1,4 +1,4 @@
-"""Which facts of the probes a compacted context still states, at the point where they were asked and at later ones."""
+"""Measures which facts of the probes a compacted context still states, at their own point and at later points."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from compaction.artifacts import same_file
 from compaction.measures.needs import SessionNeeds
-from compaction.measures.said import plain
+from compaction.measures.said import said_text
+from compaction.reading.file_effects import same_file
+from compaction.reading.prose import specific_terms, terms
 from compaction.transcript import Message
-from compaction.words import specific_terms, terms
 from judge.measures.kept_files import FileUse
 from judge.probe import Fact, FactKind, Probe
 
 FILE_USE: Mapping[FactKind, FileUse] = {
-    "file_created": "created", "file_modified": "modified", "file_examined": "read",
-}  # fmt: skip
+    "file_created": "created",
+    "file_modified": "modified",
+    "file_examined": "read",
+}
 STATES: frozenset[FactKind] = frozenset({*FILE_USE, "open_task", "failing_test", "next_step"})
 """Facts that can cease to be true: at a later point only those that its own probes state again are looked for."""
 
@@ -73,7 +75,7 @@ class KeptFacts:
         terms; and by the messages that prove it, as long as they stay as they were.
         """
         kept, others = self.session.parted(context)
-        texts = [plain(message) for message in others]
+        texts = [said_text(message) for message in others]
         found = []
         for item in tracked:
             use = FILE_USE.get(item.fact.kind)
@@ -96,7 +98,7 @@ class KeptFacts:
 
 def _states(fact: Fact, text: str) -> bool:
     low = _lower(text)
-    value, wanted, enough = _sought(fact)
+    value, wanted, enough = _search_form(fact)
     if value in low:
         return True
     missing = 0
@@ -115,7 +117,7 @@ def _states(fact: Fact, text: str) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def _sought(fact: Fact) -> tuple[str, tuple[str, ...], int]:
+def _search_form(fact: Fact) -> tuple[str, tuple[str, ...], int]:
     """A fact's value in the form of ``_lower``, its terms with the longest first, and how many of them state it."""
     return _lower(fact.value), tuple(sorted(fact.terms, key=len, reverse=True)), _enough(len(fact.terms))
 

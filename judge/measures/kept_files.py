@@ -1,6 +1,6 @@
-"""Which files a compacted context still tells to have been created, modified and read, against what the calls did.
+"""Compares the files that a context says were created, modified and read with what the calls of the session did.
 
-The reader of the calls is the same for the session and for the context (``compaction.artifacts.file_ops``), so a
+The reader of the calls is the same for the session and for the context (``reading.file_effects.file_ops``), so a
 context as it was tells exactly the truth.
 """
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from compaction.artifacts import FileOp, Ledger, file_ops, same_file
 from compaction.measures.needs import SessionNeeds
-from compaction.measures.said import plain
-from compaction.paths import Roots
-from compaction.reading import of_project
+from compaction.measures.said import said_text
+from compaction.reading.file_effects import FileOp, Ledger, file_ops, same_file
+from compaction.reading.file_paths import Roots
+from compaction.reading.message_facts import project_ops
 from compaction.transcript import Message
 from judge.embedded.mentions import file_mentions
 
@@ -27,8 +27,12 @@ _STRENGTH = ("read", "modified", "created", "gone")
 """What is said of one file in several places counts by the strongest: one that was created and then changed was
 created."""
 _USE: Mapping[str, str] = {
-    "created": "created", "modified": "modified", "moved": "modified", "examined": "read", "deleted": "gone",
-}  # fmt: skip
+    "created": "created",
+    "modified": "modified",
+    "moved": "modified",
+    "examined": "read",
+    "deleted": "gone",
+}
 
 Files = Mapping[FileUse, frozenset[str]]
 """Use → the paths of the files, each by one name; ``any`` has those of the three and more."""
@@ -38,7 +42,7 @@ _FILE = re.compile(r"(?:[\w.@+~-]*/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}", re.ASCI
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UseCounts:
     """How many files there are of one use, how many a context tells, and how many of these are so."""
 
     n_true: int
@@ -73,7 +77,7 @@ class KeptFiles:
         roots = self.session.roots
         found: dict[str, str] = {
             path: use for use, paths in _files(_ledger(context, roots)).items() if use != "any" for path in paths
-        }  # fmt: skip
+        }
         also: set[str] = set()
         _, others = self.session.parted(context)
         for message in others:
@@ -83,7 +87,7 @@ class KeptFiles:
                 use = _USE[op.verb]
                 if op.path not in found or _STRENGTH.index(use) > _STRENGTH.index(found[op.path]):
                     found[op.path] = use
-            also |= {path for name in _named(plain(message)) if (path := self._resolved(name, cut))}
+            also |= {path for name in _named_files(said_text(message)) if (path := self._resolved(name, cut))}
         gone = {path for path, use in found.items() if use == "gone"}
         told = {
             use: frozenset(path for path, done in found.items() if done == use)
@@ -106,7 +110,7 @@ class KeptFiles:
         fitting = [other for other in known if same_file(name, other)]
         if len(fitting) > 1:
             return ""
-        return fitting[0] if fitting else (name if of_project([_op(name, self.session.roots)]) else "")
+        return fitting[0] if fitting else (name if project_ops([_op(name, self.session.roots)]) else "")
 
     def _known(self, cut: int) -> dict[str, list[str]]:
         """Last part of a path → the paths that calls before the cut were about."""
@@ -122,9 +126,9 @@ class KeptFiles:
         return self._by_name[cut]
 
 
-def compare(true: Files, told: Files) -> dict[FileUse, Told]:
+def compare_uses(true: Files, told: Files) -> dict[FileUse, UseCounts]:
     """The counts of each use; precision is right / told, recall right / true."""
-    return {use: Told(len(true[use]), len(told[use]), len(true[use] & told[use])) for use in FILE_USES}
+    return {use: UseCounts(len(true[use]), len(told[use]), len(true[use] & told[use])) for use in FILE_USES}
 
 
 def _ledger(messages: Sequence[Message], roots: Roots) -> Ledger:
@@ -137,20 +141,22 @@ def _op(path: str, roots: Roots) -> FileOp:
 
 def _files(ledger: Ledger) -> dict[FileUse, frozenset[str]]:
     groups: tuple[tuple[FileUse, dict[str, FileOp]], ...] = (
-        ("created", ledger.created), ("modified", ledger.modified), ("read", ledger.examined),
-    )  # fmt: skip
+        ("created", ledger.created),
+        ("modified", ledger.modified),
+        ("read", ledger.examined),
+    )
     found: dict[FileUse, frozenset[str]] = {
-        use: frozenset(path for path, op in ops.items() if of_project([_renamed(op, path)])) for use, ops in groups
+        use: frozenset(path for path, op in ops.items() if project_ops([_rename(op, path)])) for use, ops in groups
     }
     return {**found, "any": frozenset[str]().union(*found.values())}
 
 
-def _renamed(op: FileOp, path: str) -> FileOp:
+def _rename(op: FileOp, path: str) -> FileOp:
     return op if op.path == path else FileOp(path, op.verb, op.seq, scratch=op.scratch)
 
 
 @lru_cache(maxsize=4_096)
-def _named(text: str) -> Collection[str]:
-    """Names of files in a text, with their directories."""
+def _named_files(text: str) -> Collection[str]:
+    """File names in a text, with their directories."""
     words = {word.rstrip(".:-+@/").lstrip(":-+@") for word in _NAMED.findall(text)}
     return frozenset(word for word in words if "/" in word and "//" not in word and _FILE.fullmatch(word))

@@ -50,18 +50,23 @@ figures as (
 
 select
     figures.judge_id,
-    figures.method_id,
-    figures.split,
+    judges.judge,
+    stg_methods.method,
     figures.value,
     figures.dimension,
     figures.scored.mean,
     figures.scored.std_error,
-    figures.scored.df,
     figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_low,
     figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_high,
     figures.scored.n as n_answers,
-    figures.scored.n_clusters as n_sessions
-from figures;
+    figures.scored.n_clusters as n_sessions,
+    figures.method_id,
+    figures.scored.df,
+    stg_methods.is_current,
+    figures.split
+from figures
+inner join stg_methods on figures.method_id = stg_methods.method_id
+left join judges on figures.judge_id = judges.judge_id;
 
 comment on column agg_splits.judge_id is 'Judge version';
 comment on column agg_splits.method_id is 'Identity of the method';
@@ -76,3 +81,6 @@ comment on column agg_splits.ci_low is 'Lower end of the 95 % interval (Student'
 comment on column agg_splits.ci_high is 'Upper end of the 95 % interval (Student''s t with df degrees of freedom)';
 comment on column agg_splits.n_answers is 'Answers that the mean is over';
 comment on column agg_splits.n_sessions is 'Sessions that these answers are of';
+comment on column agg_splits.judge is 'embedded (no language model) or the spec of a model';
+comment on column agg_splits.method is 'Name of the method';
+comment on column agg_splits.is_current is 'Whether the newest run of the study asks for the method';

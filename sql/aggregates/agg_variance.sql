@@ -71,8 +71,7 @@ within_sums as (
         count(distinct session_id) as n_sessions,
         count(distinct probe_id) as n_questions,
         count(distinct struct_pack(m := method_id, p := point_id)) as n_method_points,
-        sum(ss_judge) as ss_judge,
-        sum(n - n_answers) as df_judge,
+        round(sum(ss_judge) / nullif(sum(n - n_answers), 0), 10) as raw_judge,
         sum(ss_answer) as ss_answer,
         sum(n_answers - n_compactions) as df_answer,
         sum(n - answers_in_compactions) as answer_in_ss_answer,
@@ -89,20 +88,13 @@ within_sums as (
     group by grouping sets ((judge_id, dimension), (judge_id, dimension, method_id))
 ),
 
-of_judge as (
-    select
-        *,
-        case when df_judge > 0 then round(ss_judge / df_judge, 10) end as raw_judge
-    from within_sums
-),
-
 of_answer as (
     select
         *,
         case
             when df_answer > 0 then round((ss_answer - df_answer * coalesce(raw_judge, 0)) / answer_in_ss_answer, 10)
         end as raw_answer
-    from of_judge
+    from within_sums
 ),
 
 of_compaction as (
@@ -145,6 +137,9 @@ compaction_means as (
         of_compactions.dimension,
         of_compactions.method_id,
         of_compactions.point_id,
+        any_value(repeated_points.n_questions) as n_questions,
+        any_value(repeated_points.ss_questions) as ss_questions,
+        any_value(repeated_points.n_compactions) as n_compactions,
         count(*) as n_asked,
         avg(of_compactions.mean) as mean
     from of_compactions
@@ -161,25 +156,16 @@ compaction_means as (
 
 shared_by_point as (
     select
-        repeated_points.judge_id,
-        repeated_points.dimension,
-        repeated_points.method_id,
-        any_value(repeated_points.n_compactions) - 1 as df,
+        judge_id,
+        dimension,
+        method_id,
+        any_value(n_compactions) - 1 as df,
         (
-            any_value(repeated_points.n_questions) * var_pop(compaction_means.mean) * count(*)
-            - any_value(repeated_points.ss_questions) / any_value(repeated_points.n_questions)
-        ) / (any_value(repeated_points.n_questions) - 1) as shared
-    from repeated_points
-    inner join compaction_means
-        on
-            repeated_points.judge_id = compaction_means.judge_id
-            and repeated_points.dimension = compaction_means.dimension
-            and repeated_points.method_id = compaction_means.method_id
-            and repeated_points.point_id = compaction_means.point_id
-    group by repeated_points.judge_id, repeated_points.dimension, repeated_points.method_id, repeated_points.point_id
-    having
-        count(*) = any_value(repeated_points.n_compactions)
-        and min(compaction_means.n_asked) = any_value(repeated_points.n_questions)
+            any_value(n_questions) * var_pop(mean) * count(*) - any_value(ss_questions) / any_value(n_questions)
+        ) / (any_value(n_questions) - 1) as shared
+    from compaction_means
+    group by judge_id, dimension, method_id, point_id
+    having count(*) = any_value(n_compactions) and min(n_asked) = any_value(n_questions)
 ),
 
 shared_compaction as (
@@ -228,20 +214,9 @@ both_kinds as (
         method_id,
         session_id,
         point_id,
-        'own' as kind,
-        mean as value
+        unnest(['own', 'off']) as kind,
+        unnest([mean, off]) as value
     from off_both
-    union all
-    select
-        judge_id,
-        dimension,
-        method_id,
-        session_id,
-        point_id,
-        'off' as kind,
-        off as value
-    from off_both
-    where off is not null
 ),
 
 of_points as (
@@ -255,6 +230,7 @@ of_points as (
         avg(value) as mean,
         var_pop(value) * count(*) as ss_within
     from both_kinds
+    where value is not null
     group by judge_id, dimension, kind, method_id, session_id, point_id
 ),
 

@@ -3,25 +3,13 @@
 -- A dimension is the weighted mean of its scored criteria, then the mean over the judge's replicates. Overall is the
 -- unweighted mean of the dimensions that are scored for the answer. What is unscored is left out, never 0.
 create view int_answer_scores as
-with per_replicate as (
-    select
-        judge_id,
-        answer_id,
-        judge_replicate,
-        dimension,
-        sum(score * weight) / sum(weight) as score
-    from stg_scores
-    where score is not null
-    group by judge_id, answer_id, judge_replicate, dimension
-),
-
-per_dimension as (
+with per_dimension as (
     select
         judge_id,
         answer_id,
         dimension,
         avg(score) as score
-    from per_replicate
+    from stg_dimension_scores
     group by judge_id, answer_id, dimension
 ),
 

@@ -5,32 +5,20 @@
 -- and n_answers are its answers without copies. varies is false where repeated compactions of the method at the point
 -- left one context: it has no compaction variance there.
 create view int_context_scores as
-with per_dimension as (
-    select
-        judge_id,
-        answer_id,
-        judge_replicate,
-        dimension,
-        sum(score * weight) / sum(weight) as score
-    from stg_scores
-    where score is not null
-    group by judge_id, answer_id, judge_replicate, dimension
-),
-
-verdicts_given as (
+with verdicts_given as (
     select
         judge_id,
         answer_id,
         dimension,
         score
-    from per_dimension
+    from stg_dimension_scores
     union all
     select
         judge_id,
         answer_id,
         'overall' as dimension,
         avg(score) as score
-    from per_dimension
+    from stg_dimension_scores
     group by judge_id, answer_id, judge_replicate
 ),
 

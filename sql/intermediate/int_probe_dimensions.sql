@@ -43,32 +43,17 @@ per_replicate as (
     group by judge_id, answer_id, judge_replicate
 ),
 
-other_replicates as (
-    select
-        judge_id,
-        answer_id,
-        judge_replicate,
-        dimension,
-        sum(score * weight) / sum(weight) as score
-    from stg_scores
-    where
-        score is not null
-        and dimension <> 'accuracy'
-        and dimension <> 'context_awareness'
-        and dimension <> 'artifact_trail'
-        and dimension <> 'completeness'
-        and dimension <> 'continuity'
-        and dimension <> 'instruction_following'
-    group by judge_id, answer_id, judge_replicate, dimension
-),
-
 other_dimensions as (
     select
         judge_id,
         answer_id,
         dimension,
         avg(score) as score
-    from other_replicates
+    from stg_dimension_scores
+    where
+        dimension not in (
+            'accuracy', 'context_awareness', 'artifact_trail', 'completeness', 'continuity', 'instruction_following'
+        )
     group by judge_id, answer_id, dimension
 ),
 

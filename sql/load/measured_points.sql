@@ -1,7 +1,7 @@
 -- One row per compaction point: what the ids of its measurements are made of.
 --
 -- Measurements are of a session as it is, and follow the facts of the probes that were asked until the point, in the
--- order of the points and of the types. The ids are worked out as in flows/measured.py.
+-- order of the points and of the types. The ids are worked out as in flows/pipeline/measure_plan.py.
 with asked as (
     select
         points.point_id,

@@ -1,4 +1,4 @@
--- One row per compaction: the id of its measurement, as in flows/measured.py.
+-- One row per compaction: the id of its measurement, as in flows/pipeline/measure_plan.py.
 select
     compactions.compaction_id,
     left(

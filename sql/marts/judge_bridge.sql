@@ -126,24 +126,8 @@ both_ways as (
         flips.judge_id_from,
         flips.judge_id_to,
         flips.dimension,
-        flips.method_id_a as method_id,
-        flips.method_id_b as other_id,
-        real_flips.method_id_a is not null as is_real
-    from flips
-    left join real_flips
-        on
-            flips.judge_id_from = real_flips.judge_id_from
-            and flips.judge_id_to = real_flips.judge_id_to
-            and flips.dimension = real_flips.dimension
-            and flips.method_id_a = real_flips.method_id_a
-            and flips.method_id_b = real_flips.method_id_b
-    union all
-    select
-        flips.judge_id_from,
-        flips.judge_id_to,
-        flips.dimension,
-        flips.method_id_b as method_id,
-        flips.method_id_a as other_id,
+        unnest([flips.method_id_a, flips.method_id_b]) as method_id,
+        unnest([flips.method_id_b, flips.method_id_a]) as other_id,
         real_flips.method_id_a is not null as is_real
     from flips
     left join real_flips

@@ -77,27 +77,14 @@ tested as (
 stepped as (
     select
         *,
-        least(
-            1,
-            p_value * (
-                count(p_value) over (partition by judge_id, taken_on) + 1
-                - row_number() over (partition by judge_id, taken_on order by p_value nulls last, dimension)
-            )
-        ) as p_step
+        p_step(p_value, (judge_id, taken_on)) as step
     from tested
 ),
 
 adjusted as (
     select
         *,
-        case
-            when p_value is not null
-                then max(p_step) over (
-                    partition by judge_id, taken_on
-                    order by p_value nulls last, dimension
-                    rows between unbounded preceding and current row
-                )
-        end as p_adjusted
+        holm(p_value, step, (judge_id, taken_on)) as p_adjusted
     from stepped
 )
 

@@ -4,25 +4,23 @@
 -- session there is no interval (NULL), because one session says nothing of how sessions differ.
 create view leaderboard_by_probe_type as
 select
-    agg_splits.judge_id,
-    judges.judge,
-    stg_methods.method,
-    agg_splits.value as probe_type,
-    agg_splits.dimension,
-    agg_splits.mean,
-    agg_splits.std_error,
-    agg_splits.ci_low,
-    agg_splits.ci_high,
-    agg_splits.n_answers,
-    agg_splits.n_sessions,
-    agg_splits.method_id,
-    agg_splits.df,
-    stg_methods.is_current
+    judge_id,
+    judge,
+    method,
+    value as probe_type,
+    dimension,
+    mean,
+    std_error,
+    ci_low,
+    ci_high,
+    n_answers,
+    n_sessions,
+    method_id,
+    df,
+    is_current
 from agg_splits
-inner join stg_methods on agg_splits.method_id = stg_methods.method_id
-left join judges on agg_splits.judge_id = judges.judge_id
-where agg_splits.split = 'probe_type'
-order by judges.judge, agg_splits.judge_id, stg_methods.method, probe_type, agg_splits.dimension;
+where split = 'probe_type'
+order by judge, judge_id, method, probe_type, dimension;
 
 comment on column leaderboard_by_probe_type.judge_id is 'Judge version';
 comment on column leaderboard_by_probe_type.judge is 'embedded (no language model) or the spec of a model';

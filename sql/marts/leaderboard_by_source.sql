@@ -4,25 +4,23 @@
 -- session there is no interval (NULL), because one session says nothing of how sessions differ.
 create view leaderboard_by_source as
 select
-    agg_splits.judge_id,
-    judges.judge,
-    stg_methods.method,
-    agg_splits.value as source,
-    agg_splits.dimension,
-    agg_splits.mean,
-    agg_splits.std_error,
-    agg_splits.ci_low,
-    agg_splits.ci_high,
-    agg_splits.n_answers,
-    agg_splits.n_sessions,
-    agg_splits.method_id,
-    agg_splits.df,
-    stg_methods.is_current
+    judge_id,
+    judge,
+    method,
+    value as source,
+    dimension,
+    mean,
+    std_error,
+    ci_low,
+    ci_high,
+    n_answers,
+    n_sessions,
+    method_id,
+    df,
+    is_current
 from agg_splits
-inner join stg_methods on agg_splits.method_id = stg_methods.method_id
-left join judges on agg_splits.judge_id = judges.judge_id
-where agg_splits.split = 'source'
-order by judges.judge, agg_splits.judge_id, stg_methods.method, source, agg_splits.dimension;
+where split = 'source'
+order by judge, judge_id, method, source, dimension;
 
 comment on column leaderboard_by_source.judge_id is 'Judge version';
 comment on column leaderboard_by_source.judge is 'embedded (no language model) or the spec of a model';

@@ -137,7 +137,7 @@ figures as (
     group by judge_id, method_id
 ),
 
-tested as materialized (
+tested as (
     select
         judge_id,
         method_id,
@@ -155,59 +155,55 @@ tested as materialized (
     from figures
 ),
 
+stepped as (
+    select
+        *,
+        p_step(p_value, judge_id) as step
+    from tested
+),
+
 adjusted as (
     select
-        judge_id,
-        method_id,
-        least(1.0, max(p_value * n_left) over (partition by judge_id order by n_left desc)) as p_adjusted
-    from (
-        select
-            judge_id,
-            method_id,
-            p_value,
-            row_number() over (partition by judge_id order by p_value desc, method_id desc) as n_left
-        from tested
-        where p_value is not null
-    ) as ordered
+        *,
+        holm(p_value, step, judge_id) as p_adjusted
+    from stepped
 )
 
 select
     methods_of_judge.judge_id,
     judges.judge,
     methods_of_judge.method,
-    tested.overall,
-    tested.recency_overall,
-    tested.difference,
-    tested.std_error,
-    tested.difference - tested.t_975 * tested.std_error as ci_low,
-    tested.difference + tested.t_975 * tested.std_error as ci_high,
-    tested.p_value,
+    adjusted.overall,
+    adjusted.recency_overall,
+    adjusted.difference,
+    adjusted.std_error,
+    adjusted.difference - adjusted.t_975 * adjusted.std_error as ci_low,
+    adjusted.difference + adjusted.t_975 * adjusted.std_error as ci_high,
+    adjusted.p_value,
     adjusted.p_adjusted,
-    coalesce(tested.n_pairs, 0) as n_pairs,
-    coalesce(tested.n_sessions, 0) as n_sessions,
+    coalesce(adjusted.n_pairs, 0) as n_pairs,
+    coalesce(adjusted.n_sessions, 0) as n_sessions,
     case
         when methods_of_judge.has_ladder and not methods_of_judge.is_step
-            then methods_of_judge.n_probes - coalesce(tested.n_pairs, 0)
+            then methods_of_judge.n_probes - coalesce(adjusted.n_pairs, 0)
     end as n_outside,
-    (tested.t_975 + tested.t_800) * tested.std_error as detectable_difference,
-    tested.df,
-    tested.tokens_read,
+    (adjusted.t_975 + adjusted.t_800) * adjusted.std_error as detectable_difference,
+    adjusted.df,
+    adjusted.tokens_read,
     case
         when methods_of_judge.is_step then 'a step of the ladder itself'
         when not methods_of_judge.has_ladder
             then 'no recency was run on this history; add --strategies @recency-ladder'
-        when tested.n_pairs is null then 'its tokens lie outside of the ladder at every question'
-        when tested.n_sessions = 1 then 'one session: no interval'
+        when adjusted.n_pairs is null then 'its tokens lie outside of the ladder at every question'
+        when adjusted.n_sessions = 1 then 'one session: no interval'
     end as undefined_because,
     methods_of_judge.method_id
 from methods_of_judge
 left join judges on methods_of_judge.judge_id = judges.judge_id
-left join tested
-    on methods_of_judge.judge_id = tested.judge_id and methods_of_judge.method_id = tested.method_id
 left join adjusted
     on methods_of_judge.judge_id = adjusted.judge_id and methods_of_judge.method_id = adjusted.method_id
 order by
-    judges.judge asc, methods_of_judge.judge_id asc, tested.difference desc nulls last, methods_of_judge.method asc;
+    judges.judge asc, methods_of_judge.judge_id asc, adjusted.difference desc nulls last, methods_of_judge.method asc;
 
 comment on column matched_budget.judge_id is 'Judge version';
 comment on column matched_budget.judge is 'embedded (no language model) or the spec of a model';

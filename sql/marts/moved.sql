@@ -10,7 +10,7 @@
 -- then): psi = (t1 - m1 n1) / (N1 √(1 - n1/N1)) - (t0 - m0 n0) / (N0 √(1 - n0/N0)) a session, std_error = √Σ psi²,
 -- which is the bias-reduced (CR2) one. With the same sessions and counts both times it is that of `paired_differences`.
 -- Its degrees of freedom are those of `cluster_figures` with p a session's share of the answers that can differ: those
--- that only one of the nights has, and all where the code of method, engine or judge is another. So a single new
+-- that only one of the nights has, and all where the version of method, engine or judge is another. So a single new
 -- session, however bad, proves nothing. With fewer than two sessions in one of the nights there is no error (NULL).
 --
 -- p_adjusted and p_adjusted_same are corrected after Holm over the methods of a judge, within the dimension. Where
@@ -168,27 +168,14 @@ tested as (
 stepped as (
     select
         *,
-        least(
-            1,
-            p_value * (
-                count(p_value) over (partition by judge_id, dimension, part) + 1
-                - row_number() over (partition by judge_id, dimension, part order by p_value nulls last, method)
-            )
-        ) as p_step
+        p_step(p_value, (judge_id, dimension, part)) as step
     from tested
 ),
 
 adjusted as (
     select
         *,
-        case
-            when p_value is not null
-                then max(p_step) over (
-                    partition by judge_id, dimension, part
-                    order by p_value nulls last, method
-                    rows between unbounded preceding and current row
-                )
-        end as p_adjusted
+        holm(p_value, step, (judge_id, dimension, part)) as p_adjusted
     from stepped
 )
 
@@ -278,8 +265,8 @@ comment on column moved.n_sessions_new is 'Sessions that only the last night has
 comment on column moved.n_sessions_gone is 'Sessions that only the earlier night has answers of';
 comment on column moved.is_same_judge is
 'Whether both means are by one version of the judge; where not, the difference says nothing of the method';
-comment on column moved.is_same_engine is 'Whether the same code or models asked and answered';
-comment on column moved.is_same_code is 'Whether the method has the same code and parameters';
+comment on column moved.is_same_engine is 'Whether the same versions or models asked and answered';
+comment on column moved.is_same_code is 'Whether the method has the same version and parameters';
 comment on column moved.night_then is 'Number of the earlier night';
 comment on column moved.night_now is 'Number of the last night';
 comment on column moved.taken_then is 'When the earlier night was taken, in UTC';

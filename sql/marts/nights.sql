@@ -35,6 +35,7 @@ comment on column nights.rank is 'Rank on the leaderboard of that night';
 comment on column nights.n_answers is 'Answers with a score';
 comment on column nights.n_sessions is 'Sessions that these answers are of';
 comment on column nights.method_id is 'Identity of the method then';
-comment on column nights.is_new_code is 'Whether the method has other code or parameters than the night before';
-comment on column nights.engine is 'What asked and answered then, with the version of its code';
+comment on column nights.is_new_code is
+'Whether the method has another version or other parameters than the night before';
+comment on column nights.engine is 'What asked and answered then, with its version';
 comment on column nights.run_id is 'Run that took it';

@@ -37,19 +37,12 @@ with paired as (
     inner join stg_methods as b on agg_method_pairs.method_id_b = b.method_id
 ),
 
--- Rows without a p-value come last in either order, so that they take no place and their NULL raises no maximum.
 placed as (
     select
         *,
         list_transform([0.975, 0.8], lambda p: t_quantile(p, df)) as quantiles,
-        p_value * (
-            count(p_value) over (partition by judge_id, is_current) + 1
-            - row_number() over (partition by judge_id, is_current order by p_value asc nulls last)
-        ) as p_times_left,
-        p_value * (
-            count(p_value) over (partition by judge_id, is_current, dimension) + 1
-            - row_number() over (partition by judge_id, is_current, dimension order by p_value asc nulls last)
-        ) as p_times_left_in_dimension
+        p_step(p_value, (judge_id, is_current)) as step,
+        p_step(p_value, (judge_id, is_current, dimension)) as step_in_dimension
     from paired
 )
 
@@ -64,24 +57,13 @@ select
     placed.difference - placed.quantiles[1] * placed.std_error as ci_low,
     placed.difference + placed.quantiles[1] * placed.std_error as ci_high,
     placed.p_value,
-    case when placed.p_value is not null then least(
-        1.0,
-        max(placed.p_times_left) over (
-            partition by placed.judge_id, placed.is_current
-            order by placed.p_value asc nulls last range unbounded preceding
-        )
-    ) end as p_adjusted,
+    holm(placed.p_value, placed.step, (placed.judge_id, placed.is_current)) as p_adjusted,
     placed.n_pairs,
     placed.n_sessions,
     (placed.quantiles[1] + placed.quantiles[2]) * placed.std_error as detectable_difference,
     placed.df,
-    case when placed.p_value is not null then least(
-        1.0,
-        max(placed.p_times_left_in_dimension) over (
-            partition by placed.judge_id, placed.is_current, placed.dimension
-            order by placed.p_value asc nulls last range unbounded preceding
-        )
-    ) end as p_adjusted_in_dimension,
+    holm(placed.p_value, placed.step_in_dimension, (placed.judge_id, placed.is_current, placed.dimension))
+        as p_adjusted_in_dimension,
     placed.method_id_a,
     placed.method_id_b,
     placed.is_current

@@ -7,7 +7,8 @@
 -- pair alone. It holds for a pair that was named before its figures were seen, and not for one that was picked by
 -- them.
 --
--- A load makes a table of it (`flows.database.MATERIALIZED`): a store of 54 methods has hundreds of thousands of rows.
+-- A load makes a table of it (`flows.database.scores_db.MATERIALIZED`): a store of 54 methods has hundreds of
+-- thousands of rows.
 --
 -- Methods are not joined probe by probe, which would take most of the time, but set by set of probes that the same
 -- methods have a score for: within such a set the difference of two methods is that of their sums.
@@ -236,59 +237,43 @@ tested as (
     left join quantiles on figures.difference.df = quantiles.df
 ),
 
--- Numbered from the largest p down, so that a p-value's number is how many comparisons are left at its turn. Those
--- without one come first and take no number from the others.
-ordered as (
+stepped as (
     select
         *,
-        row_number() over (
-            partition by judge_id, split, number_a, number_b, p_value is null
-            order by p_value desc, value desc, dimension desc
-        ) as n_left
+        p_step(p_value, (judge_id, split, number_a, number_b)) as step
     from tested
 )
 
 select
-    ordered.judge_id,
+    stepped.judge_id,
     judges.judge,
-    ordered.split,
-    ordered.value,
-    ordered.dimension,
+    stepped.split,
+    stepped.value,
+    stepped.dimension,
     a.method as method_a,
     b.method as method_b,
-    ordered.mean_a,
-    ordered.mean_b,
-    ordered.difference,
-    ordered.std_error,
-    ordered.difference - ordered.t_975 * ordered.std_error as ci_low,
-    ordered.difference + ordered.t_975 * ordered.std_error as ci_high,
-    ordered.p_value,
-    case
-        when ordered.p_value is not null
-            then
-                least(
-                    1.0,
-                    max(ordered.p_value * ordered.n_left) over (
-                        partition by
-                            ordered.judge_id, ordered.split, ordered.number_a, ordered.number_b,
-                            ordered.p_value is null
-                        order by ordered.n_left desc
-                    )
-                )
-    end as p_adjusted,
-    ordered.n_pairs,
-    ordered.n_sessions,
-    (ordered.t_975 + ordered.t_800) * ordered.std_error as detectable_difference,
-    ordered.df,
+    stepped.mean_a,
+    stepped.mean_b,
+    stepped.difference,
+    stepped.std_error,
+    stepped.difference - stepped.t_975 * stepped.std_error as ci_low,
+    stepped.difference + stepped.t_975 * stepped.std_error as ci_high,
+    stepped.p_value,
+    holm(stepped.p_value, stepped.step, (stepped.judge_id, stepped.split, stepped.number_a, stepped.number_b))
+        as p_adjusted,
+    stepped.n_pairs,
+    stepped.n_sessions,
+    (stepped.t_975 + stepped.t_800) * stepped.std_error as detectable_difference,
+    stepped.df,
     a.method_id as method_id_a,
     b.method_id as method_id_b,
     a.is_current and b.is_current as is_current
-from ordered
-inner join numbered_methods as a on ordered.number_a = a.method_number
-inner join numbered_methods as b on ordered.number_b = b.method_number
-left join judges on ordered.judge_id = judges.judge_id
+from stepped
+inner join numbered_methods as a on stepped.number_a = a.method_number
+inner join numbered_methods as b on stepped.number_b = b.method_number
+left join judges on stepped.judge_id = judges.judge_id
 order by
-    judges.judge, ordered.judge_id, a.method, b.method, ordered.split, ordered.value, ordered.dimension;
+    judges.judge, stepped.judge_id, a.method, b.method, stepped.split, stepped.value, stepped.dimension;
 
 comment on column paired_differences_by_split.judge_id is 'Judge version';
 comment on column paired_differences_by_split.judge is 'embedded (no language model) or the spec of a model';

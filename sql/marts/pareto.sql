@@ -83,13 +83,10 @@ tested as materialized (
     from figures
 ),
 
--- Numbered from the largest p down: as many comparisons are left at its turn.
-ordered as (
+stepped as (
     select
         *,
-        row_number() over (
-            partition by judge_id, p_value is null order by p_value desc, method_id desc, other_id desc
-        ) as n_left
+        p_step(p_value, judge_id) as step
     from tested
 ),
 
@@ -100,15 +97,8 @@ adjusted as materialized (
         other_id,
         extra_tokens,
         gain,
-        case
-            when p_value is not null
-                then
-                    least(
-                        1.0,
-                        max(p_value * n_left) over (partition by judge_id, p_value is null order by n_left desc)
-                    )
-        end as p_adjusted
-    from ordered
+        holm(p_value, step, judge_id) as p_adjusted
+    from stepped
 ),
 
 both_ways as (

@@ -1,24 +1,12 @@
 -- One row per judge that is a language model: its own totals beside those computed from its scores.
 create view stated_totals as
-with computed as (
-    select
-        judge_id,
-        answer_id,
-        judge_replicate,
-        dimension,
-        sum(score * weight) / sum(weight) as score
-    from stg_scores
-    where score is not null
-    group by judge_id, answer_id, judge_replicate, dimension
-),
-
-overall as (
+with overall as (
     select
         judge_id,
         answer_id,
         judge_replicate,
         avg(score) as score
-    from computed
+    from stg_dimension_scores
     group by judge_id, answer_id, judge_replicate
 )
 

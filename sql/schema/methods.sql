@@ -10,7 +10,8 @@ create table methods (
     needs_model boolean not null,
     history varchar not null check (history in ('prefix', 'chain')),
     summarizer varchar,
-    code varchar not null,
+    version varchar not null,
+    code_sha256 varchar,
     is_current boolean not null
 );
 
@@ -29,7 +30,8 @@ comment on column methods.needs_model is 'Whether the strategy calls a summarise
 comment on column methods.history is
 'prefix: compacts the whole session up to the point; chain: what it left at the last point and what came since';
 comment on column methods.summarizer is 'Model that summarises; NULL where the strategy needs none';
-comment on column methods.code is
-'Hash of the code that the strategy ran; of methods that differ in nothing else the one that was run last is shown';
+comment on column methods.version is
+'Version of the strategy and of those inside it; of methods that differ in nothing else the last run''s is shown';
+comment on column methods.code_sha256 is 'SHA-256 of the source that ran last, for the record; NULL where not known';
 comment on column methods.is_current is
 'Whether the newest run of the study asks for it; an earlier version or a method that was dropped keeps its results';

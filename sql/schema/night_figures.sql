@@ -22,10 +22,10 @@ comment on table night_figures is
 comment on column night_figures.night is 'Number of the night: 1 for the first one of the study, then 2, 3 …';
 comment on column night_figures.taken_at is 'When the run ended that took it, in UTC';
 comment on column night_figures.run_id is 'That run';
-comment on column night_figures.engine is 'What asked and answered then, with the version of its code';
+comment on column night_figures.engine is 'What asked and answered then, with its version';
 comment on column night_figures.judge_id is 'Judge version';
 comment on column night_figures.judge is 'embedded (no language model) or the spec of a model';
-comment on column night_figures.method_id is 'Identity of the method then; another one when its code has changed';
+comment on column night_figures.method_id is 'Identity of the method then; another one when its version has changed';
 comment on column night_figures.method is 'Name of the method, by which nights are compared';
 comment on column night_figures.dimension is 'Dimension of the rubric, or overall';
 comment on column night_figures.mean is 'Mean over answers, 0 to 5, as in leaderboard_long';

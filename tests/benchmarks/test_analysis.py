@@ -14,23 +14,55 @@ import duckdb
 import psutil
 import pytest
 
-from flows.database import build
+from flows.database.scores_db import build_database
 
 METHODS = 15
 DIMENSIONS = {
-    "accuracy": "accuracy", "completeness": "completeness", "context": "context_awareness",
-    "instruction": "instruction_following", "artifact": "artifact_trail", "continuity": "continuity",
-}  # fmt: skip
+    "accuracy": "accuracy",
+    "completeness": "completeness",
+    "context": "context_awareness",
+    "instruction": "instruction_following",
+    "artifact": "artifact_trail",
+    "continuity": "continuity",
+}
 CRITERIA = {
-    "recall": ("accuracy_factual", "accuracy_technical", "completeness_coverage", "completeness_depth",
-               "context_conversation_state", "instruction_format", "instruction_constraints"),
-    "artifact": ("accuracy_factual", "accuracy_technical", "artifact_files_created", "artifact_files_modified",
-                 "artifact_key_details", "completeness_coverage", "context_artifact_state"),
-    "continuation": ("accuracy_factual", "completeness_coverage", "completeness_depth", "context_artifact_state",
-                     "continuity_work_state", "continuity_todo_state", "instruction_format"),
-    "decision": ("accuracy_factual", "accuracy_technical", "completeness_coverage", "context_conversation_state",
-                 "continuity_reasoning", "instruction_format", "instruction_constraints"),
-}  # fmt: skip
+    "recall": (
+        "accuracy_factual",
+        "accuracy_technical",
+        "completeness_coverage",
+        "completeness_depth",
+        "context_conversation_state",
+        "instruction_format",
+        "instruction_constraints",
+    ),
+    "artifact": (
+        "accuracy_factual",
+        "accuracy_technical",
+        "artifact_files_created",
+        "artifact_files_modified",
+        "artifact_key_details",
+        "completeness_coverage",
+        "context_artifact_state",
+    ),
+    "continuation": (
+        "accuracy_factual",
+        "completeness_coverage",
+        "completeness_depth",
+        "context_artifact_state",
+        "continuity_work_state",
+        "continuity_todo_state",
+        "instruction_format",
+    ),
+    "decision": (
+        "accuracy_factual",
+        "accuracy_technical",
+        "completeness_coverage",
+        "context_conversation_state",
+        "continuity_reasoning",
+        "instruction_format",
+        "instruction_constraints",
+    ),
+}
 """Probe type → criteria that are asked, seven each."""
 
 BARE = """
@@ -64,7 +96,7 @@ def generate(path: Path, n_scores: int) -> int:
     hundred failed. What is unscored is so for all methods (one criterion of fourteen has no truth, as in real stores),
     and one score of five hundred is lost by chance.
     """
-    build({}, path)
+    build_database({}, path)
     n_points = n_scores // (7 * 4 * METHODS) * 100 // 99
     with duckdb.connect(path) as connection:
         for statement in _statements(n_points):
@@ -140,8 +172,11 @@ def peak(path: Path, sql: str, limit: str | None) -> tuple[float, float]:
     """Peak of resident memory in MB of a fresh process that runs the query, and what it had before."""
     child = subprocess.run(
         [sys.executable, "-c", _CHILD, str(path), sql, limit or ""],
-        capture_output=True, text=True, check=True, env={**os.environ, "TMPDIR": str(path.parent)},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TMPDIR": str(path.parent)},
+    )
     before, most = json.loads(child.stdout.splitlines()[-1])
     return most / 2**20, before / 2**20
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.models.cache import CallCache, JournalEntry, StoredCall
-from flows.models.wire import TokenUse
+from flows.llm.cache.call_cache import CallCache, JournalEntry, StoredCall
+from flows.llm.clients.transport import TokenUse
 
 ROOT = Path(__file__).parents[2]
 ANSWERS = 100_000
@@ -49,10 +49,20 @@ def stored(number: int) -> StoredCall:
 
 def entry(number: int, cached: bool = False) -> JournalEntry:
     return JournalEntry(
-        call_id=uuid.uuid4().hex, run_id="run", stage="score", item_id=key(number)[:24], model="openai:gpt-5.2",
-        key=key(number), input_tokens=15_000, output_tokens=250, cost_usd=0.03, cached=cached, seconds=2.5,
-        status="done", started_at="2026-11-20T10:00:00+00:00",
-    )  # fmt: skip
+        call_id=uuid.uuid4().hex,
+        run_id="run",
+        stage="score",
+        item_id=key(number)[:24],
+        model="openai:gpt-5.2",
+        key=key(number),
+        input_tokens=15_000,
+        output_tokens=250,
+        cost_usd=0.03,
+        cached=cached,
+        seconds=2.5,
+        status="done",
+        started_at="2026-11-20T10:00:00+00:00",
+    )
 
 
 def each(work: Callable[[str], object], keys: Sequence[str]) -> tuple[float, float]:
@@ -130,7 +140,7 @@ def test_lookups_against_a_bare_table(tmp_path: Path) -> None:
 WRITER = """
 import sys, time
 from pathlib import Path
-from flows.models.cache import CallCache
+from flows.llm.cache.call_cache import CallCache
 from tests.benchmarks.test_cache import PUTS, entry, key, stored
 name, folder = int(sys.argv[1]) * 10**7, Path(sys.argv[2])
 rows = [(key(name + n), stored(n), entry(name + n)) for n in range(PUTS)]
@@ -164,10 +174,13 @@ def together(code: str, place: Path) -> float:
     crew = [
         subprocess.Popen(
             [sys.executable, "-c", code, str(number), str(place)],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for number in range(4)
-    ]  # fmt: skip
+    ]
     for one in crew:
         assert one.stdout is not None
         assert one.stdout.readline() == "ready\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.database import connect
-from tests.sql.labelled import COVERAGE, World, simulated
+from flows.database.scores_db import connect
+from tests.sql.labelled import COVERAGE, World, simulate_store
 from tests.sql.tiny import make
 
 pytestmark = pytest.mark.benchmark
@@ -27,7 +27,7 @@ def test_the_corrected_interval_holds_the_truth_in_95_percent_and_the_raw_one_do
     for number, (name, world) in enumerate(SCENES.items()):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with connect(make(simulated(world, 11 + number), folder)) as connection:
+        with connect(make(simulate_store(world, 11 + number), folder)) as connection:
             raw, right, pooled, width, bias, weight, n_own, n = connection.execute(COVERAGE).fetchone() or ()
         lines.append(
             f"| {name} | {n:,} | {raw:.3f} | {right:.3f} | {pooled:.3f} | {width:.2f} | {bias:+.3f} | {weight:.2f} |"

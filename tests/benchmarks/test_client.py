@@ -17,9 +17,9 @@ import pytest
 
 from compaction import Message
 from compaction.model import ModelRequest
-from flows.models.settings import make_settings
-from flows.models.transports import make_transport
-from tests.flows.models.server import serving
+from flows.llm.clients.factory import make_transport
+from flows.llm.settings import make_settings
+from tests.flows.llm.server import serving
 
 CALLS = int(os.environ.get("COMPACTION_EVAL_BENCH_CALLS", "256"))
 ROUNDS = 5
@@ -45,10 +45,12 @@ def prompt(size: int, number: int) -> str:
 def bare(url: str, client: openai.AsyncOpenAI) -> Call:
     async def call(text: str) -> str:
         reply = await client.chat.completions.create(
-            model="wren-2", max_tokens=500, temperature=0.0,
+            model="wren-2",
+            max_tokens=500,
+            temperature=0.0,
             messages=[{"role": "system", "content": "Grade the answer."}, {"role": "user", "content": text}],
             response_format={"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": SCHEMA}},
-        )  # fmt: skip
+        )
         return reply.choices[0].message.content or ""
 
     return call

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.simulated import Design, write
 
 STUDIES = int(os.environ.get("COMPACTION_EVAL_BENCH_STUDIES", "1000"))
@@ -61,8 +61,9 @@ def share(holds: npt.NDArray[Any]) -> Share:
 def columns(path: Path, sql: str) -> dict[str, npt.NDArray[Any]]:
     with connect(path) as connection:
         found = connection.execute(sql).fetchnumpy()
-    return {name: np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
-            for name, values in found.items()}  # fmt: skip
+    return {
+        name: np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values for name, values in found.items()
+    }
 
 
 def by_design(found: dict[str, npt.NDArray[Any]]) -> dict[str, dict[str, npt.NDArray[Any]]]:
@@ -87,9 +88,13 @@ def of_correlation(correlation: float) -> Design:
     """Session effects hold this share of the variance, half of it the same for both methods, half not."""
     rest = 1 - correlation
     return Design(
-        means=PAIR, sessions=2, session=correlation / 2, method_session=correlation / 2, probe=0.2 * rest,
+        means=PAIR,
+        sessions=2,
+        session=correlation / 2,
+        method_session=correlation / 2,
+        probe=0.2 * rest,
         judge=0.1 * rest,
-    )  # fmt: skip
+    )
 
 
 class Coverage(NamedTuple):
@@ -110,22 +115,26 @@ def drawn(designs: dict[str, Design], folder: Path, seed: int) -> Path:
 
 def coverage(designs: dict[str, Design], folder: Path, seed: int) -> dict[str, Coverage]:
     path = drawn(designs, folder, seed)
-    means = by_design(columns(
-        path, "SELECT judge, ci_low, ci_high FROM leaderboard_long WHERE dimension = 'overall' AND method = 'm01'"
-    ))  # fmt: skip
-    pairs = by_design(columns(
-        path, "SELECT judge, ci_low, ci_high FROM paired_differences WHERE dimension = 'overall'"
-    ))  # fmt: skip
+    means = by_design(
+        columns(
+            path, "SELECT judge, ci_low, ci_high FROM leaderboard_long WHERE dimension = 'overall' AND method = 'm01'"
+        )
+    )
+    pairs = by_design(
+        columns(path, "SELECT judge, ci_low, ci_high FROM paired_differences WHERE dimension = 'overall'")
+    )
     classic = by_design(columns(path, CLASSIC.format(values=ANSWERS)))
     classic_pairs = by_design(columns(path, CLASSIC.format(values=PAIRS)))
     return {
         name: Coverage(
-            share(holds(means[name], mean)), share(holds_classic(classic[name], mean)),
-            share(holds(pairs[name], mean - other)), share(holds_classic(classic_pairs[name], mean - other)),
+            share(holds(means[name], mean)),
+            share(holds_classic(classic[name], mean)),
+            share(holds(pairs[name], mean - other)),
+            share(holds_classic(classic_pairs[name], mean - other)),
         )
         for name, design in designs.items()
         for mean, other in [design.truth[:, -1]]
-    }  # fmt: skip
+    }
 
 
 HEAD = "| mean | (classic) | difference | (classic) |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |"

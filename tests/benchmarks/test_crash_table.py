@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.orchestrator import Server
+from flows.execution.prefect_server import Server
 from tests.flows.conftest import ROOT, forker, prefect_server, write_session  # noqa: F401 (fixtures)
-from tests.flows.disturb import Started, lost, tables
+from tests.flows.disturb import Started, lost_rows, tables
 from tests.flows.test_faults import IN_FLIGHT, Night, after, draft, night  # noqa: F401 (night is a fixture)
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(4 * 3600)]
@@ -98,7 +98,7 @@ class Table:
         assert last.wait() == 0, last.err
         if is_seen:
             seen = Path(shutil.copytree(self.night.forker.seen(store), store.parent / f"{store.name}-copy"))
-        apart = lost(seen, self.night.reference)
+        apart = lost_rows(seen, self.night.reference)
         first: dict[bytes, float] = {}
         for request in self.night.provider.requests:
             if request.raw in first:
@@ -221,7 +221,7 @@ def test_a_runs_own_server_killed(table: Table) -> None:
     store = table.new_store()
     run = table.night.start(store, environment={"PREFECT_API_URL": None}, fresh=True)
     run.until(after(table.night, run, "answer: ", 5), "answer")
-    for server in run.helpers("flows.server"):
+    for server in run.helpers("flows.execution.prefect_server_process"):
         server.kill()
     run.wait()
     assert "the Prefect server of this run has died (exit code -9); another one is started" in run.err
@@ -325,7 +325,7 @@ def test_killed_while_parts_are_brought_into_agreement(table: Table, trial: int,
     line.saw["nothing: killed"] += 1
     last = ingest(store)
     assert last.wait() == 0, last.err
-    apart = lost(store, tables(whole))
+    apart = lost_rows(store, tables(whole))
     line.lost += sum(apart.values())
     assert apart == {}
     table.print()

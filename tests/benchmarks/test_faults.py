@@ -15,19 +15,21 @@ import pytest
 
 from compaction import Message, ModelError, ModelRequest
 from compaction.model import ReplyError
-from flows.models.cache import CallCache
-from flows.models.gateway import Gateway
-from flows.models.retries import RetryPolicy
-from flows.models.settings import make_settings
-from tests.flows.models.server import FAULTS, MockProvider
+from flows.llm.cache.call_cache import CallCache
+from flows.llm.gateway import Gateway
+from flows.llm.retries import RetryPolicy
+from flows.llm.settings import make_settings
+from tests.flows.llm.server import FAULTS, MockProvider
 
 CALLS = 200
 IN_FLIGHT = 64
 RATE = 0.3
 SCHEMA = {
-    "type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"],
+    "type": "object",
+    "properties": {"score": {"type": "integer"}},
+    "required": ["score"],
     "additionalProperties": False,
-}  # fmt: skip
+}
 
 
 def check(text: str) -> None:

@@ -15,10 +15,10 @@ from dataclasses import replace
 import pytest
 
 from compaction import History, Message, Method, NotApplicable, TiktokenCounter, ToolCall, Transcript, compact, counted
-from compaction.embedded import EmbeddedSummarizer
+from compaction.methods import load_registry, make_method
 from compaction.points import PointsSpec, find_points
-from compaction.strategy import load_registry, make_method
-from compaction.tokens import countable
+from compaction.summarizers.extractive import EmbeddedSummarizer
+from compaction.tokens import counted_text
 
 COUNTER = TiktokenCounter()
 
@@ -94,7 +94,7 @@ def test_all_strategies_without_a_model_at_every_point_of_a_long_session() -> No
     counter = TiktokenCounter()  # one that has not seen the texts
     start = time.perf_counter()
     for message in transcript.messages:
-        counter.count(countable(message))
+        counter.count(counted_text(message))
     one_pass = time.perf_counter() - start
     points = find_points(transcript, PointsSpec())
     total = 0.0

@@ -92,8 +92,9 @@ def test_the_memory_of_ingesting_a_large_folder(tmp_path: Path) -> None:
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "flows", "ingest", str(folder), "--store", str(tmp_path / "store"), "--quiet"],
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     peak = Peak(process.pid)
     said, _ = process.communicate()
     wall = time.perf_counter() - start
@@ -126,10 +127,15 @@ def log_lines(session: str, one_line: int) -> Iterator[dict[str, Any]]:
     def line(kind: str, number: int, content: Any, **more: Any) -> dict[str, Any]:
         message = {"role": kind, "content": content, **more}
         return {
-            "type": kind, "uuid": f"{session}-{number}", "parentUuid": f"{session}-{number - 1}" if number else None,
-            "sessionId": session, "isSidechain": False, "cwd": "/srv/mill", "timestamp": "2026-03-01T10:00:00Z",
+            "type": kind,
+            "uuid": f"{session}-{number}",
+            "parentUuid": f"{session}-{number - 1}" if number else None,
+            "sessionId": session,
+            "isSidechain": False,
+            "cwd": "/srv/mill",
+            "timestamp": "2026-03-01T10:00:00Z",
             "message": message,
-        }  # fmt: skip
+        }
 
     yield line("user", 0, f"Repair the mill of {session}: " + text(400))
     number = 1

@@ -18,14 +18,14 @@ import openai
 import pytest
 
 from compaction import Message
-from flows.models.cache import CallCache
-from flows.models.gateway import Gateway, calling_for
-from flows.models.remote import RemoteModel
-from flows.models.settings import make_settings
-from flows.work.process import each, in_threads, unless_stopped
+from flows.llm.cache.call_cache import CallCache
+from flows.llm.gateway import Gateway, calling_for
+from flows.llm.remote_model import RemoteModel
+from flows.llm.settings import make_settings
+from flows.pipeline.tasks.task_context import ItemThreads, unless_stopped
 from judge import JudgeCase, Probe, load_rubric
 from judge.llm import ModelJudge
-from tests.flows.models.server import serving
+from tests.flows.llm.server import serving
 
 CALLS = int(os.environ.get("COMPACTION_EVAL_BENCH_CALLS", "1024"))
 IN_FLIGHT = 64
@@ -33,10 +33,13 @@ DELAY = float(os.environ.get("COMPACTION_EVAL_BENCH_DELAY", "0.5"))
 LINE = "The wheel of the mill squeaks since the bearing was changed; see src/wheel_7.py, line 12.\n"
 RUBRIC = load_rubric()
 CRITERIA = RUBRIC.asked["decision"]
-VERDICT = json.dumps({
-    "criterionResults": [{"criterionId": id, "score": 3, "reasoning": "It names the file."} for id in CRITERIA],
-    "aggregateScore": 3.0, "dimensionScores": {},
-})  # fmt: skip
+VERDICT = json.dumps(
+    {
+        "criterionResults": [{"criterionId": id, "score": 3, "reasoning": "It names the file."} for id in CRITERIA],
+        "aggregateScore": 3.0,
+        "dimensionScores": {},
+    }
+)
 
 
 def cases(number: int) -> list[JudgeCase]:
@@ -58,10 +61,12 @@ def judged(judge: ModelJudge, given: list[JudgeCase], cache: CallCache) -> tuple
         with calling_for("score", "a"):
             return len(judge.score(case))
 
-    with in_threads(IN_FLIGHT, cache.flush):
-        wall, cpu = time.perf_counter(), time.process_time()
-        assert set(each(unless_stopped(one), given, lambda _: 1, cached_first=True)) == {len(CRITERIA)}
-    return time.perf_counter() - wall, time.process_time() - cpu
+    threads = ItemThreads(IN_FLIGHT, cache.flush)
+    wall, cpu = time.perf_counter(), time.process_time()
+    assert set(threads.map(unless_stopped(one), given, lambda _: 1, cached_first=True)) == {len(CRITERIA)}
+    spent = time.perf_counter() - wall, time.process_time() - cpu
+    threads.close()
+    return spent
 
 
 async def bare(url: str, requests: list[list[dict[str, str]]], *, aiohttp: bool) -> tuple[float, float]:
@@ -74,9 +79,12 @@ async def bare(url: str, requests: list[list[dict[str, str]]], *, aiohttp: bool)
     async def worker() -> None:
         for messages in waiting:
             reply = await client.chat.completions.create(
-                model="wren-2", max_tokens=2000, temperature=0.0, messages=messages,  # type: ignore[arg-type]
+                model="wren-2",
+                max_tokens=2000,
+                temperature=0.0,
+                messages=messages,  # type: ignore[arg-type]
                 response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": schema}},
-            )  # fmt: skip
+            )
             assert reply.choices[0].message.content == VERDICT
 
     wall, cpu = time.perf_counter(), time.process_time()

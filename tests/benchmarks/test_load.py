@@ -12,11 +12,11 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from flows import schemas
-from flows.makers import Makers
-from flows.store import Store
-from flows.study import Study
-from flows.transcripts import Part, SessionInfo
+from flows.config.study import Study
+from flows.pipeline.load.provenance import Provenance
+from flows.sessions.session_parts import Part, SessionInfo
+from flows.store import parquet_schemas
+from flows.store.store import Store
 from tests.benchmarks.test_analysis import METHODS, generate
 
 SHARDS = 40
@@ -28,7 +28,7 @@ def make_store(root: Path, n_scores: int) -> Study:
     """A store with about so many scores, of which a tenth belongs to another study's responder; the study."""
     study = Study(store=str(root / "store"), strategies=("none",))
     store = Store.create(study.store, study.tokenizer)
-    makers = Makers.now(study)
+    makers = Provenance.now(study)
     made = root / "made.duckdb"
     generate(made, n_scores)
     with duckdb.connect(made) as connection:
@@ -72,14 +72,26 @@ def _parts(store: Store, connection: duckdb.DuckDBPyConnection) -> None:
         ).fetchall()
         infos = tuple(
             SessionInfo(
-                session_id=id, recorded_id=id, content_sha256=SHA, input_path="/logs/x", ordinal=n, part="",
-                first_row=0, n_messages=100, n_tokens=tokens, tokenizer="o200k_base", source_format="claude_code",
-                source_path="x", roles={"user": 10, "assistant": 50, "tool": 40}, n_tool_calls=40, digests="0" * 1200,
+                session_id=id,
+                recorded_id=id,
+                content_sha256=SHA,
+                input_path="/logs/x",
+                ordinal=n,
+                part="",
+                first_row=0,
+                n_messages=100,
+                n_tokens=tokens,
+                tokenizer="o200k_base",
+                source_format="claude_code",
+                source_path="x",
+                roles={"user": 10, "assistant": 50, "tool": 40},
+                n_tool_calls=40,
+                digests="0" * 1200,
             )
             for n, (id, tokens) in enumerate(rows)
-        )  # fmt: skip
+        )
         name = f"part-{number:03d}.parquet"
-        with pq.ParquetWriter(store.transcripts / name, schemas.MESSAGES) as writer:
+        with pq.ParquetWriter(store.transcripts / name, parquet_schemas.MESSAGES) as writer:
             writer.add_key_value_metadata(Part(name, 1, (), infos).metadata())
 
 
@@ -116,13 +128,14 @@ def _shards() -> dict[str, str]:
 
 
 _LOAD = """
-from flows.makers import Makers
-from flows.tables import rebuild
-rebuild(store, study, makers=Makers.now(study))
+from flows.pipeline.load.provenance import Provenance
+from flows.pipeline.load.tables import rebuild_database
+rebuild_database(store, study, makers=Provenance.now(study))
 """
 _BARE = """
-from flows.database import drafting, schemas
-with drafting(store.database) as draft:
+from flows.database.sql_model import schemas
+from flows.database.scores_db import new_database
+with new_database(store.database) as draft:
     for name in ("compactions", "probes", "answers", "measures", "scores"):
         shards = getattr(store, name)
         columns = ", ".join(column for column in schemas()[name].names)
@@ -131,13 +144,13 @@ with drafting(store.database) as draft:
 """
 _CHILD = """
 import json, resource, sys, time
-from flows.database import build
-from flows.store import Store
-from flows.study import Study
+from flows.database.scores_db import build_database
+from flows.store.store import Store
+from flows.config.study import Study
 from pathlib import Path
 study = Study(store=sys.argv[1], strategies=("none",))
 store = Store.open(study.store)
-build({}, Path(sys.argv[1]) / "empty.duckdb")
+build_database({}, Path(sys.argv[1]) / "empty.duckdb")
 before, wall, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter(), time.process_time()
 exec(sys.argv[2])
 most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -149,8 +162,11 @@ def spent(study: Study, code: str, limit: str) -> tuple[float, float, int, int]:
     """Seconds of wall time and CPU, MB before and at most, of a fresh process."""
     child = subprocess.run(
         [sys.executable, "-c", _CHILD, study.store, code],
-        capture_output=True, text=True, check=True, env={**os.environ, "COMPACTION_EVAL_MEMORY": limit},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COMPACTION_EVAL_MEMORY": limit},
+    )
     wall, cpu, before, most = json.loads(child.stdout.splitlines()[-1])
     return wall, cpu, before, most
 

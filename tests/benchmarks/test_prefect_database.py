@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.orchestrator import answers
+from flows.execution.prefect_server import answers
 from tests.flows.conftest import ROOT, write_session
 
 POSTGRES = os.environ.get("COMPACTION_EVAL_BENCH_POSTGRES", "")
@@ -65,10 +65,25 @@ def test_small_runs_on_sqlite_and_on_postgresql(tmp_path: Path) -> None:
             for name, environment in clients.items():
                 start = time.monotonic()
                 done = subprocess.run(
-                    [sys.executable, "-m", "flows", "run", str(tmp_path / "logs"), "--points", "messages:20",
-                     "--strategies", "none,empty", "--store", str(tmp_path / f"{name}-{turn}")],
-                    cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
-                )  # fmt: skip
+                    [
+                        sys.executable,
+                        "-m",
+                        "flows",
+                        "run",
+                        str(tmp_path / "logs"),
+                        "--points",
+                        "messages:20",
+                        "--strategies",
+                        "none,empty",
+                        "--store",
+                        str(tmp_path / f"{name}-{turn}"),
+                    ],
+                    cwd=ROOT,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
                 rows[name].append((time.monotonic() - start, (done.stdout + done.stderr).count(WAIT)))
     print("\n\n| database | runs: wall s, in order | waits of the client, in order |\n| --- | --- | --- |")
     for name, found in rows.items():

@@ -1,4 +1,4 @@
-"""What a runner costs: the same study by processes of this machine, by Dask and by Ray, each with two workers.
+"""What a runner costs: the same study by processes of this machine, and by Dask, each with two workers.
 
 The sample sessions with all methods, and with ``--points messages:20``. ``COMPACTION_EVAL_BENCH_SOURCES`` names a
 folder of others; ``COMPACTION_EVAL_BENCH_STRATEGIES`` fewer methods. CPU and memory are those of all processes
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from flows.problems import DONE, INCOMPLETE
+from flows.support.errors import DONE, INCOMPLETE
 from tests.benchmarks.watch import Watched, watched
-from tests.flows.disturb import lost, tables
+from tests.flows.disturb import lost_rows, tables
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(7200)]
 
-RUNNERS = ("local", "dask", "ray")
+RUNNERS = ("local", "dask")
 TIMES = ("runs", "store_info")
 POINTS = ("tokens:32000", "messages:20")
 
@@ -26,10 +26,23 @@ POINTS = ("tokens:32000", "messages:20")
 def run(store: Path, runner: str, points: str) -> Watched:
     source = os.environ.get("COMPACTION_EVAL_BENCH_SOURCES")
     strategies = os.environ.get("COMPACTION_EVAL_BENCH_STRATEGIES")
-    found = watched([
-        "-m", "flows", "run", *([source] if source else []), "--store", str(store), "--runner", runner,
-        "--points", points, "--concurrency", "2", *(["--strategies", strategies] if strategies else []),
-    ])  # fmt: skip
+    found = watched(
+        [
+            "-m",
+            "flows",
+            "run",
+            *([source] if source else []),
+            "--store",
+            str(store),
+            "--runner",
+            runner,
+            "--points",
+            points,
+            "--concurrency",
+            "2",
+            *(["--strategies", strategies] if strategies else []),
+        ]
+    )
     assert found.code in (DONE, INCOMPLETE), found.lines
     return found
 
@@ -51,7 +64,7 @@ def test_runners(points: str, tmp_path: Path) -> None:
         whole = found.total()
         print(
             f"{runner:<8}{found.wall:>9.1f}{stages(found):>10.1f}{whole.seconds:>9.1f}{whole.peak['all'] / 1e6:>9.0f}"
-            f"{len(lost(tmp_path / runner, reference, without=TIMES)):>14}",
+            f"{len(lost_rows(tmp_path / runner, reference, without=TIMES)):>14}",
             flush=True,
         )
-        assert lost(tmp_path / runner, reference, without=TIMES) == {}
+        assert lost_rows(tmp_path / runner, reference, without=TIMES) == {}

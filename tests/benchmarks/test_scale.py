@@ -1,9 +1,9 @@
 """How every stage grows with the number of sessions, and what orchestration adds to the work.
 
-Corpora by ``synth``, then ``ingest`` and ``run`` as real processes. The exponent is the slope of log over log between
-two sizes: 1 is linear, 0 is flat. ``COMPACTION_EVAL_BENCH_MESSAGES`` sets the messages of the smallest corpus (36,611
-by default, those of the study), ``COMPACTION_EVAL_BENCH_SCALES`` the multiples (``1,10`` by default; ``1,10,100`` for
-the whole table), ``COMPACTION_EVAL_BENCH_DIR`` a folder with room (they are removed again),
+Corpora by ``tests.synth``, then ``ingest`` and ``run`` as real processes. The exponent is the slope of log over log
+between two sizes: 1 is linear, 0 is flat. ``COMPACTION_EVAL_BENCH_MESSAGES`` sets the messages of the smallest corpus
+(36,611 by default, those of the study), ``COMPACTION_EVAL_BENCH_SCALES`` the multiples (``1,10`` by default;
+``1,10,100`` for the whole table), ``COMPACTION_EVAL_BENCH_DIR`` a folder with room (they are removed again),
 ``COMPACTION_EVAL_BENCH_SOURCES`` folders of real logs to measure beside them, separated by colons.
 """
 
@@ -31,17 +31,16 @@ MB = 1e6
 
 WITHOUT_PREFECT = """
 import asyncio, sys
-from typing import cast
 from flows.answer import answer
 from flows.compact import compact
 from flows.ingest import ingest
 from flows.measure import measure
-from flows.models.remote import Calls
+from flows.execution.stage_executor import PlainCalls
 from flows.probe import probe
-from flows.progress import make_report
-from flows.runtime import load_database, running
+from flows.support.progress import make_report
+from flows.execution.run import load_database, running
 from flows.score import score
-from flows.study import make_study
+from flows.config.study import make_study
 
 async def all_stages(study):
     for stage in (ingest, compact, probe, measure, answer, score):
@@ -51,8 +50,7 @@ if __name__ == "__main__":
     source, store, strategies, points, concurrency = sys.argv[1:]
     flags = {"sources": (source,), "store": store, "strategies": strategies, "points": points}
     study = make_study({**flags, "concurrency": int(concurrency)}, None)
-    with running(study, make_report(False)) as run:
-        run.foreseen = cast(Calls, object())  # nothing is called by the embedded engine; the batches go without tasks
+    with running(study, make_report(False), executor=PlainCalls()) as run:
         asyncio.run(all_stages(study))
         load_database(run)
 """
@@ -85,9 +83,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def synth(folder: Path, scale: int) -> Watched:
-    return watched(
-        ["-m", "flows", "synth", str(folder), "--messages", str(smallest()), "--scale", str(scale)]
-    )  # fmt: skip
+    return watched(["-m", "tests.synth", str(folder), "--messages", str(smallest()), "--scale", str(scale)])
 
 
 def pipeline(name: str, sources: list[str], store: Path) -> Measured:
@@ -100,10 +96,11 @@ def pipeline(name: str, sources: list[str], store: Path) -> Measured:
     again = watched(["-m", "flows", "run", *sources, *options])
     counts = counted(store)
     stages = {
-        "ingest": ingested.stages["ingest"], "ingest, rest": ingested.stages["between"],
+        "ingest": ingested.stages["ingest"],
+        "ingest, rest": ingested.stages["between"],
         **{"run, rest" if name == "between" else name: stage for name, stage in ran.stages.items()},
         "run again": again.total(),
-    }  # fmt: skip
+    }
     return Measured(name, counts["messages"], stages, folder_sizes(store), counts)
 
 
@@ -127,8 +124,10 @@ def show(sizes: list[Measured]) -> None:
     """The table of all sizes, and the exponents between neighbours."""
     for one in sizes:
         print(f"\n{one.name}: " + ", ".join(f"{number:,} {what}" for what, number in one.counts.items()))
-        print(f"{'stage':22}{'wall s':>9}{'CPU s':>9}{'workers':>9}{'parent':>9}{'server':>9}   peak MB: "
-              f"{'parent':>8}{'workers':>9}{'server':>8}{'biggest':>9}{'all':>8}")  # fmt: skip
+        print(
+            f"{'stage':22}{'wall s':>9}{'CPU s':>9}{'workers':>9}{'parent':>9}{'server':>9}   peak MB: "
+            f"{'parent':>8}{'workers':>9}{'server':>8}{'biggest':>9}{'all':>8}"
+        )
         for name, stage in one.stages.items():
             cpu, peak = stage.cpu, stage.peak
             print(
@@ -137,8 +136,10 @@ def show(sizes: list[Measured]) -> None:
                 f"{peak['server'] / MB:8.0f}{peak['biggest'] / MB:9.0f}{peak['all'] / MB:8.0f}"
             )
         total = sum(one.store.values())
-        print(f"store: {total / MB:.1f} MB, {total / one.messages:.0f} bytes a message: "
-              + ", ".join(f"{name} {size / MB:.1f}" for name, size in one.store.items() if size > 50_000))  # fmt: skip
+        print(
+            f"store: {total / MB:.1f} MB, {total / one.messages:.0f} bytes a message: "
+            + ", ".join(f"{name} {size / MB:.1f}" for name, size in one.store.items() if size > 50_000)
+        )
     for small, large in pairwise(sizes):
         ratio = large.messages / small.messages
         print(f"\nexponents from {small.name} to {large.name} ({ratio:.2f} x the messages): 1 is linear, 0 is flat")

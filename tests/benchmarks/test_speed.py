@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from compaction import TiktokenCounter, Transcript
-from compaction.tokens import countable
+from compaction.tokens import counted_text
 from flows.sources import discover, read_input
 
 WANTED_TOKENS = 4_000_000
@@ -53,7 +53,7 @@ def test_the_embedded_run_against_one_tokenising_pass(tmp_path: Path) -> None:
 def tokenising_pass(transcripts: list[Transcript]) -> tuple[int, float]:
     """Tokens, and seconds to count every message once with tiktoken in this thread."""
     counter = TiktokenCounter()
-    texts = [countable(message) for transcript in transcripts for message in transcript.messages]
+    texts = [counted_text(message) for transcript in transcripts for message in transcript.messages]
     start = time.perf_counter()
     tokens = sum(map(counter.count, texts))
     return tokens, time.perf_counter() - start
@@ -65,8 +65,10 @@ def embedded_run(sources: list[str], store: Path) -> tuple[float, float, int, di
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "flows", "run", *sources, "--store", str(store)],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
     peak = Peak(process.pid)
     assert process.stderr is not None
     lines = process.stderr.read().splitlines()
@@ -116,7 +118,7 @@ def multiplied_samples(folder: Path) -> Path:
     folder.mkdir()
     samples = [t for one in discover([str(files("flows").joinpath("samples"))]) for t in read_input(one).transcripts]
     counter = TiktokenCounter()
-    tokens = sum(counter.count(countable(m)) for t in samples for m in t.messages)
+    tokens = sum(counter.count(counted_text(m)) for t in samples for m in t.messages)
     for copy in range(-(-WANTED_TOKENS // tokens)):
         for transcript in samples:
             messages = [_chat(asdict(message), copy) for message in transcript.messages]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.orchestrator import Server, prepare
+from flows.execution.prefect_server import Server, prepare
 from tests.flows.conftest import ROOT, write_session
 
 SESSIONS = int(os.environ.get("COMPACTION_EVAL_NIGHT_SESSIONS", "20"))

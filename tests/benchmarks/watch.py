@@ -63,9 +63,13 @@ def watched(command: Sequence[str], cwd: Path | None = None) -> Watched:
     """Run ``python`` with these arguments and watch it; its own lines on stderr say which stage it is in."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *command], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=cwd,
+        [sys.executable, *command],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )  # fmt: skip
+    )
     watch = _Watch(process.pid)
     lines = []
     assert process.stderr is not None
@@ -141,7 +145,11 @@ class _Watch:
         words = " ".join(process.cmdline())
         if "spawn_main" in words:
             return "workers"
-        return "server" if "flows.server" in words or "prefect" in words or "uvicorn" in words else "others"
+        return (
+            "server"
+            if "flows.execution.prefect_server_process" in words or "prefect" in words or "uvicorn" in words
+            else "others"
+        )
 
 
 def memory_of(process: psutil.Process) -> int:

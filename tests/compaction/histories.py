@@ -15,9 +15,22 @@ from compaction.tokens import counted
 from compaction.transcript import Message, RecordedCompaction, ToolCall
 
 WORDS = (
-    "system", "user", "text", "empty", "reasoning", "call1", "call2", "call3", "thoughtful_call", "result",
-    "late_result", "orphan", "reused_call", "giant", "cjk",
-)  # fmt: skip
+    "system",
+    "user",
+    "text",
+    "empty",
+    "reasoning",
+    "call1",
+    "call2",
+    "call3",
+    "thoughtful_call",
+    "result",
+    "late_result",
+    "orphan",
+    "reused_call",
+    "giant",
+    "cjk",
+)
 WEIGHTS = (1, 3, 4, 1, 2, 6, 3, 1, 2, 12, 3, 1, 1, 1, 1)
 COUNTER = CharacterCounter()
 
@@ -62,15 +75,17 @@ class _Writer:
             self.messages.append(counted(Message("user", f"earlier {n}", covers=tuple(range(n, n + 3))), COUNTER))
             self.seq += 3
         else:
-            self.add({
-                "system": Message("system", f"rules {n}"),
-                "user": Message("user", f"please {n}"),
-                "text": Message("assistant", f"done {n} " * (n % 9 + 1)),
-                "empty": Message("assistant"),
-                "reasoning": Message("assistant", reasoning=f"thought {n}"),
-                "giant": Message("user", "giant " * 2_000),
-                "cjk": Message("user", "请把 auth.py 里的登录错误修好。" * (n % 5 + 1)),
-            }[word])  # fmt: skip
+            self.add(
+                {
+                    "system": Message("system", f"rules {n}"),
+                    "user": Message("user", f"please {n}"),
+                    "text": Message("assistant", f"done {n} " * (n % 9 + 1)),
+                    "empty": Message("assistant"),
+                    "reasoning": Message("assistant", reasoning=f"thought {n}"),
+                    "giant": Message("user", "giant " * 2_000),
+                    "cjk": Message("user", "请把 auth.py 里的登录错误修好。" * (n % 5 + 1)),
+                }[word]
+            )
 
 
 def build(words: list[str]) -> tuple[Message, ...]:

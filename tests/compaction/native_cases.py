@@ -35,7 +35,7 @@ def requests_of(messages: Sequence[Message]) -> dict[str, NativeRequest]:
         "edit": native.anthropic_compact_request(messages, form="edit", instructions=None, **plain),
         "clear": native.anthropic_clear_request(messages, 100, 2, None, (), False),
         "clear at least": native.anthropic_clear_request(messages, 100, 0, 50, ("tool_4",), True),
-    }  # fmt: skip
+    }
 
 
 def brief(value: Any) -> Any:
@@ -46,37 +46,70 @@ def brief(value: Any) -> Any:
 
 def _compacted(body: Mapping[str, Any]) -> dict[str, Any]:
     said = [
-        {"id": f"msg_{n}", "type": "message", "status": "completed", "role": "user",
-         "content": [{"type": "input_text", "text": item["content"]}]}
-        for n, item in enumerate(body["input"]) if item.get("role") == "user"
-    ]  # fmt: skip
+        {
+            "id": f"msg_{n}",
+            "type": "message",
+            "status": "completed",
+            "role": "user",
+            "content": [{"type": "input_text", "text": item["content"]}],
+        }
+        for n, item in enumerate(body["input"])
+        if item.get("role") == "user"
+    ]
     usage = {
-        "input_tokens": 9594, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": 412, "output_tokens_details": {"reasoning_tokens": 64}, "total_tokens": 10006,
-    }  # fmt: skip
+        "input_tokens": 9594,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 412,
+        "output_tokens_details": {"reasoning_tokens": 64},
+        "total_tokens": 10006,
+    }
     item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAB…=="}
     return {
-        "id": "resp_1", "object": "response.compaction", "created_at": 1, "output": [*said, item], "usage": usage,
-    }  # fmt: skip
+        "id": "resp_1",
+        "object": "response.compaction",
+        "created_at": 1,
+        "output": [*said, item],
+        "usage": usage,
+    }
 
 
 def _message(content: list[dict[str, Any]], stop: str, **more: Any) -> dict[str, Any]:
     usage = {
-        "input_tokens": 10, "output_tokens": 1, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 3,
-        "iterations": [{"type": "compaction", "input_tokens": 700, "output_tokens": 90,
-                        "cache_creation_input_tokens": 0, "cache_read_input_tokens": 5}],
-    }  # fmt: skip
+        "input_tokens": 10,
+        "output_tokens": 1,
+        "cache_creation_input_tokens": 2,
+        "cache_read_input_tokens": 3,
+        "iterations": [
+            {
+                "type": "compaction",
+                "input_tokens": 700,
+                "output_tokens": 90,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 5,
+            }
+        ],
+    }
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": stop,
-        "stop_sequence": None, "usage": usage, **more,
-    }  # fmt: skip
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": usage,
+        **more,
+    }
 
 
 def _block(body: Mapping[str, Any]) -> dict[str, Any]:
     block: dict[str, Any] = {
-        "type": "compaction", "content": "It was 401.", "encrypted_content": None, "signature": "c2ln",
+        "type": "compaction",
+        "content": "It was 401.",
+        "encrypted_content": None,
+        "signature": "c2ln",
         "tool_changes": [],
-    }  # fmt: skip
+    }
     return _message([block], "compaction")
 
 
@@ -87,7 +120,11 @@ def _edited(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "openai_compact": _compacted, "summarize": _block, "summarize with instructions": _block, "edit": _block,
-    "clear": _edited, "clear at least": _edited,
-}  # fmt: skip
+    "openai_compact": _compacted,
+    "summarize": _block,
+    "summarize with instructions": _block,
+    "edit": _block,
+    "clear": _edited,
+    "clear at least": _edited,
+}
 """By request: what the documentation says that the service answers."""

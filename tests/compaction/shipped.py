@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compaction import Method
-from compaction.strategy import load_registry, make_method
+from compaction.methods import load_registry, make_method
 
 SHIPPED: dict[str, Method] = {
     method.name: method

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from compaction.groups import declarations, flatten, group, without_other_half
+from compaction.groups import declarations, flatten, group_messages, without_other_half
 from compaction.testing import talk
 from compaction.transcript import Message, ToolCall
 
 
 def shape(messages: tuple[Message, ...]) -> list[tuple[str, tuple[int, ...]]]:
-    return [(g.kind, g.positions) for g in group(messages)]
+    return [(g.kind, g.positions) for g in group_messages(messages)]
 
 
 def call(*ids: str) -> Message:
@@ -23,14 +23,19 @@ def result(id: str) -> Message:
 
 def test_parallel_calls_and_their_results_are_one_group() -> None:
     assert shape(talk("s u a2 a")) == [
-        ("system", (0,)), ("user", (1,)), ("tool_call", (2, 3, 4)), ("assistant_text", (5,)),
-    ]  # fmt: skip
+        ("system", (0,)),
+        ("user", (1,)),
+        ("tool_call", (2, 3, 4)),
+        ("assistant_text", (5,)),
+    ]
 
 
 def test_reasoning_before_a_call_belongs_to_it_and_before_text_it_stands_alone() -> None:
     assert shape(talk("r r a1 r a")) == [
-        ("tool_call", (0, 1, 2, 3)), ("assistant_text", (4,)), ("assistant_text", (5,)),
-    ]  # fmt: skip
+        ("tool_call", (0, 1, 2, 3)),
+        ("assistant_text", (4,)),
+        ("assistant_text", (5,)),
+    ]
 
 
 def test_an_empty_assistant_message_is_not_reasoning() -> None:
@@ -62,7 +67,7 @@ def test_a_result_belongs_to_the_latest_call_with_its_id() -> None:
 
 def test_groups_put_back_together_are_the_history() -> None:
     messages = (call("1", "2"), result("1"), Message("user", "wait"), result("2"))
-    assert flatten(group(messages)) == list(messages)
+    assert flatten(group_messages(messages)) == list(messages)
 
 
 def test_talk_says_which_words_it_knows() -> None:

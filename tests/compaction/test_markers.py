@@ -19,7 +19,7 @@ from compaction.markers import (
     wrapper,
 )
 from compaction.model import Section
-from compaction.strategy import _registry
+from compaction.registry import REGISTRY
 
 DECLARED = [(id, found) for id, strategy in load_registry().items() for found in strategy.markers]
 MARKERS = [(id, found) for id, found in DECLARED if isinstance(found, Marker)]
@@ -66,9 +66,14 @@ def test_a_template_is_a_text_with_holes(template: str, text: str, left: str) ->
 
 @pytest.mark.parametrize(
     ("place", "left"),
-    [("whole", "[a]\n[a] b [a]"), ("start", "-\n[a] b [a]"), ("end", "[a]\n[a] b -"), ("line", "-\n[a] b [a]"),
-     ("anywhere", "-\n- b -")],
-)  # fmt: skip
+    [
+        ("whole", "[a]\n[a] b [a]"),
+        ("start", "-\n[a] b [a]"),
+        ("end", "[a]\n[a] b -"),
+        ("line", "-\n[a] b [a]"),
+        ("anywhere", "-\n- b -"),
+    ],
+)
 def test_a_marker_is_found_where_it_stands(place: str, left: str) -> None:
     marker = Marker("[a]", "-", place)  # type: ignore[arg-type]
     assert replaced(marker, "[a]\n[a] b [a]") == left
@@ -87,11 +92,15 @@ def test_a_template_of_holes_alone_is_refused(template: str) -> None:
 
 def test_headings_have_the_first_kind_of_their_section_or_the_one_that_is_given() -> None:
     sections = (
-        Section("Files", ("files", "errors"), ""), Section("Rules & wishes", (), ""), Section("Rest", (), ""),
-    )  # fmt: skip
+        Section("Files", ("files", "errors"), ""),
+        Section("Rules & wishes", (), ""),
+        Section("Rest", (), ""),
+    )
     assert headings(sections, Rules_wishes="intent") == (
-        Heading("Files", "files"), Heading("Rules & wishes", "intent"), Heading("Rest", "details"),
-    )  # fmt: skip
+        Heading("Files", "files"),
+        Heading("Rules & wishes", "intent"),
+        Heading("Rest", "details"),
+    )
 
 
 def test_the_three_usual_forms() -> None:
@@ -101,8 +110,8 @@ def test_the_three_usual_forms() -> None:
 
 
 def test_a_strategy_of_somebody_else_declares_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_registry, "theirs", None)  # type: ignore[arg-type]  # so that it is taken out again
-    del _registry["theirs"]
+    monkeypatch.setitem(REGISTRY, "theirs", None)  # type: ignore[arg-type]  # so that it is taken out again
+    del REGISTRY["theirs"]
 
     @strategy("theirs", markers=[*removed("{{gone}}")])
     def theirs(history):  # type: ignore[no-untyped-def]

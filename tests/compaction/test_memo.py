@@ -2,7 +2,7 @@ import pytest
 
 from compaction import Message
 from compaction.memo import OVERHEAD, Memo
-from compaction.reading import read
+from compaction.reading.message_facts import read_message
 
 
 def upper(message: Message) -> str:
@@ -58,5 +58,5 @@ def test_a_function_that_uses_variables_of_another_one_is_refused() -> None:
 
 def test_equal_messages_that_are_different_objects_are_read_apart() -> None:
     first, second = Message("user", "the same words"), Message("user", "the same words")
-    assert read(first) is read(first)
-    assert read(first) is not read(second)
+    assert read_message(first) is read_message(first)
+    assert read_message(first) is not read_message(second)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from compaction import CompactedContext, Message, Method, NotApplicable, SummaryError, compact, make_method
-from compaction.artifacts import Results
-from compaction.embedded import EmbeddedSummarizer
+from compaction.reading.file_effects import ToolResults
 from compaction.strategies import file_index, retrieval
 from compaction.strategy import History
+from compaction.summarizers.extractive import EmbeddedSummarizer
 from compaction.testing import ScriptedProvider
 from compaction.tokens import counted
 from flows.sources import discover, read_input
@@ -56,9 +56,14 @@ def outcome(method: Method, messages: Sequence[Message]) -> Any:
     total = sum(message.tokens or 0 for message in said)
     provider = ScriptedProvider()
     history = History(
-        said, COUNTER, max(total // 3, 1), (len(said) // 2,), EmbeddedSummarizer(COUNTER),
-        recorded=tuple(compacted(said)), natives={"openai": provider, "anthropic": provider},
-    )  # fmt: skip
+        said,
+        COUNTER,
+        max(total // 3, 1),
+        (len(said) // 2,),
+        EmbeddedSummarizer(COUNTER),
+        recorded=tuple(compacted(said)),
+        natives={"openai": provider, "anthropic": provider},
+    )
     try:
         found: CompactedContext = compact(history, method)
     except (SummaryError, NotApplicable) as reason:
@@ -106,8 +111,8 @@ def test_threads_that_index_one_session_leave_one_index(monkeypatch: pytest.Monk
 def test_the_files_of_a_point_stay_those_of_the_point_when_another_thread_reads_on() -> None:
     messages = sample()
     early = messages[: len(messages) // 2]
-    ops, calls = file_index._files(early, Results(early))
+    ops, calls = file_index._files(early, ToolResults(early))
     before = list(ops), dict(calls)
-    file_index._files(messages, Results(messages))
+    file_index._files(messages, ToolResults(messages))
     assert (ops, calls) == before
     assert before[0]

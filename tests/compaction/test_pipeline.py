@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from compaction import CompactedContext, Message, StrategyError, SummaryError, compact, make_method, parse_method
-from compaction.method_specs import split_specs
-from compaction.pipeline import read_table
-from compaction.strategies._parts import stands_for
+from compaction.methods import read_table, split_specs
+from compaction.strategies.shared.parts import stands_for
 from compaction.testing import ScriptedSummarizer, failing, history, talk
 from tests.compaction.histories import histories
 

@@ -14,7 +14,7 @@ import pytest
 from compaction import CompactedContext, Message, Method, NotApplicable, SummaryError, compact
 from compaction.groups import without_other_half
 from compaction.points import legal_cuts
-from compaction.strategies._parts import stands_for
+from compaction.strategies.shared.parts import stands_for
 from compaction.strategy import History
 from compaction.testing import ScriptedProvider, ScriptedSummarizer
 from compaction.triggers import Trigger
@@ -63,9 +63,15 @@ def run(method: Method, given: tuple[Message, ...], said: tuple[Message, ...]) -
     provider = ScriptedProvider()
     recorded = tuple(compacted(said))
     history = History(
-        given, COUNTER, BUDGET, (), ScriptedSummarizer(gist), session=said, recorded=recorded,
+        given,
+        COUNTER,
+        BUDGET,
+        (),
+        ScriptedSummarizer(gist),
+        session=said,
+        recorded=recorded,
         natives={"openai": provider, "anthropic": provider},
-    )  # fmt: skip
+    )
     try:
         return compact(history, method)
     except (NotApplicable, SummaryError):
@@ -147,11 +153,16 @@ def test_every_strategy_with_a_budget_of_its_own_says_it() -> None:
     given = History(said, COUNTER, BUDGET, session=said)
     limits = {m.strategy.id: m.limit(given) for m in SHIPPED.values() if m.name == m.strategy.id}
     assert {id: limit for id, limit in limits.items() if limit is not None} == {
-        "recency": sum(message.tokens or 0 for message in said) // 10, "af_py_truncation": BUDGET // 2,
-        "af_py_context_window": BUDGET, "af_py_token_budget": 16_000, "tool_fifo": BUDGET,
-        "retrieval_bm25": BUDGET * 7 // 10, "langmem_running": BUDGET // 2, "letta_sliding": BUDGET,
+        "recency": sum(message.tokens or 0 for message in said) // 10,
+        "af_py_truncation": BUDGET // 2,
+        "af_py_context_window": BUDGET,
+        "af_py_token_budget": 16_000,
+        "tool_fifo": BUDGET,
+        "retrieval_bm25": BUDGET * 7 // 10,
+        "langmem_running": BUDGET // 2,
+        "letta_sliding": BUDGET,
         "openhands_sdk": BUDGET,
-    }  # fmt: skip
+    }
 
 
 @every_method

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,62 +21,16 @@ from compaction import (
     Transcript,
     compact,
     load_registry,
+    make_method,
 )
 from compaction.groups import without_other_half
 from compaction.points import legal_cuts
-from compaction.strategies._parts import stands_for
+from compaction.strategies.shared.parts import stands_for
 from compaction.testing import ScriptedProvider, ScriptedSummarizer, blank, failing, history, talk
-from compaction.triggers import Trigger
-from tests.compaction.histories import compacted, histories
+from tests.compaction.histories import build, compacted, histories, random_words
 
 REGISTRY = load_registry()
 BUDGET = 24
-SMALL = {
-    "head_tail": {"head": 1, "tail": 3},
-    "recency": {"share": 0.4},
-    "af_py_sliding_window": {"keep_last_groups": 3},
-    "af_net_sliding": {"keep_last_turns": 1},
-    "af_net_truncation": {"minimum_preserved_groups": 2},
-    "af_net_tool_result": {"trigger": Trigger("tokens>10"), "minimum_preserved_groups": 2},
-    "af_net_summarization": {"trigger": Trigger("tokens>10"), "minimum_preserved_groups": 2},
-    "af_net_pipeline": {
-        "tool_result_trigger": Trigger("tokens>10"),
-        "summarization_trigger": Trigger("tokens>10"),
-        "sliding_trigger": Trigger("turns>1"),
-        "truncation_trigger": Trigger("tokens>24"),
-        "tool_result_floor": 2,
-        "summarization_floor": 4,
-        "truncation_floor": 2,
-    },
-    "af_py_context_window": {"keep_last_tool_call_groups": 1},
-    "af_py_token_budget": {
-        "token_budget": 24,
-        "target_count": 2,
-        "threshold": 0,
-        "keep_last_groups": 3,
-        "max_summary_input_tokens": None,
-    },
-    "af_py_summarization": {"max_summary_input_tokens": None},
-    "mask_sweagent": {"n": 2},
-    "mask_openhands_v0": {"attention_window": 3},
-    "mask_seed": {"attention_window": 3},
-    "codex_local": {"user_tokens": 6},
-    "langchain_summary": {"keep": 3},
-    "clear_tool_uses": {"keep": 1},
-    "inspect_trim": {"preserve": 0.5},
-    "inspect_edit": {"keep_tool_uses": 1},
-    "langmem_running": {"max_summary_tokens": 2},
-    "strands_sliding": {"window_size": 3},
-    "autogen_head_tail": {"head_size": 1, "tail_size": 3},
-    "opencode_summary": {"tail_tokens": 40},
-    "pi_anchored_files": {"keep_recent_tokens": 5},
-    "openhands_sdk": {"max_size": 8, "keep_first": 2},
-    "complexity_trap_summary": {"n": 2, "keep_last_m_turns": 1},
-    "complexity_trap_hybrid": {"n": 3, "keep_last_m_turns": 2, "mask_n": 1},
-    "file_index": {"over": "af_py_sliding_window(keep_last_groups=3)"},
-    "anthropic_clear": {"keep": 1},
-}
-"""Parameters with which a strategy bites on a short history."""
 MODES = {
     "mask_openhands_v0": ("faithful", "valid"),
     "tool_fifo": ("faithful", "valid"),
@@ -90,30 +45,51 @@ MODES = {
 }
 
 METHODS = {
-    f"{id} {mode}".strip(): Method(
-        found, {**found.params, **SMALL.get(id, {}), **({"mode": mode} if mode else {})}
-    )
+    f"{id} {mode}".strip(): make_method(id, {**found.bites, **({"mode": mode} if mode else {})})
     for id, found in REGISTRY.items()
     for mode in MODES.get(id, ("",))
-}  # fmt: skip
+}
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 every_model_method = pytest.mark.parametrize(
     "method", [m for m in METHODS.values() if m.strategy.needs_model], ids=lambda m: m.strategy.id
 )
 sometimes = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-BREAKS_PAIRS = {"af_py_truncation", "af_py_sliding_window", "af_py_selective_tool_call", "af_py_tool_result",
-                "af_py_context_window", "af_py_summarization", "af_py_token_budget", "af_net_truncation",
-                "af_net_tool_result", "af_net_summarization", "af_net_pipeline",
-                "af_net_sliding", "recorded", "gemini_snapshot", "inspect_trim", "claude_code_style_regen",
-                "letta_sliding", "strands_sliding", "autogen_head_tail", "file_index"}  # fmt: skip
+BREAKS_PAIRS = {
+    "af_py_truncation",
+    "af_py_sliding_window",
+    "af_py_selective_tool_call",
+    "af_py_tool_result",
+    "af_py_context_window",
+    "af_py_summarization",
+    "af_py_token_budget",
+    "af_net_truncation",
+    "af_net_tool_result",
+    "af_net_summarization",
+    "af_net_pipeline",
+    "af_net_sliding",
+    "recorded",
+    "gemini_snapshot",
+    "inspect_trim",
+    "claude_code_style_regen",
+    "letta_sliding",
+    "strands_sliding",
+    "autogen_head_tail",
+    "file_index",
+}
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
 REWRITES = {"anthropic_sdk_regen", "freeform_summary", "codex_local", "langchain_summary", "claude_code_style_regen"}
 """Write their whole summary anew each time."""
-TAKES_MORE = {("langmem_running", "faithful"), ("langmem_running", "valid"),
-              ("inspect_trim", "valid"), ("letta_sliding", "valid"), ("gemini_snapshot", "valid"),
-              ("opencode_summary", "faithful"),
-              ("openhands_sdk", "faithful"), ("openhands_sdk", "full_content")}  # fmt: skip
+TAKES_MORE = {
+    ("langmem_running", "faithful"),
+    ("langmem_running", "valid"),
+    ("inspect_trim", "valid"),
+    ("letta_sliding", "valid"),
+    ("gemini_snapshot", "valid"),
+    ("opencode_summary", "faithful"),
+    ("openhands_sdk", "faithful"),
+    ("openhands_sdk", "full_content"),
+}
 """Follow originals that compact a share of what is there, whoever asks: in the end all but the summary."""
 SYSTEM_FIRST = {"inspect_trim", "claude_code_style_regen"}
 """Put system messages before all others, whenever they came."""
@@ -329,6 +305,26 @@ def test_in_a_chain_what_was_covered_once_stays_covered_and_what_was_dropped_nev
         covered, gone, left, start = found.covered, gone | found.dropped, found.messages, cut
 
 
+N_HISTORIES = 100
+UNCHANGED = {"none"}
+"""Changes nothing, on purpose: the ceiling."""
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_strategy_changes_at_least_a_fifth_of_short_histories(name: str) -> None:
+    """With its ``bites``: one that keeps all that it is given would hold every promise here."""
+    method = METHODS[name]
+    generated = [build(random_words(seed)) for seed in range(N_HISTORIES)]
+    n_changed = sum(run(method, messages).messages != messages for messages in generated)
+    if method.strategy.id in UNCHANGED:
+        assert n_changed == 0
+        return
+    assert n_changed >= N_HISTORIES / 5, (
+        f"{name} changes {n_changed} of {N_HISTORIES} short histories: "
+        f'@strategy("{method.strategy.id}", bites={{…}}) declares parameters with which it does more'
+    )
+
+
 @every_method
 def test_an_empty_history_stays_empty(method: Method) -> None:
     assert run(method, ()).messages == ()
@@ -339,25 +335,56 @@ def test_every_strategy_is_documented_in_one_sentence_and_every_parameter_is_nam
     summary = method.strategy.summary
     assert summary.endswith(".")
     assert len(summary) <= 120
-    undocumented = {"preserve_system", "preserve_first_user_group", "metric", "mode", "keep_last_tool_call_groups",
-                    "result_chars", "summary_tokens", "max_chars", "n"}  # fmt: skip
+    undocumented = {
+        "preserve_system",
+        "preserve_first_user_group",
+        "metric",
+        "mode",
+        "keep_last_tool_call_groups",
+        "result_chars",
+        "summary_tokens",
+        "max_chars",
+        "n",
+    }
     for name in set(method.params) - undocumented:
         assert f"``{name}``" in method.strategy.doc, name
 
 
 def test_the_floor_is_below_and_the_ceiling_above_every_other_method() -> None:
     """On a session like the sample's, by what stays of it word for word."""
-    transcript = Transcript("s", tuple(Message("user" if i % 9 == 1 else "system" if i == 0 else "assistant", f"m {i}",
-                                               seq=i, tokens=10) for i in range(60)))  # fmt: skip
+    transcript = Transcript(
+        "s",
+        tuple(
+            Message("user" if i % 9 == 1 else "system" if i == 0 else "assistant", f"m {i}", seq=i, tokens=10)
+            for i in range(60)
+        ),
+    )
     kept = {name: len(run(method, transcript.messages).kept) for name, method in METHODS.items()}
     assert min(kept.values()) == kept["empty"] == 1
     assert max(kept.values()) == kept["none"] == 60
 
 
-def test_the_page_on_strategies_lists_each_with_its_parameters_and_defaults() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text(encoding="utf-8")
-    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
-    assert rows.keys() == REGISTRY.keys()
-    for id, found in REGISTRY.items():
-        for name, default in found.params.items():
-            assert re.search(rf"`{name}={re.escape(str(default))}(?!\w)", rows[id]), (id, name)
+DOCS = Path(__file__).parents[2] / "docs"
+ROWS = {
+    line.split("`")[1]: line
+    for line in (DOCS / "strategies.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("| `")
+}
+
+
+@pytest.mark.parametrize("id", REGISTRY)
+def test_a_strategy_is_in_every_place(id: str) -> None:
+    row, methods = ROWS.get(id, ""), (DOCS / "methods.md").read_text(encoding="utf-8")
+    pinned = json.loads((DOCS.parent / "tests" / "golden" / "behaviour.json").read_text(encoding="utf-8"))
+    places = {"a row in the table of docs/strategies.md": bool(row)}
+    for name, default in REGISTRY[id].params.items():
+        found = re.search(rf"`{name}={re.escape(str(default))}(?!\w)", row)
+        places[f"`{name}={default}` in its row of docs/strategies.md"] = found is not None
+    places["its section in docs/methods.md: python -m tests.pin"] = f"\n## {id}\n" in methods
+    places["its digests in tests/golden/behaviour.json: python -m tests.pin"] = id in pinned
+    missing = [place for place, there in places.items() if not there]
+    assert missing == [], f"the strategy {id} lacks: {'; '.join(missing)}"
+
+
+def test_the_page_on_strategies_lists_none_that_is_not_there() -> None:
+    assert ROWS.keys() == REGISTRY.keys()

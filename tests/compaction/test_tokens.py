@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaction.tokens import TiktokenCounter, countable, counted, pieces, total_tokens
+from compaction.tokens import TiktokenCounter, counted, counted_text, split_text, total_tokens
 from compaction.transcript import Message, ToolCall
 
 
@@ -27,7 +27,7 @@ def test_a_lone_surrogate_and_nul_are_counted_not_refused(counter: TiktokenCount
 
 def test_reasoning_and_calls_count_and_ids_do_not() -> None:
     message = Message("assistant", "text", "why", (ToolCall("id-1", "bash", '{"command":"ls"}'),), seq=0)
-    assert countable(message) == 'why\ntext\nbash\n{"command":"ls"}'
+    assert counted_text(message) == 'why\ntext\nbash\n{"command":"ls"}'
 
 
 def test_a_counted_message_is_not_counted_again(counter: TiktokenCounter) -> None:
@@ -47,7 +47,7 @@ def test_an_unknown_tokenizer_names_the_known_ones() -> None:
 def test_a_text_that_is_counted_in_pieces_has_the_tokens_of_the_whole(encoding: str, text: str, longest: int) -> None:
     """Where a run has to be cut anywhere, each such cut adds at most a token or two."""
     counter = TiktokenCounter(encoding)
-    found = list(pieces(text, longest))
+    found = list(split_text(text, longest))
     assert "".join(found) == text
     assert all(len(piece) <= longest for piece in found)
     forced = 0

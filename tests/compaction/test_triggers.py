@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from compaction import Message, Trigger, TriggerError
-from compaction.groups import index
+from compaction.groups import index_groups
 from compaction.testing import CharacterCounter, history, talk
 from compaction.triggers import Meter
 
@@ -20,14 +20,31 @@ def fires(trigger: str, messages: tuple[Message, ...] = SESSION, budget: int = 1
 @pytest.mark.parametrize(
     ("trigger", "expected"),
     [
-        ("always", True), ("never", False), ("has_tool_calls", True), ("tokens>79", True), ("tokens>80", False),
-        ("tokens<81", True), ("tokens<80", False), ("messages>7", True), ("messages>8", False), ("turns>1", True),
-        ("turns>2", False), ("groups>5", True), ("groups>6", False), ("groups<7", True), ("groups<6", False),
-        ("tokens>79%", True), ("tokens>80%", False), ("all(tokens>79, turns>1)", True),
-        ("all(tokens>79, turns>2)", False), ("any(never, turns>1)", True), ("any(never, turns>2)", False),
-        ("not(never)", True), ("not(any(always, never))", False),
+        ("always", True),
+        ("never", False),
+        ("has_tool_calls", True),
+        ("tokens>79", True),
+        ("tokens>80", False),
+        ("tokens<81", True),
+        ("tokens<80", False),
+        ("messages>7", True),
+        ("messages>8", False),
+        ("turns>1", True),
+        ("turns>2", False),
+        ("groups>5", True),
+        ("groups>6", False),
+        ("groups<7", True),
+        ("groups<6", False),
+        ("tokens>79%", True),
+        ("tokens>80%", False),
+        ("all(tokens>79, turns>1)", True),
+        ("all(tokens>79, turns>2)", False),
+        ("any(never, turns>1)", True),
+        ("any(never, turns>2)", False),
+        ("not(never)", True),
+        ("not(any(always, never))", False),
     ],
-)  # fmt: skip
+)
 def test_every_comparison_is_strict(trigger: str, expected: bool) -> None:
     assert fires(trigger) is expected
 
@@ -54,16 +71,29 @@ def test_a_trigger_is_its_text_in_one_form() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "tokens", "tokens>=5", "tokens>-1", "words>5", "turns>5%", "all()", "all(tokens>1",
-             "not(never, always)", "sometimes", "tokens>1 or turns>2", "all(tokens>1))"]
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "tokens",
+        "tokens>=5",
+        "tokens>-1",
+        "words>5",
+        "turns>5%",
+        "all()",
+        "all(tokens>1",
+        "not(never, always)",
+        "sometimes",
+        "tokens>1 or turns>2",
+        "all(tokens>1))",
+    ],
+)
 def test_what_is_no_trigger_is_refused_with_what_is_one(text: str) -> None:
     with pytest.raises(TriggerError, match="trigger"):
         Trigger(text)
 
 
 def test_a_meter_follows_groups_that_leave_and_come() -> None:
-    groups = index(SESSION)
+    groups = index_groups(SESSION)
     meter = Meter(groups, CharacterCounter(), 100)
     for group in groups[1:4]:
         meter.drop(group)

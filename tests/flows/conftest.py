@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from flows import workers
-from flows.orchestrator import Server, prepare
+from flows.execution.pools import local
+from flows.execution.prefect_server import Server, prepare
 from tests.flows.disturb import Forker, forking
 
 ROOT = Path(__file__).parents[2]
@@ -101,8 +101,10 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> PrefectHome:
             environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
             subprocess.run(
                 [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"],
-                env=environment | {"PREFECT_HOME": str(made)}, check=True, capture_output=True,
-            )  # fmt: skip
+                env=environment | {"PREFECT_HOME": str(made)},
+                check=True,
+                capture_output=True,
+            )
             (made / "done").touch()
 
     def make() -> Path:
@@ -144,7 +146,7 @@ def command() -> Command:
     """The command in this process, without a Prefect server."""
 
     def run(*arguments: object) -> Result:
-        from flows.__main__ import app
+        from flows.cli.app import app
 
         return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
@@ -163,7 +165,7 @@ class Kept:
     """A worker process that outlives the runs which it works for."""
 
     def __init__(self) -> None:
-        self._start = workers._pool
+        self._start = local._pool
         self._pool: ProcessPoolExecutor | None = None
         self._is_taken = False
 
@@ -211,7 +213,7 @@ def working_command(
     ``start`` the command, use the ``forker``, or give a ``--concurrency``.
     """
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
-    monkeypatch.setattr(workers, "_pool", kept_worker.taken)
+    monkeypatch.setattr(local, "_pool", kept_worker.taken)
     return command
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from flows.database import MATERIALIZED, connect
+from flows.database.scores_db import MATERIALIZED, connect
 
 PATIENCE = 150.0
 """Seconds after which something that is waited for counts as never coming."""
@@ -68,10 +68,10 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) ->
         }
 
 
-def lost(
+def lost_rows(
     store: Path, reference: Mapping[str, Rows], *, without: tuple[str, ...] = ("runs", "run_stages")
 ) -> dict[str, int]:
-    """Table → rows missing or too many, as against those of an undisturbed run; empty when all tables are the same."""
+    """Table → rows that are missing or too many, compared with an undisturbed run; empty when all tables are equal."""
     mine = tables(store, without=without)
     apart: dict[str, int] = {}
     for name in mine.keys() | (reference.keys() - set(without)):
@@ -172,7 +172,10 @@ class Started:
         psutil.wait_procs(everything[1:], timeout=20)
 
     def helpers(self, words: str = "") -> list[psutil.Process]:
-        """Processes that it started whose command has some words (``spawn_main``: workers; ``flows.server``)."""
+        """Processes that it started whose command has some words.
+
+        Workers have ``spawn_main``, the server has ``flows.execution.prefect_server_process``.
+        """
         found = []
         for process in psutil.Process(self.pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -266,8 +269,11 @@ def forking(folder: Path, root: Path) -> Iterator[Forker]:
     own = _own_mounts()
     process = subprocess.Popen(
         [*own, sys.executable, "-m", "tests.flows.forker"],
-        cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdin is not None
     assert process.stdout.readline(), "the forker did not start"

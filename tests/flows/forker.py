@@ -39,7 +39,7 @@ def _become(order: dict[str, Any]) -> None:
     main()  # ends with SystemExit
 
 
-def _ended(pid: int) -> int | None:
+def _exit_code(pid: int) -> int | None:
     """The exit code, negative for a signal; None while it runs."""
     found, status = os.waitpid(pid, os.WNOHANG)
     return os.waitstatus_to_exitcode(status) if found else None
@@ -49,14 +49,14 @@ def main() -> None:
     """Serve until stdin ends."""
     orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    from flows.orchestrator import prepare
+    from flows.execution.prefect_server import prepare
 
     prepare()
     import flows.__main__
     import flows.evaluate  # noqa: F401 (Prefect reads its settings now; the server must be known)
-    from flows.database import _empty_database, schemas
+    from flows.database.sql_model import empty_database, schemas
 
-    _empty_database()
+    empty_database()
     schemas()
     print(json.dumps({"ready": os.getpid()}), file=answers, flush=True)
     for line in orders:
@@ -66,7 +66,7 @@ def main() -> None:
             if not answer:
                 _become(order)
         elif "ended" in order:
-            answer = _ended(order["ended"])
+            answer = _exit_code(order["ended"])
         else:
             answer = subprocess.run(order["do"], capture_output=True, text=True, check=False).stderr
         print(json.dumps(answer), file=answers, flush=True)

@@ -13,16 +13,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.anchors import anchors_to_do, is_due, replicate_of, today
-from flows.database import connect
-from flows.engine import engine_for
-from flows.plan import all_stored, known_points
-from flows.store import Store
-from flows.study import Study, make_study
-from flows.transcripts import read_parts
-from tests.flows.models.server import MockProvider
-
-from .conftest import Command, write_session
+from flows.config.study import Study, make_study
+from flows.database.scores_db import connect
+from flows.pipeline.anchors import anchors_to_do, is_due, replicate_of, today
+from flows.pipeline.engine import engine_for
+from flows.pipeline.plan import known_points, stored_sessions
+from flows.pipeline.scope import Scope
+from flows.sessions.session_parts import read_parts
+from flows.store.store import Store
+from tests.flows.conftest import Command, write_session
+from tests.flows.llm.server import MockProvider
 
 OPTIONS = ("--points", "messages:20", "--strategies", "none,empty", "--quiet", "--anchors", 6)
 
@@ -79,28 +79,36 @@ def test_a_run_scores_the_anchors_once_a_day_and_the_embedded_judge_never_drifts
     assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
     shown = working_command("drift", "--store", store)
     assert str(datetime.now(UTC).date()) in shown.stdout
-    assert len(json.loads(working_command("drift", "--store", store, "--json").stdout)) == query(
-        store, "SELECT count(*) FROM judge_drift"
-    )[0][0]  # fmt: skip
+    assert (
+        len(json.loads(working_command("drift", "--store", store, "--json").stdout))
+        == query(store, "SELECT count(*) FROM judge_drift")[0][0]
+    )
 
     a_day_goes_by(store)
     taken = working_command("drift", "--now", "--store", store, "--quiet")
     assert taken.exit_code == 0, taken.output
     assert query(store, "SELECT count(DISTINCT taken_on) FROM judge_drift") == [(3,)]
 
-    study = make_study({"sources": (str(sessions),), "store": str(store), "points": "messages:20",
-                        "strategies": "none,empty", "anchors": 6})  # fmt: skip
-    assert not is_due(Store.open(str(store)), study)
+    study = make_study(
+        {
+            "sources": (str(sessions),),
+            "store": str(store),
+            "points": "messages:20",
+            "strategies": "none,empty",
+            "anchors": 6,
+        }
+    )
+    assert not is_due(Scope(Store.open(str(store)), study))
     a_day_goes_by(store)
-    assert is_due(Store.open(str(store)), study)
-    assert not is_due(Store.open(str(store)), make_study({**study_flags(study), "anchors": 0}))
+    assert is_due(Scope(Store.open(str(store)), study))
+    assert not is_due(Scope(Store.open(str(store)), make_study({**study_flags(study), "anchors": 0})))
     weekly = tmp_path / "study.toml"
     weekly.write_text("anchor_days = 7\n")
-    assert not is_due(Store.open(str(store)), make_study(study_flags(study), str(weekly)))
+    assert not is_due(Scope(Store.open(str(store)), make_study(study_flags(study), str(weekly))))
     a_day_goes_by(store, 6)
-    assert is_due(Store.open(str(store)), make_study(study_flags(study), str(weekly)))
+    assert is_due(Scope(Store.open(str(store)), make_study(study_flags(study), str(weekly))))
     a_day_goes_by(store, -400)
-    assert is_due(Store.open(str(store)), study), "a taking of a day to come is of a clock that was wrong"
+    assert is_due(Scope(Store.open(str(store)), study)), "a taking of a day to come is of a clock that was wrong"
     a_day_goes_by(store, 400)
 
     more = make_study({**study_flags(study), "anchors": 8})
@@ -113,19 +121,22 @@ def test_a_run_scores_the_anchors_once_a_day_and_the_embedded_judge_never_drifts
 
 def study_flags(study: Study) -> dict[str, Any]:
     return {
-        "sources": study.sources, "store": study.store, "points": study.points, "strategies": study.strategies,
+        "sources": study.sources,
+        "store": study.store,
+        "points": study.points,
+        "strategies": study.strategies,
         "anchors": study.anchors,
-    }  # fmt: skip
+    }
 
 
 def points(store: Store, study: Study) -> Any:
-    return known_points(store, study, all_stored(read_parts(store)))
+    return known_points(store, study, stored_sessions(read_parts(store)))
 
 
 def test_without_anchors_there_is_nothing_to_take_and_the_command_says_how_to_have_some(
     sessions: Path, tmp_path: Path, command: Command
 ) -> None:
-    assert not is_due(Store.create(str(tmp_path / "store"), "o200k_base"), Study(sources=(str(sessions),)))
+    assert not is_due(Scope(Store.create(str(tmp_path / "store"), "o200k_base"), Study(sources=(str(sessions),))))
     assert command("drift", "--store", tmp_path / "none").exit_code == 1
     assert replicate_of(datetime(2026, 11, 5, tzinfo=UTC).date()) == 20261105
 

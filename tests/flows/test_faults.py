@@ -20,19 +20,24 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from flows.orchestrator import Server, answers
-from tests.flows.models.server import MockProvider
-
-from .conftest import write_session
-from .disturb import PATIENCE, Forker, Rows, Started, leftovers, lost, query, tables
-from .test_model_runs import MODEL, handler
+from flows.execution.prefect_server import Server, answers
+from tests.flows.conftest import write_session
+from tests.flows.disturb import PATIENCE, Forker, Rows, Started, leftovers, lost_rows, query, tables
+from tests.flows.llm.server import MockProvider
+from tests.flows.test_model_runs import MODEL, handler
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 IN_FLIGHT = 4
 OPTIONS = (
-    "--points", "messages:20", "--strategies", "none,empty,freeform_summary", *MODEL, "--concurrency", IN_FLIGHT,
-)  # fmt: skip
+    "--points",
+    "messages:20",
+    "--strategies",
+    "none,empty,freeform_summary",
+    *MODEL,
+    "--concurrency",
+    IN_FLIGHT,
+)
 
 
 @dataclass
@@ -70,7 +75,7 @@ class Night:
         """Run again to the end: nothing is lost; how many calls were repeated, all runs together."""
         last = self.start(store)
         assert last.wait() == 0, last.err
-        assert lost(store, self.reference) == {}
+        assert lost_rows(store, self.reference) == {}
         assert leftovers(store) == []
         assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
         return self.repeated()
@@ -176,7 +181,7 @@ def test_a_disk_that_is_full_again_and_again_costs_room_and_nothing_else(night: 
     last_run = night.start(store)
     assert last_run.wait() == 0, last_run.err
     shutil.copytree(seen, tmp_path / "copy")
-    assert lost(tmp_path / "copy", night.reference) == {}
+    assert lost_rows(tmp_path / "copy", night.reference) == {}
     assert leftovers(tmp_path / "copy") == []
     assert night.repeated() <= len(rooms) * IN_FLIGHT
 

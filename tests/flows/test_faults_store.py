@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.shards import MANY_SMALL, bits_in
-from flows.store import Store
-
-from .conftest import Command, write_session
-from .disturb import Forker, Rows, leftovers, lost, query, tables
+from flows.store.shards import MANY_SMALL, file_bits
+from flows.store.store import Store
+from tests.flows.conftest import Command, write_session
+from tests.flows.disturb import Forker, Rows, leftovers, lost_rows, query, tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -120,7 +119,7 @@ def test_each_damaged_file_is_named_with_what_to_do_and_nothing_else_is_lost(
         path.rename(store.parent / f"damaged-{path.name}")
     healed = undisturbed.forker.run(*undisturbed.arguments(store))
     assert healed.code == 0, healed.err
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
 
 
 def _alien(path: Path) -> None:
@@ -137,7 +136,7 @@ def test_a_damaged_database_is_made_anew(
         assert ("makes it anew" in said.stderr) or ("it is made anew" in said.stderr)
     again = working_command(*undisturbed.arguments(store))
     assert again.exit_code == 0, again.output
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
 
 
 def test_what_does_not_matter_is_passed_over_and_what_cannot_be_guessed_is_said(
@@ -152,7 +151,7 @@ def test_what_does_not_matter_is_passed_over_and_what_cannot_be_guessed_is_said(
     (store / ".scores.duckdb.0123.tmp.wal").touch()
     again = working_command(*undisturbed.arguments(store))
     assert again.exit_code == 0, again.output
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
     assert leftovers(store) == []
     (store / "store.json").write_text("{")
     for command in (undisturbed.arguments(store), ("leaderboard", "--store", store)):
@@ -178,7 +177,7 @@ def test_killed_while_shards_are_merged_and_doubles_go_nothing_is_lost(undisturb
         shards.write(rows[unit])
 
     def unsorted() -> int:
-        return sum(not bits_in(path.name) for path in shards.files())
+        return sum(not file_bits(path.name) for path in shards.files())
 
     n_files = unsorted()
     assert n_files >= 5 * MANY_SMALL
@@ -188,7 +187,7 @@ def test_killed_while_shards_are_merged_and_doubles_go_nothing_is_lost(undisturb
         run.kill()
     last = undisturbed.forker.run(*undisturbed.arguments(store))
     assert last.code == 0, last.err
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
     assert sorted(map(repr, shards.read().to_pylist())) == sorted(map(repr, whole.to_pylist()))
     assert leftovers(store) == []
 
@@ -204,7 +203,7 @@ def test_a_unit_that_a_killed_run_left_in_two_files_reaches_the_database_once(
     shards.write(pa.Table.from_pylist(failed, schema=shards.schema))
     again = working_command(*undisturbed.arguments(store))
     assert again.exit_code == 0, again.output
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
 
 
 # Others at the same store
@@ -226,7 +225,7 @@ def test_while_one_run_works_others_say_so_and_end_and_readers_read(
         assert working_command(*command, "--store", store).exit_code == 0
     run.signal(signal.SIGCONT)
     assert run.wait() == 0, run.err
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
 
 
 def test_of_two_runs_started_at_the_same_time_on_a_new_store_one_makes_everything(
@@ -241,7 +240,7 @@ def test_of_two_runs_started_at_the_same_time_on_a_new_store_one_makes_everythin
     assert all("is in use by" in err for err in refused), refused
     if codes[2] == 0:  # the ingestion was first
         assert undisturbed.forker.run(*undisturbed.arguments(store)).code == 0
-    assert lost(store, undisturbed.reference) == {}
+    assert lost_rows(store, undisturbed.reference) == {}
 
 
 def test_a_store_that_can_only_be_read_is_read_and_a_run_says_so(undisturbed: Undisturbed, store: Path) -> None:
@@ -254,9 +253,12 @@ def test_a_store_that_can_only_be_read_is_read_and_a_run_says_so(undisturbed: Un
         refused = forker.run(*writing)
         assert (refused.code, refused.err) == (1, f"error: store {store}: cannot be written: Read-only file system\n")
     for reading in (
-        ("leaderboard",), ("sql", "SELECT count(*) FROM scores"), ("query", "weakest_dimension"),
-        ("compare", "none", "empty"), ("plan", undisturbed.logs, *OPTIONS),
-    ):  # fmt: skip
+        ("leaderboard",),
+        ("sql", "SELECT count(*) FROM scores"),
+        ("query", "weakest_dimension"),
+        ("compare", "none", "empty"),
+        ("plan", undisturbed.logs, *OPTIONS),
+    ):
         done = forker.run(*reading, "--store", store)
         assert done.code == 0, (reading, done.err)
     forker.do("umount", store)
@@ -282,9 +284,9 @@ def test_files_from_the_future_and_runs_out_of_order_change_nothing(undisturbed:
         path.unlink()
     again = undisturbed.forker.run(*undisturbed.arguments(store))
     assert again.code == 0, again.err
-    assert lost(store, undisturbed.reference, without=("runs", "run_stages", "methods")) == {}
+    assert lost_rows(store, undisturbed.reference, without=("runs", "run_stages", "methods")) == {}
     assert query(store, "SELECT count(*) FROM methods WHERE method_id = 'of-older-code'") == [(0,)]
     for path in undisturbed.logs.iterdir():
         os.utime(path, ns=(ahead, ahead))
     assert undisturbed.forker.run(*undisturbed.arguments(store)).code == 0
-    assert lost(store, undisturbed.reference, without=("runs", "run_stages", "methods")) == {}
+    assert lost_rows(store, undisturbed.reference, without=("runs", "run_stages", "methods")) == {}

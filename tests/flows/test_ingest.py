@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import cast
 
-from flows.models.remote import Calls
-from flows.runtime import running
-from flows.study import make_study
-from flows.transcripts import read_parts
-from flows.work.process import Tally
-from flows.workers import P, Workers
-
-from .conftest import write_session
+from flows.config.study import make_study
+from flows.execution.pools.local import P, Workers
+from flows.execution.run import running
+from flows.execution.stage_executor import PlainCalls
+from flows.pipeline.tasks.task_context import Tally
+from flows.sessions.session_parts import read_parts
+from tests.flows.conftest import write_session
 
 
 class Noting(Workers):
@@ -30,7 +28,7 @@ class Noting(Workers):
         """Do it."""
         done: Future[Tally] = Future()
         done.set_result(function(*args, **kwargs))
-        self.taken[self.home(key)] += done.result().done
+        self.taken[self.queue_of(key)] += done.result().done
         return done
 
 
@@ -41,8 +39,7 @@ def test_inputs_of_unequal_sizes_are_read_by_all_workers_alike(tmp_path: Path) -
         write_session(tmp_path / "logs" / f"{number}.jsonl", f"session-{number:02}", 20 + number)
     study = make_study({"sources": (str(tmp_path / "logs"),), "store": str(tmp_path / "store"), "concurrency": 2}, None)
     noting = Noting()
-    with running(study) as run:
-        run.foreseen = cast("Calls", object())  # without Prefect
+    with running(study, executor=PlainCalls()) as run:
         run.__dict__["workers"] = noting
         asyncio.run(ingest.fn(run.study))
         assert sum(len(part.sessions) for part in read_parts(run.store)) == 12

@@ -8,31 +8,32 @@ from typing import Any
 
 import pytest
 
-from flows import measured
-from flows.buckets import Slice
-from flows.database import connect
-from flows.engine import engine_for
-from flows.measured import MeasureJob, measure_id, measures_to_do
-from flows.plan import (
-    all_stored,
+from flows.config.study import Study
+from flows.database.scores_db import connect
+from flows.pipeline import measure_plan
+from flows.pipeline.engine import engine_for
+from flows.pipeline.load.tables import is_loaded, rebuild_database
+from flows.pipeline.measure_plan import MeasureJob, measure_id, measures_to_do
+from flows.pipeline.plan import (
     compactions_to_do,
     expected_compactions,
     inputs_of,
     known_points,
     method_rows,
-    samples,
+    sample_folder,
+    stored_sessions,
 )
-from flows.store import Store
-from flows.study import Study
-from flows.tables import is_loaded, rebuild
-from flows.transcripts import SessionInfo, read_parts
-from flows.work import measure as work
-from flows.work.compact import compact_all, find
-from flows.work.ingest import ingest_batch
-from flows.work.measure import Measuring, measure_all
-from flows.work.probe import make_probes
+from flows.pipeline.tasks import measure as work
+from flows.pipeline.tasks.compact import compact_all, find_points_of
+from flows.pipeline.tasks.ingest import ingest_batch
+from flows.pipeline.tasks.measure import Measuring, measure_all
+from flows.pipeline.tasks.probe import make_probes
+from flows.pipeline.tasks.task_context import TaskContext
+from flows.sessions.buckets import Slice
+from flows.sessions.session_parts import SessionInfo, read_parts
+from flows.store.store import Store
 
-SAMPLE = str(Path(samples()) / "ledger.jsonl")
+SAMPLE = str(Path(sample_folder()) / "ledger.jsonl")
 """A session with two points; after the second one hardly anything is said."""
 METHODS = ("none", "empty", "head_tail", "factory_style_anchored")
 
@@ -47,10 +48,10 @@ class Stage:
 
     def ingest(self) -> None:
         ingest_batch(self.root, self.study, inputs_of(self.study), 1)
-        find(self.store, self.study, self._slice({info.session_id: (info,) for info in self.sessions()}))
+        find_points_of(self._task(), self._slice({info.session_id: (info,) for info in self.sessions()}))
 
     def sessions(self) -> list[SessionInfo]:
-        return all_stored(read_parts(self.store))
+        return stored_sessions(read_parts(self.store))
 
     def points(self) -> dict[str, Any]:
         return known_points(self.store, self.study, self.sessions())
@@ -59,10 +60,10 @@ class Stage:
         for row in method_rows(self.study):
             self.store.record("methods", row["method_id"], {**row, "last_run_at": "2026-03-01"}, replace=True)
         jobs = compactions_to_do(self.store, self.study, self.points())
-        compact_all(self.store, self.study, self._slice(jobs))
+        compact_all(self._task(), self._slice(jobs))
 
     def probe(self) -> None:
-        make_probes(self.store, self.study, self._slice(self.points()))
+        make_probes(self._task(), self._slice(self.points()))
 
     def to_do(self) -> list[MeasureJob]:
         sessions = self.sessions()
@@ -71,10 +72,13 @@ class Stage:
 
     def measure(self, jobs: Sequence[MeasureJob] | None = None) -> tuple[int, int]:
         work = self._slice({"all": self.to_do() if jobs is None else jobs}, by_order=True)
-        tally = measure_all(self.store, self.study, work)
+        tally = measure_all(self._task(), work)
         for found in (self.store.needs, self.store.measures):
             found.drop_superseded()
         return tally.done, tally.failed
+
+    def _task(self) -> TaskContext:
+        return TaskContext.of_bucket(self.root, self.study, "")
 
     def _slice(self, jobs: dict[str, Any], *, by_order: bool = False) -> Slice[Any]:
         [info] = self.sessions()
@@ -83,7 +87,7 @@ class Stage:
 
     def query(self, sql: str, *, anew: bool = False) -> list[tuple[Any, ...]]:
         if anew or not is_loaded(self.store, self.study):
-            rebuild(self.store, self.study)
+            rebuild_database(self.store, self.study)
         with connect(self.store.database) as connection:
             return connection.execute(sql).fetchall()
 
@@ -188,7 +192,7 @@ def test_probes_that_come_later_are_measured_again(tmp_path: Path) -> None:
 
 def test_other_measuring_code_measures_anew(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.measure()
-    monkeypatch.setattr(measured, "measuring", lambda: "0ther000")
+    monkeypatch.setattr(measure_plan, "measure_code_version", lambda: "0ther000")
     assert len(stage.to_do()) == 8
     counts = "SELECT (SELECT count(*) FROM measures), (SELECT count(*) FROM needs)"
     assert stage.query(counts, anew=True) == [(0, 0)]

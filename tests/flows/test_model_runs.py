@@ -13,13 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flows.database import connect
-from flows.models import cache
-from flows.shards import Shards
-from tests.flows.models.batch_server import BatchProvider
-from tests.flows.models.server import MockProvider, Received
-
-from .conftest import Command, write_session
+from flows.database.scores_db import connect
+from flows.llm.cache import call_cache
+from flows.store.shards import Shards
+from tests.flows.conftest import Command, write_session
+from tests.flows.llm.batch_server import BatchProvider
+from tests.flows.llm.server import MockProvider, Received
 
 pytestmark = pytest.mark.slow
 
@@ -111,14 +110,14 @@ def test_which_cached_answers_were_used_is_noted_before_what_came_of_them_is_sto
     assert first.exit_code == 0, first.output
     for file in (*(store / "answers").glob("*.parquet"), *(store / "scores").glob("*.parquet")):
         file.unlink()
-    monkeypatch.setattr(cache, "USES_SECONDS", 1e9)
-    monkeypatch.setattr(cache, "MOST_USES", 10**9)
+    monkeypatch.setattr(call_cache, "USES_SECONDS", 1e9)
+    monkeypatch.setattr(call_cache, "MOST_USES", 10**9)
     stored: Counter[str] = Counter()
     write = Shards.write
 
     def noted_first(shards: Shards, table: pa.Table) -> Any:
         if shards.folder.name in {"answers", "scores"}:
-            with closing(sqlite3.connect(store / "cache" / cache.FILE)) as journal:
+            with closing(sqlite3.connect(store / "cache" / call_cache.FILE)) as journal:
                 noted = {item for (item,) in journal.execute("SELECT item_id FROM journal WHERE cached = 1")}
             ids = table["answer_id"].to_pylist()
             assert set(ids) <= noted
@@ -155,7 +154,7 @@ def test_an_answer_that_cannot_be_had_is_failed_with_its_reason_and_tried_again_
 def test_a_key_that_is_refused_costs_one_call_and_is_named_nowhere(
     provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.flows.models.server import HttpError
+    from tests.flows.llm.server import HttpError
 
     def refuse(body: dict[str, Any]) -> str:
         raise HttpError(401, "Incorrect API key provided: sk-very-secret-key-0123456789.", code="invalid_api_key")
@@ -227,10 +226,14 @@ def test_a_backfill_adds_a_judge_and_touches_nothing_else(
     assert 0 < n_few <= 3
     some = working_command("backfill", "--judge", "openai:judge", "--store", store, "--method", "none", "--quiet")
     assert some.exit_code == 0, some.output
-    n_none = query(store, "SELECT count(DISTINCT answer_id) FROM scores JOIN judges USING (judge_id) "
-                          "WHERE judge <> 'embedded'")[0][0]  # fmt: skip
-    answers_of_none = query(store, "SELECT count(*) FROM answers JOIN compactions USING (compaction_id) "
-                                   "JOIN methods USING (method_id) WHERE method = 'none'")[0][0]  # fmt: skip
+    n_none = query(
+        store, "SELECT count(DISTINCT answer_id) FROM scores JOIN judges USING (judge_id) WHERE judge <> 'embedded'"
+    )[0][0]
+    answers_of_none = query(
+        store,
+        "SELECT count(*) FROM answers JOIN compactions USING (compaction_id) "
+        "JOIN methods USING (method_id) WHERE method = 'none'",
+    )[0][0]
     assert answers_of_none <= n_none <= answers_of_none + n_few
     rest = working_command("backfill", "--judge", "openai:judge", "--store", store, "--by-day", "--quiet")
     assert rest.exit_code == 0, rest.output
@@ -321,8 +324,19 @@ def test_a_plan_foresees_the_calls_and_changes_nothing(
 def test_at_thirty_per_cent_faults_every_answer_is_there_once_or_failed_with_a_reason(
     provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command
 ) -> None:
-    kinds = ("429", "429_retry_after", "500", "503", "cut_body", "invalid_json", "schema_violation", "empty",
-             "refusal", "wrong_model", "reset")  # fmt: skip
+    kinds = (
+        "429",
+        "429_retry_after",
+        "500",
+        "503",
+        "cut_body",
+        "invalid_json",
+        "schema_violation",
+        "empty",
+        "refusal",
+        "wrong_model",
+        "reset",
+    )
     provider.faults = dict.fromkeys(kinds, 0.3 / len(kinds))
     store = tmp_path / "store"
     result = working_command("run", sessions, "--store", store, *OPTIONS, *MODEL)
@@ -356,10 +370,14 @@ def test_nothing_that_the_judge_is_sent_names_a_method_or_an_id(
     assert requests
     known = set()
     for table, columns in {
-        "methods": ("method", "strategy", "method_id", "peer"), "compactions": ("compaction_id",),
-        "answers": ("answer_id",), "probes": ("probe_id",), "points": ("point_id",), "sessions": ("session_id",),
+        "methods": ("method", "strategy", "method_id", "peer"),
+        "compactions": ("compaction_id",),
+        "answers": ("answer_id",),
+        "probes": ("probe_id",),
+        "points": ("point_id",),
+        "sessions": ("session_id",),
         "runs": ("run_id",),
-    }.items():  # fmt: skip
+    }.items():
         for column in columns:
             known |= {str(value) for (value,) in query(store, f"SELECT DISTINCT {column} FROM {table}")}
     known -= {"none", "empty", "own", "None"}  # words of the language, too

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, write_session
-from .disturb import PATIENCE, Forker, query
+from tests.flows.conftest import ROOT, write_session
+from tests.flows.disturb import PATIENCE, Forker, query
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -32,7 +32,7 @@ READER = """
 import json, shutil, sys, threading, time
 from pathlib import Path
 import duckdb
-from flows.database import connect
+from flows.database.scores_db import connect
 from flows.results import open_results
 
 store, seen = Path(sys.argv[1]), sys.argv[2]
@@ -82,8 +82,11 @@ def reading(store: Path, copy: Path) -> Iterator[tuple[subprocess.Popen[str], Pa
     with seen.open("w") as file:
         process = subprocess.Popen(
             [sys.executable, "-c", READER, str(store), SEEN, str(copy)],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=file, text=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=file,
+            text=True,
+        )
     try:
         deadline = time.monotonic() + PATIENCE
         while '["ready"' not in seen.read_text():

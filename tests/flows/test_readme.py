@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from compaction import load_registry
-from compaction.strategy import _registry
-
-from .conftest import ROOT
+from compaction.registry import REGISTRY
+from tests.flows.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -21,7 +20,7 @@ def test_the_strategy_in_the_readme_registers() -> None:
         exec(compile(code, "README.md", "exec", dont_inherit=True), {})
         assert load_registry()["last_messages"].params == {"keep": 10}
     finally:
-        _registry.pop("last_messages", None)
+        REGISTRY.pop("last_messages", None)
 
 
 def test_every_document_that_the_readme_names_is_there() -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from flows.database import connect
-
-from .conftest import Command, write_session
+from flows.database.scores_db import connect
+from tests.flows.conftest import Command, write_session
 
 OPTIONS = ("--points", "messages:20", "--strategies", "retrieval_bm25(target=50),retrieval_bm25(target=50,retrieve=40)")
 

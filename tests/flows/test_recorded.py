@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from compaction import Message, RecordedCompaction
-from flows.database import connect
-from flows.ids import content_sha256, point_ids
-
-from .conftest import Command, session_lines, write_session
+from flows.database.scores_db import connect
+from flows.support.ids import content_sha256, point_ids
+from tests.flows.conftest import Command, session_lines, write_session
 
 SUMMARY = "This session is being continued from a previous conversation. Orchard sorting was made stable."
 OPTIONS = ("--points", "messages:20", "--strategies", "none,recorded,head_tail")
@@ -28,14 +27,23 @@ def write_compacted(path: Path, session_id: str, turns: int, after: int) -> None
     lines = session_lines(session_id, turns)
     shared = {key: lines[0][key] for key in ("sessionId", "isSidechain", "cwd", "timestamp")}
     boundary = {
-        **shared, "type": "system", "subtype": "compact_boundary", "content": "Conversation compacted",
-        "uuid": f"{session_id}-boundary", "parentUuid": None, "logicalParentUuid": lines[after - 1]["uuid"],
+        **shared,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Conversation compacted",
+        "uuid": f"{session_id}-boundary",
+        "parentUuid": None,
+        "logicalParentUuid": lines[after - 1]["uuid"],
         "compactMetadata": {"trigger": "auto", "preTokens": 155_000},
-    }  # fmt: skip
+    }
     summary = {
-        **shared, "type": "user", "uuid": f"{session_id}-summary", "parentUuid": boundary["uuid"],
-        "isCompactSummary": True, "message": {"role": "user", "content": SUMMARY},
-    }  # fmt: skip
+        **shared,
+        "type": "user",
+        "uuid": f"{session_id}-summary",
+        "parentUuid": boundary["uuid"],
+        "isCompactSummary": True,
+        "message": {"role": "user", "content": SUMMARY},
+    }
     lines[after]["parentUuid"] = summary["uuid"]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:after], boundary, summary, *lines[after:]]))

@@ -11,12 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.problems import Problem, StoreProblem, UsageProblem
-from flows.queries import ready_queries
+from flows.database.ready_queries import ready_queries
 from flows.results import Results, open_results
+from flows.support.errors import EvalError, StoreError, UsageError
+from tests.flows.conftest import ROOT
 from tests.sql.tiny import make, tiny
-
-from .conftest import ROOT
 
 BLOCKS = re.findall(
     r"^```(python|text)\n(.*?)^```", (ROOT / "docs" / "notebooks.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
@@ -85,7 +84,7 @@ def test_frames_have_utc_times_whole_numbers_and_lists(results: Results) -> None
 
 def test_a_frame_of_one_judge_has_no_row_of_another(results: Results) -> None:
     assert set(results.frame("leaderboard_long", judge="openai:grader")["judge_id"]) == {"j2"}
-    with pytest.raises(UsageProblem, match="sessions has no judge_id"):
+    with pytest.raises(UsageError, match="sessions has no judge_id"):
         results.frame("sessions", judge="j1")
 
 
@@ -117,7 +116,7 @@ def test_parameters_of_sql_are_values_and_no_text_of_the_query(results: Results)
     ],
 )
 def test_what_does_not_exist_or_is_not_allowed_is_one_sentence(results: Results, ask: Any, said: str) -> None:
-    with pytest.raises(UsageProblem, match=said):
+    with pytest.raises(UsageError, match=said):
         ask(results)
 
 
@@ -126,7 +125,7 @@ def test_a_slow_query_draws_nothing_into_the_output(results: Results) -> None:
 
 
 def test_a_folder_without_results_says_how_to_make_some(tmp_path: Path) -> None:
-    with pytest.raises(StoreProblem, match="make some with: compaction-eval run --store"):
+    with pytest.raises(StoreError, match="make some with: compaction-eval run --store"):
         open_results(tmp_path)
 
 
@@ -158,5 +157,5 @@ def test_the_same_calls_give_pandas_frames(results: Results) -> None:
 
 def test_without_pandas_it_says_what_to_install(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.results.find_spec", lambda name: None)
-    with pytest.raises(Problem, match=r"pip install -c constraints.txt '\.\[pandas\]'"):
+    with pytest.raises(EvalError, match=r"pip install -c constraints.txt '\.\[pandas\]'"):
         _ = results.pandas

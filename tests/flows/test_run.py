@@ -9,10 +9,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.database import MATERIALIZED, connect
-from flows.store import Store
-
-from .conftest import Command, start, write_session
+from flows.database.scores_db import MATERIALIZED, connect
+from flows.store.store import Store
+from tests.flows.conftest import Command, start, write_session
 
 pytestmark = pytest.mark.slow
 
@@ -25,11 +24,12 @@ def rows(database: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Every table but the runs and what is worked out of others, without times, in one order."""
     with connect(database) as connection:
         names = [
-            name for (name,) in connection.execute(
+            name
+            for (name,) in connection.execute(
                 "SELECT table_name FROM duckdb_tables() "
                 "WHERE database_name = 'store' AND table_name NOT IN ('runs', 'run_stages') ORDER BY 1"
             ).fetchall()
-        ]  # fmt: skip
+        ]
         return {name: table(connection, name) for name in names if name not in MATERIALIZED}
 
 
@@ -159,9 +159,15 @@ def test_a_session_that_grew_is_taken_up_whole_and_only_what_is_new_is_done(
     assert all(first[cut] == second[cut] for cut in unchanged)
     (counts,) = query(store, "SELECT counts FROM runs ORDER BY started_at DESC LIMIT 1")[0]
     assert json.loads(counts)["compact"]["done"] == 2 * (len(second) - len(unchanged))
-    stages = {row[0]: row[1:] for row in query(store, "SELECT stage, done, sessions, sessions_settled, tasks, "
-              "busy_seconds > 0, cpu_seconds > 0, peak_memory_bytes > 10_000_000 FROM run_stages "
-              "WHERE run_id = (SELECT max_by(run_id, started_at) FROM runs)")}  # fmt: skip
+    stages = {
+        row[0]: row[1:]
+        for row in query(
+            store,
+            "SELECT stage, done, sessions, sessions_settled, tasks, "
+            "busy_seconds > 0, cpu_seconds > 0, peak_memory_bytes > 10_000_000 FROM run_stages "
+            "WHERE run_id = (SELECT max_by(run_id, started_at) FROM runs)",
+        )
+    }
     assert stages["compact"] == (2 * (len(second) - len(unchanged)), 1, 0, 1, True, True, True)
     assert stages["ingest"][:4] == (1, None, None, 1)
     assert {"settle", "points", "probe", "measure", "answer", "score", "load"} < set(stages)
@@ -205,9 +211,19 @@ def test_a_strategy_that_raises_costs_its_own_compactions_and_is_tried_again(
 ) -> None:
     log, store = write_session(tmp_path / "a.jsonl", "s", 40), tmp_path / "store"
     arguments = (
-        "run", log, "--store", store, "--points", "messages:20", "--strategies", "none,test_fragile",
-        "--history", history, "--concurrency", 1,
-    )  # fmt: skip
+        "run",
+        log,
+        "--store",
+        store,
+        "--points",
+        "messages:20",
+        "--strategies",
+        "none,test_fragile",
+        "--history",
+        history,
+        "--concurrency",
+        1,
+    )
     first = start(*arguments)
     _, said = first.communicate(timeout=200)
     assert first.returncode == 3, said
@@ -268,9 +284,21 @@ def test_in_a_chain_a_method_lives_with_what_it_left(tmp_path: Path, working_com
 def test_replicates_are_rows_of_their_own(tmp_path: Path, working_command: Command) -> None:
     log, store = write_session(tmp_path / "a.jsonl", "s", 15), tmp_path / "store"
     result = working_command(
-        "run", log, "--store", store, "--points", "messages:20", "--strategies", "empty", "--replicates", 2,
-        "--judge-replicates", 3, "--concurrency", 1,
-    )  # fmt: skip
+        "run",
+        log,
+        "--store",
+        store,
+        "--points",
+        "messages:20",
+        "--strategies",
+        "empty",
+        "--replicates",
+        2,
+        "--judge-replicates",
+        3,
+        "--concurrency",
+        1,
+    )
     assert result.exit_code == 0, result.output
     assert query(store, "SELECT replicate, count(*) FROM compactions GROUP BY 1 ORDER BY 1") == [(0, 1), (1, 1)]
     (probes,) = query(store, "SELECT count(*) FROM probes")[0]

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from flows.database import MATERIALIZED, connect
-from tests.flows.models.server import HttpError, MockProvider
-
-from .conftest import Command, write_session
-from .disturb import NOT_COMPARED, Forker
-from .test_model_runs import asked_of_a_judge
+from flows.database.scores_db import MATERIALIZED, connect
+from tests.flows.conftest import Command, write_session
+from tests.flows.disturb import NOT_COMPARED, Forker
+from tests.flows.llm.server import HttpError, MockProvider
+from tests.flows.test_model_runs import asked_of_a_judge
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -173,9 +172,11 @@ class Nights:
             ).fetchall():
                 columns.setdefault(table, []).append(column)
             ids = {
-                "method_id": set(methods), "judge_id": set(judges), "rubric": set(rubrics),
+                "method_id": set(methods),
+                "judge_id": set(judges),
+                "rubric": set(rubrics),
                 "compaction_id": _ids(connection, "compactions", "method_id", methods),
-            }  # fmt: skip
+            }
             ids["answer_id"] = _ids(connection, "answers", "compaction_id", [*ids["compaction_id"]])
             found: dict[str, Counter[str]] = {}
             for table, names in columns.items():

@@ -1,5 +1,8 @@
 """Every command once, as it runs where the wheel was installed with nothing but its dependencies.
 
+Those of ``STARTED`` are started as people start them. Each of the others is a process of its own too, but forked from
+one that has imported the command line (``tests.flows.forker``): to import it takes seconds.
+
 ``python -m tests.installed commands`` in the checkout, with the Python of such an environment, as ``.ci/run`` makes it.
 ``python -m tests.installed notebook`` needs ipykernel and nbclient beside the wheel. There is no pytest in such an
 environment. The commands run in a folder of their own, so that what is imported is the installed package.
@@ -17,11 +20,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+Run = Callable[[Path, str, dict[str, str]], tuple[int, str]]
+"""Runs one line in a folder with an environment: exit code, and what it printed."""
 ROOT = Path(__file__).parents[2]
 PATIENCE = 600.0
 """Seconds after which a command counts as hanging."""
@@ -35,8 +41,7 @@ CALLS = (
     ("list judges", "embedded"),
     ("list rubrics", "software_engineering"),
     (f"plan {STRATEGIES}", "model calls: none"),
-    ("synth corpus --messages 400 --quiet", "corpus"),
-    ("ingest corpus --store other --quiet", "stored"),
+    ("ingest --store other --quiet", "stored"),
     (f"run {STRATEGIES} --anchors 5", "mask_sweagent"),
     (f"backfill {JUDGE} --plan", "openai:x"),
     (f"backfill {JUDGE} --method none", "openai:x"),
@@ -70,6 +75,9 @@ CALLS = (
     (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),
 )
 """What is typed, and what it has to print."""
+STARTED = ("init", "ingest", "run", "backfill", "drift", "serve")
+"""Commands that are started by the installed script; but for the first each runs flows, of which Prefect reads the
+settings when it is imported."""
 LEFT_UNDER_WAY = 3
 """The exit code of a backfill whose batch has not ended yet."""
 MOST_LOOKS = 5
@@ -78,7 +86,7 @@ NAMES = """
 import json
 from importlib.util import find_spec
 import typer
-from flows.__main__ import app
+from flows.cli.app import app
 
 def names(command, path):
     below = getattr(command, "commands", None)
@@ -120,16 +128,16 @@ def commands(folder: Path) -> list[str]:
     typed = [_name(line, found["names"]) for line, _ in CALLS]
     wrong += [f"no call of `{name}`: add one to CALLS in {__file__}" for name in found["names"] if name not in typed]
 
-    from tests.flows.models.batch_server import BatchProvider
+    from tests.flows.llm.batch_server import BatchProvider
 
-    with BatchProvider(handler=_verdict) as provider:
+    with BatchProvider(handler=_verdict) as provider, _forking(folder) as forked:
         environment = _environment(folder) | {"OPENAI_BASE_URL": provider.openai_url}
         for line, expected in CALLS:
             # A plan needs no key.
             key = {"OPENAI_API_KEY": "sk-any"} if "openai:" in line and "--plan" not in line else {}
-            run = _serve if line.startswith("serve") else _run
+            run = _serve if line.startswith("serve") else _started if line.startswith(STARTED) else forked
             started = time.monotonic()
-            code, output = run(folder, line, environment | key)
+            code, output = _run(run, folder, line, environment | key)
             print(f"{time.monotonic() - started:6.1f} s  compaction-eval {line}", flush=True)
             if code or expected not in output:
                 wrong.append(f"compaction-eval {line}\nexit code {code}, expected {expected!r} in\n{output}")
@@ -145,7 +153,7 @@ def notebook(folder: Path) -> list[str]:
     import nbformat
 
     wrong = [f"{name} is installed here" for name in ("ipywidgets", "numpy", "pandas") if find_spec(name)]
-    code, output = _run(folder, f"run {STRATEGIES}", _environment(folder))
+    code, output = _started(folder, f"run {STRATEGIES}", _environment(folder))
     if code:
         return [*wrong, f"compaction-eval run\nexit code {code}\n{output}"]
     cells = nbformat.read(ROOT / "docs" / "results.ipynb", as_version=4)
@@ -167,8 +175,13 @@ def _environment(folder: Path) -> dict[str, str]:
 def _python(folder: Path, *arguments: str) -> str:
     ended = subprocess.run(
         [sys.executable, *arguments],
-        cwd=folder, env=_environment(folder), capture_output=True, text=True, check=True, timeout=PATIENCE,
-    )  # fmt: skip
+        cwd=folder,
+        env=_environment(folder),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
     return ended.stdout
 
 
@@ -182,20 +195,57 @@ def _typed(line: str) -> list[str]:
     return [str(Path(sys.executable).parent / "compaction-eval"), *shlex.split(line)]
 
 
-def _run(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
-    """Run it to its end: exit code, and what it printed."""
+def _run(run: Run, folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Run it to its end, a batch until it has ended: exit code, and what it printed."""
     if line == "--show-completion":  # the shell of the terminal, which there is none here
         environment = environment | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
         line = "--show-completion bash"
     if line.startswith("calibrate labels.csv"):
         _label(folder / "labels.csv")
     for _ in range(MOST_LOOKS):
-        ended = subprocess.run(
-            _typed(line), cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
-        )
-        if "--no-wait" not in line or ended.returncode != LEFT_UNDER_WAY:
+        code, output = run(folder, line, environment)
+        if "--no-wait" not in line or code != LEFT_UNDER_WAY:
             break
+    return code, output
+
+
+def _started(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
+    ended = subprocess.run(
+        _typed(line), cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     return ended.returncode, ended.stdout + ended.stderr
+
+
+@contextmanager
+def _forking(folder: Path) -> Iterator[Run]:
+    """Runs commands in processes that have imported what every command needs."""
+    # -P: nothing is imported from the folder of the script.
+    forker = [sys.executable, "-P", str(ROOT / "tests" / "flows" / "forker.py")]
+    with subprocess.Popen(
+        forker, cwd=folder, env=_environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        asked, answers = process.stdin, process.stdout
+        assert asked is not None
+        assert answers is not None
+        assert answers.readline(), "the forker did not start"
+
+        def ask(order: dict[str, object]) -> int | None:
+            asked.write(json.dumps(order) + "\n")
+            asked.flush()
+            answer: int | None = json.loads(answers.readline())
+            return answer
+
+        def run(_: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
+            out, err = folder / "printed.out", folder / "printed.err"
+            how = {"fresh": False, "most_bytes": None, "cores": os.cpu_count()}
+            pid = ask({"run": shlex.split(line), "env": environment, "out": str(out), "err": str(err), **how})
+            deadline = time.monotonic() + PATIENCE
+            while (code := ask({"ended": pid})) is None:
+                assert time.monotonic() < deadline, f"compaction-eval {line} hangs"
+                time.sleep(0.02)
+            return code, out.read_text() + err.read_text()
+
+        yield run
 
 
 def _serve(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:

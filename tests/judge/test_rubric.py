@@ -35,12 +35,17 @@ def test_the_shipped_rubrics_are_listed() -> None:
     [
         ("id = ", "not TOML"),
         ('id = "x"', "missing or misplaced key"),
-        ('id="x"\nversion="1"\n[asked]\nrecall=["b"]\n[criteria.a]\ndimension="d"\nquestion="q"\n'
-         'anchors={0="a",3="b",5="c"}', "unknown probe type or criterion"),
-        ('id="x"\nversion="1"\n[asked]\n[criteria.a]\ndimension="d"\nquestion="q"\nanchors={0="a"}',
-         "anchors for 0, 3 and 5"),
+        (
+            'id="x"\nversion="1"\n[asked]\nrecall=["b"]\n[criteria.a]\ndimension="d"\nquestion="q"\n'
+            'anchors={0="a",3="b",5="c"}',
+            "unknown probe type or criterion",
+        ),
+        (
+            'id="x"\nversion="1"\n[asked]\n[criteria.a]\ndimension="d"\nquestion="q"\nanchors={0="a"}',
+            "anchors for 0, 3 and 5",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_rubric_that_does_not_hold_together_is_refused(tmp_path: Path, content: str, complaint: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(content)
@@ -64,7 +69,7 @@ def with_criterion(**parts: Any) -> Rubric:
 
 def test_a_rubrics_name_has_its_version_and_the_beginning_of_its_hash() -> None:
     rubric = load_rubric()
-    assert rubric.name == f"software_engineering@1.{rubric.sha256[:8]}"
+    assert rubric.name == f"software_engineering@{rubric.version}.{rubric.sha256[:8]}"
     assert len(rubric.sha256) == 64
 
 

@@ -12,12 +12,12 @@ import pytest
 
 from compaction.model import ModelError, ModelRequest
 from compaction.transcript import Message
-from flows.models.cache import CallCache
-from flows.models.gateway import Gateway
-from flows.models.remote import RemoteModel
-from flows.models.settings import make_settings
+from flows.llm.cache.call_cache import CallCache
+from flows.llm.gateway import Gateway
+from flows.llm.remote_model import RemoteModel
+from flows.llm.settings import make_settings
 from judge import load_rubric
-from judge.clear_cases import clear_cases, mean_score
+from judge.audit.clear_cases import clear_cases, mean_score
 from judge.llm import ModelJudge
 from tests.local.conftest import CONTEXT, LocalServer
 

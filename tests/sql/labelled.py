@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from flows.sampling import Candidate, draw
-
-from .tiny import Rows, answer, compaction, judge, method, point, probe, session
+from flows.pipeline.sampling import Candidate, draw_candidates
+from tests.sql.tiny import Rows, answer, compaction, judge, method, point, probe, session
 
 TRUTH = {"good": 3.4, "fair": 2.6, "poor": 1.9}
 """What people would give on average, by method."""
@@ -35,7 +34,7 @@ class World:
     noise_of_session: float = 0.15
 
 
-def simulated(world: World, seed: int) -> Rows:
+def simulate_store(world: World, seed: int) -> Rows:
     """The rows of the store."""
     rng = Random(seed)
     names = [f"s{number:02d}" for number in range(world.sessions)]
@@ -48,8 +47,12 @@ def simulated(world: World, seed: int) -> Rows:
         "criteria": [
             {"rubric": "tiny@1", "criterion": "facts", "dimension": "accuracy", "weight": 1.0, "question": "Right?"}
         ],
-        "judges": [], "answers": [], "scores": [], "human_scores": [], "label_samples": [],
-    }  # fmt: skip
+        "judges": [],
+        "answers": [],
+        "scores": [],
+        "human_scores": [],
+        "label_samples": [],
+    }
     for number in range(world.worlds):
         _add(rows, world, f"j{number:04d}", names, rng)
     return rows
@@ -65,26 +68,46 @@ def _add(rows: Rows, world: World, judge_id: str, names: list[str], rng: Random)
             for number in range(rng.randint(*world.answers)):
                 id = f"{judge_id}/{m}/{s}/{number}"
                 label = mean + people + rng.gauss(0, world.within)
-                score = _kept(mean + LENIENT[m] + 0.8 * (label - mean) + own + rng.gauss(0, world.noise))
-                human[id] = _kept(label)
+                score = _clip_score(mean + LENIENT[m] + 0.8 * (label - mean) + own + rng.gauss(0, world.noise))
+                human[id] = _clip_score(label)
                 candidates.append(Candidate(id, m, "recall", score, s))
                 rows["answers"].append(answer(m, f"p-{s}", f"q-{s}", answer_id=id, replicate=number))
-                rows["scores"].append({
-                    "answer_id": id, "judge_id": judge_id, "judge_replicate": 0, "dimension": "accuracy",
-                    "criterion": "facts", "score": score,
-                })  # fmt: skip
-    for one, chance in draw(candidates, world.labels, judge_id).items():
-        rows["human_scores"].append({
-            "answer_id": one, "rater": "ada", "criterion": "facts", "score": human[one], "sample_id": judge_id,
-        })  # fmt: skip
-        rows["label_samples"].append({
-            "sample_id": judge_id, "answer_id": one, "judge_id": judge_id, "probability": chance,
-            "probe_type": "recall", "score_band": "low", "seed": judge_id, "drawn_at": "2026-01-01T00:00:00Z",
-        })  # fmt: skip
+                rows["scores"].append(
+                    {
+                        "answer_id": id,
+                        "judge_id": judge_id,
+                        "judge_replicate": 0,
+                        "dimension": "accuracy",
+                        "criterion": "facts",
+                        "score": score,
+                    }
+                )
+    for one, chance in draw_candidates(candidates, world.labels, judge_id).items():
+        rows["human_scores"].append(
+            {
+                "answer_id": one,
+                "rater": "ada",
+                "criterion": "facts",
+                "score": human[one],
+                "sample_id": judge_id,
+            }
+        )
+        rows["label_samples"].append(
+            {
+                "sample_id": judge_id,
+                "answer_id": one,
+                "judge_id": judge_id,
+                "probability": chance,
+                "probe_type": "recall",
+                "score_band": "low",
+                "seed": judge_id,
+                "drawn_at": "2026-01-01T00:00:00Z",
+            }
+        )
 
 
-def _kept(score: float) -> float:
-    """Within the scale; the truths lie so that it hardly ever bites."""
+def _clip_score(score: float) -> float:
+    """The score, clipped to the scale; the true values are chosen so that this hardly ever changes it."""
     return min(5.0, max(0.0, score))
 
 

@@ -17,10 +17,14 @@ from statsmodels.stats.multitest import multipletests
 from tests.sql.tiny import Rows, answer, compaction, judge, method, point, probe, session
 
 RUBRIC = {
-    "facts": ("accuracy", 1.0), "terms": ("accuracy", 3.0), "files": ("artifact_trail", 1.0),
-    "parts": ("completeness", 2.0), "depth": ("completeness", 0.5), "state": ("continuity", 1.0),
+    "facts": ("accuracy", 1.0),
+    "terms": ("accuracy", 3.0),
+    "files": ("artifact_trail", 1.0),
+    "parts": ("completeness", 2.0),
+    "depth": ("completeness", 0.5),
+    "state": ("continuity", 1.0),
     "voice": ("tone", 1.0),
-}  # fmt: skip
+}
 """Criterion → dimension, one of them not the study's, and weight."""
 
 UNLISTED = {"format": ("instruction_following", 1.0)}
@@ -64,7 +68,7 @@ class Clustered:
         return float(2 * stats.t.sf(abs(self.mean) / self.std_error, self.df))
 
 
-def clustered(values: Iterable[tuple[str, float]]) -> Clustered:
+def clustered_mean(values: Iterable[tuple[str, float]]) -> Clustered:
     """The mean of (cluster, value), by the explicit matrices of Bell and McCaffrey (2002) for a column of ones."""
     found = sorted(values)
     y = np.array([value for _, value in found])
@@ -142,11 +146,16 @@ def _add_answer(rows: Rows, rng: random.Random, made: Mapping[str, Any], probe_i
                     score = None if mute or rng.random() < 0.15 else rng.choice((0, 2.5, rng.uniform(0, 5), 5))
                     rows["scores"].append(
                         {
-                            "answer_id": answer_id, "judge_id": judge_id, "judge_replicate": judge_replicate,
-                            "criterion": criterion, "dimension": (RUBRIC | UNLISTED)[criterion][0], "score": score,
-                            "unscored_reason": "no truth" if score is None else None, "reasoning": "so",
+                            "answer_id": answer_id,
+                            "judge_id": judge_id,
+                            "judge_replicate": judge_replicate,
+                            "criterion": criterion,
+                            "dimension": (RUBRIC | UNLISTED)[criterion][0],
+                            "score": score,
+                            "unscored_reason": "no truth" if score is None else None,
+                            "reasoning": "so",
                         }
-                    )  # fmt: skip
+                    )
 
 
 class Figures:
@@ -190,7 +199,7 @@ class Figures:
 
     def of_method(self, cell: Cell, method_id: str) -> Clustered | None:
         found = [(self.session_of[a], x) for a, x in self.scores[cell].items() if self.method_of[a] == method_id]
-        return clustered(found) if found else None
+        return clustered_mean(found) if found else None
 
     def by_probe(self, cell: Cell, method_id: str) -> dict[str, float]:
         found: dict[str, list[float]] = defaultdict(list)
@@ -209,7 +218,7 @@ class Figures:
             for a, b in combinations(sorted(by_name), 2):
                 shared = sorted(by_name[a].keys() & by_name[b].keys())
                 if shared:
-                    found[dimension, a, b] = clustered(
+                    found[dimension, a, b] = clustered_mean(
                         (self.session_of_probe[q], by_name[a][q] - by_name[b][q]) for q in shared
                     )
         return found

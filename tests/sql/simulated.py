@@ -23,15 +23,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from flows.database import build, schemas
+from flows.database.scores_db import build_database
+from flows.database.sql_model import schemas
 from tests.sql import tiny
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 DIMENSIONS = (
-    "accuracy", "context_awareness", "artifact_trail", "completeness", "continuity", "instruction_following",
-)  # fmt: skip
+    "accuracy",
+    "context_awareness",
+    "artifact_trail",
+    "completeness",
+    "continuity",
+    "instruction_following",
+)
 PROBE_TYPES = ("recall", "artifact", "continuation", "decision")
 RUBRIC = "simulated@1"
 
@@ -87,7 +93,7 @@ class Design:
     def _sizes(self, normal: Floats) -> Integers:
         return np.maximum(1, np.round(self.probes * np.exp(self.size_sigma * normal))).astype(np.int64)
 
-    def draw(self, studies: int, seed: int) -> Drawn:
+    def draw(self, studies: int, seed: int) -> DrawnStudies:
         """The sessions and scores of so many studies.
 
         Raises:
@@ -119,11 +125,11 @@ class Design:
         elif scores.min() < 0 or scores.max() > 5:
             raise ValueError(f"scores from {scores.min():.2f} to {scores.max():.2f}: take a smaller spread")
         there = rng.random((session_of.size, methods)) >= self.missing
-        return Drawn(self, studies, sizes, session_of, scores, there)
+        return DrawnStudies(self, studies, sizes, session_of, scores, there)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnStudies:
     """Studies as arrays: sessions, then probes, are numbered through all studies."""
 
     design: Design
@@ -154,38 +160,52 @@ class Drawn:
         probe, method = np.nonzero(self.there)
         return {
             "sessions": _table(
-                "sessions", tiny.session("-"), session_id=_ids(f"{name}/s", np.arange(n_sessions)),
-                n_messages=messages, n_tool=messages - 30,
+                "sessions",
+                tiny.session("-"),
+                session_id=_ids(f"{name}/s", np.arange(n_sessions)),
+                n_messages=messages,
+                n_tool=messages - 30,
             ),
             "points": _table(
-                "points", tiny.point("-", "-", 1000), point_id=_ids(f"{name}/p", np.arange(n_points)),
-                session_id=_ids(f"{name}/s", self.session_of[first]), cycle=cut // 30, cut_seq=cut,
+                "points",
+                tiny.point("-", "-", 1000),
+                point_id=_ids(f"{name}/p", np.arange(n_points)),
+                session_id=_ids(f"{name}/s", self.session_of[first]),
+                cycle=cut // 30,
+                cut_seq=cut,
             ),
             "compactions": _table(
-                "compactions", tiny.compaction("-", "-", 1000, 100, n_edited=0, n_covered=0, n_dropped=0),
+                "compactions",
+                tiny.compaction("-", "-", 1000, 100, n_edited=0, n_covered=0, n_dropped=0),
                 n_kept=np.repeat(cut, methods),
                 compaction_id=_ids(f"{name}/c", np.arange(n_points * methods)),
                 point_id=_ids(f"{name}/p", np.repeat(np.arange(n_points), methods)),
                 method_id=_named(np.tile(np.arange(methods), n_points), _methods(methods)),
             ),
             "probes": _table(
-                "probes", tiny.probe("-", "-"), probe_id=_ids(f"{name}/q", np.arange(n_probes)),
+                "probes",
+                tiny.probe("-", "-"),
+                probe_id=_ids(f"{name}/q", np.arange(n_probes)),
                 point_id=_ids(f"{name}/p", point_of),
                 probe_type=_named(within % 4, PROBE_TYPES),
             ),
             "answers": _table(
-                "answers", tiny.answer("-", "-", "-"), answer_id=_ids(f"{name}/a", probe * methods + method),
+                "answers",
+                tiny.answer("-", "-", "-"),
+                answer_id=_ids(f"{name}/a", probe * methods + method),
                 compaction_id=_ids(f"{name}/c", point_of[probe] * methods + method),
                 probe_id=_ids(f"{name}/q", probe),
             ),
-            "judges": tiny.arrow({
-                "judges": [
-                    tiny.judge(study(name, at), name, rubric=RUBRIC, params=f'{{"study": {at}}}')
-                    for at in range(self.studies)
-                ]
-            })["judges"],
+            "judges": tiny.arrow(
+                {
+                    "judges": [
+                        tiny.judge(study(name, at), name, rubric=RUBRIC, params=f'{{"study": {at}}}')
+                        for at in range(self.studies)
+                    ]
+                }
+            )["judges"],
             "scores": self._score_rows(name, probe, method),
-        }  # fmt: skip
+        }
 
     def _score_rows(self, name: str, probe: Integers, method: Integers) -> pa.Table:
         dimensions, replicates = self.scores.shape[2:]
@@ -194,16 +214,18 @@ class Drawn:
         dimension = np.tile(np.repeat(np.arange(dimensions), replicates), probe.size)
         judges = [study(name, at) for at in range(self.studies)]
         return _table(
-            "scores", {"reasoning": "so"}, answer_id=_ids(f"{name}/a", answer),
+            "scores",
+            {"reasoning": "so"},
+            answer_id=_ids(f"{name}/a", answer),
             judge_id=_named(np.repeat(self.session_of[probe] // self.design.sessions, each), judges),
             judge_replicate=np.tile(np.arange(1, replicates + 1), probe.size * dimensions),
             dimension=_named(dimension, self.design.dimensions),
             criterion=_named(dimension, self.design.dimensions),
             score=self.scores[probe, method].ravel(),
-        )  # fmt: skip
+        )
 
 
-def write(designs: Mapping[str, Drawn], folder: Path) -> Path:
+def write(designs: Mapping[str, DrawnStudies], folder: Path) -> Path:
     """The database of a store with the studies of these designs, by the designs' names."""
     path = folder / "scores.duckdb"
     parts = [drawn.tables(name) for name, drawn in designs.items()]
@@ -213,18 +235,32 @@ def write(designs: Mapping[str, Drawn], folder: Path) -> Path:
         for name in DIMENSIONS
     ]
     sessions = pa.concat_tables(part["sessions"] for part in parts)
-    kinds = {"system": "n_system", "user": "n_user", "assistant": "n_assistant", "tool": "n_tool",
-             "tool_call": "n_tool_calls"}  # fmt: skip
+    kinds = {
+        "system": "n_system",
+        "user": "n_user",
+        "assistant": "n_assistant",
+        "tool": "n_tool",
+        "tool_call": "n_tool_calls",
+    }
     met = {kind: pc.sum(sessions[column]).as_py() for kind, column in kinds.items()}
     file = {
-        "input_path": "/logs/-.jsonl", "source_format": "openai", "n_bytes": 0, "n_sessions": len(sessions),
-        "n_folded": 0, "n_messages": pc.sum(sessions["n_messages"]).as_py(), "n_quarantined": 0,
-    }  # fmt: skip
-    shared = tiny.arrow({
-        "methods": [tiny.method(name, name) for name in methods], "criteria": criteria, "inputs": [file],
-        "messages_met": tiny.met("-", **met),
-    })  # fmt: skip
-    build(shared | {table: [part[table] for part in parts] for table in parts[0]}, path)
+        "input_path": "/logs/-.jsonl",
+        "source_format": "openai",
+        "n_bytes": 0,
+        "n_sessions": len(sessions),
+        "n_folded": 0,
+        "n_messages": pc.sum(sessions["n_messages"]).as_py(),
+        "n_quarantined": 0,
+    }
+    shared = tiny.arrow(
+        {
+            "methods": [tiny.method(name, name) for name in methods],
+            "criteria": criteria,
+            "inputs": [file],
+            "messages_met": tiny.met("-", **met),
+        }
+    )
+    build_database(shared | {table: [part[table] for part in parts] for table in parts[0]}, path)
     return path
 
 

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.tiny import (
     CRITERIA,
     DIMENSION,
@@ -77,7 +77,7 @@ def store(judges: Mapping[str, Iterable[Given]], people: Mapping[str, Given] | N
             for number, by_criterion in one.items()
             for criterion, score in by_criterion.items()
         ],
-    }  # fmt: skip
+    }
 
 
 def agreement(rows: Rows, folder: Path) -> Figures:
@@ -178,10 +178,12 @@ def same(figures: Mapping[str, Any], expected: Mapping[str, float]) -> bool:
 
 
 DRAWN = {
-    "whole points": (1, 40, 1, 1, 0), "half points, much at the ceiling, holes": (2, 60, 0.5, 0.3, 0.2),
-    "hundredths, every second missing": (3, 25, 0.01, 1, 0.5), "nearly all 5": (4, 200, 1, 0.1, 0.1),
+    "whole points": (1, 40, 1, 1, 0),
+    "half points, much at the ceiling, holes": (2, 60, 0.5, 0.3, 0.2),
+    "hundredths, every second missing": (3, 25, 0.01, 1, 0.5),
+    "nearly all 5": (4, 200, 1, 0.1, 0.1),
     "nearly all 0": (5, 30, 1, 6, 0.3),
-}  # fmt: skip
+}
 """Seed, answers, finest step of the scores, skew, share of criteria that a rater left out."""
 
 

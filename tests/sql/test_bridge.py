@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.tiny import Rows, graded, judge, make, scores
 
 Scored = Mapping[str, Mapping[tuple[str, str], float]]
@@ -59,8 +59,9 @@ def test_the_shift_has_the_interval_of_the_session_means(tmp_path: Path) -> None
     """As many answers in every session: the clustered interval is the t interval over session means (scipy)."""
     first, second = drawn(1, {"keep": 3}, 0.5), drawn(2, {"keep": 2.5}, 0.5)
     found = bridge(judged_twice(first, second), tmp_path)["keep"]
-    means = [fmean(second["keep"][f"s{s}", f"q{q}"] - first["keep"][f"s{s}", f"q{q}"] for q in range(4))
-             for s in range(6)]  # fmt: skip
+    means = [
+        fmean(second["keep"][f"s{s}", f"q{q}"] - first["keep"][f"s{s}", f"q{q}"] for q in range(4)) for s in range(6)
+    ]
     assert (found["judge_from"], found["judge_to"]) == ("embedded", "openai:grader")
     assert (found["judge_id_from"], found["judge_id_to"]) == ("j1", "a later one")
     assert found["shift"] == pytest.approx(found["mean_to"] - found["mean_from"], abs=1e-8)
@@ -87,12 +88,19 @@ def test_orders_that_flip_are_named_by_hand(tmp_path: Path) -> None:
         return {name: {(f"s{s}", "q"): x for s in range(3)} for name, x in means.items()}
 
     found = bridge(judged_twice(flat(a=4, b=3, c=2, d=2), flat(a=3, b=2, c=5, d=1)), tmp_path)
-    assert {name: row["flipped_with"] for name, row in found.items()} == {"a": ["c"], "b": ["c"], "c": ["a", "b"],
-                                                                          "d": []}  # fmt: skip
+    assert {name: row["flipped_with"] for name, row in found.items()} == {
+        "a": ["c"],
+        "b": ["c"],
+        "c": ["a", "b"],
+        "d": [],
+    }
     assert {name: row["n_flips"] for name, row in found.items()} == {"a": 1, "b": 1, "c": 2, "d": 0}
     assert {name: (row["rank_from"], row["rank_to"]) for name, row in found.items()} == {
-        "a": (1, 2), "b": (2, 3), "c": (3, 1), "d": (3, 4),
-    }  # fmt: skip
+        "a": (1, 2),
+        "b": (2, 3),
+        "c": (3, 1),
+        "d": (3, 4),
+    }
     # No scatter at all: each judge is sure.
     assert {name: row["n_flips_beyond_noise"] for name, row in found.items()} == {"a": 1, "b": 1, "c": 2, "d": 0}
 
@@ -110,8 +118,10 @@ def test_a_flip_is_beyond_noise_only_if_both_judges_are_sure(tmp_path: Path) -> 
         for other in found:
             directions = []
             for scored in (first, second):
-                means = [fmean(scored[name][f"s{s}", f"q{q}"] - scored[other][f"s{s}", f"q{q}"] for q in range(4))
-                         for s in range(6)]  # fmt: skip
+                means = [
+                    fmean(scored[name][f"s{s}", f"q{q}"] - scored[other][f"s{s}", f"q{q}"] for q in range(4))
+                    for s in range(6)
+                ]
                 low, high = stats.t.interval(0.95, 5, fmean(means), stats.sem(means)) if other != name else (0, 0)
                 directions.append(int(low > 0) - int(high < 0))
             if sorted(directions) == [-1, 1]:

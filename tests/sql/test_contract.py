@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from sqlfluff.core import FluffConfig, Linter
 
-from flows.database import build, connect, schemas
+from flows.database.scores_db import build_database, connect
+from flows.database.sql_model import schemas
 
 SQL = Path(__file__).parents[2] / "sql"
 FILES = sorted(SQL.rglob("*.sql"))
@@ -102,23 +103,26 @@ VIEWS = {
     "var_answer var_judge",
     "messages": "session_id seq role text reasoning tool_calls tool_call_id tool_name is_error tokens source_ref",
     "contexts": "compaction_id position seq role text",
+    "backfill_progress": "judge_id judge day method n_answers n_judged n_failed n_left",
+    "coverage_by_judge": "judge_id judge method expected done unscored missing",
+    "leaderboard_by_source": "judge_id judge method source dimension mean",
+    "throughput": "run_id run_started_at stage unit items",
 }
-"""Every name that the public contract fixes, in its order, and the names of what it leaves open."""
+"""Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""
+MARTS = sorted(path.stem for path in (SQL / "marts").glob("*.sql"))
 
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Any, ...]]]:
     """Of an empty store: (relation, comment) and (relation, column, comment)."""
     path = tmp_path_factory.mktemp("empty") / "scores.duckdb"
-    build({}, path)
+    build_database({}, path)
     relations = "FROM {0}() WHERE database_name = 'store' AND NOT internal"
     with connect(path) as connection:
         found = {
-            kind: connection.execute(
-                f"SELECT {kind}_name, comment {relations.format(f'duckdb_{kind}s')}"
-            ).fetchall()
+            kind: connection.execute(f"SELECT {kind}_name, comment {relations.format(f'duckdb_{kind}s')}").fetchall()
             for kind in ("table", "view")
-        }  # fmt: skip
+        }
         found["column"] = connection.execute(
             f"SELECT table_name, column_name, comment {relations.format('duckdb_columns')} ORDER BY column_index"
         ).fetchall()
@@ -144,6 +148,22 @@ def test_every_table_is_listed_here(described: dict[str, list[tuple[Any, ...]]])
     assert {name for name, _ in described["table"]} == set(TABLES) == set(schemas())
 
 
+@pytest.mark.parametrize("mart", MARTS)
+def test_a_mart_is_in_every_place(mart: str) -> None:
+    docs = {name: (SQL.parent / "docs" / name).read_text(encoding="utf-8") for name in ("sql.md", "schema.md")}
+    places = {
+        "its columns in VIEWS of tests/sql/test_contract.py": bool(VIEWS.get(mart)),
+        "a word on it in docs/sql.md": f"`{mart}`" in docs["sql.md"],
+        "its columns in docs/schema.md: python -m tests.pin": f"\n### `{mart}`\n" in docs["schema.md"],
+    }
+    missing = [place for place, there in places.items() if not there]
+    assert missing == [], f"the mart {mart} lacks: {'; '.join(missing)}"
+
+
+def test_no_view_is_listed_here_that_is_not_there() -> None:
+    assert set(VIEWS) == {*MARTS, "checks", "token_price_ratios"}
+
+
 def test_every_table_and_view_has_a_comment_that_says_its_grain(
     described: dict[str, list[tuple[Any, ...]]],
 ) -> None:
@@ -161,15 +181,16 @@ def test_every_column_has_a_comment(described: dict[str, list[tuple[Any, ...]]])
 
 def test_an_empty_store_answers_every_view(tmp_path: Path, described: dict[str, list[tuple[Any, ...]]]) -> None:
     path = tmp_path / "scores.duckdb"
-    build({}, path)
+    build_database({}, path)
     with connect(path) as connection:
-        counts = {
-            name: len(connection.execute(f"FROM {name}").fetchall()) for name, _ in described["view"]
-        }  # fmt: skip
+        counts = {name: len(connection.execute(f"FROM {name}").fetchall()) for name, _ in described["view"]}
         assert connection.execute("SELECT sum(violations) FROM checks").fetchone() == (0,)
     assert {name for name, n in counts.items() if n} == {
-        "coverage", "checks", "token_price_ratios", "published_estimators",
-    }  # fmt: skip
+        "coverage",
+        "checks",
+        "token_price_ratios",
+        "published_estimators",
+    }
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from scipy import stats
 
-from flows.database import connect
-from tests.sql.recomputed import Figures, clustered, holm, leaderboard, random_store
+from flows.database.scores_db import connect
+from tests.sql.recomputed import Figures, clustered_mean, holm, leaderboard, random_store
 from tests.sql.tiny import Rows, graded, make, scores, tiny
 
 DF = (1, 1.0001, 1.3, 2, 2.7, 3, 4, 5.5, 8, 20, 39.9, 40, 60, 97, 500, 1e5)
@@ -56,9 +56,19 @@ def test_p_values_are_those_of_scipy_far_into_the_tail(empty: Path, df: float) -
     )
 
 
-@pytest.mark.parametrize("call", ["t_quantile(0.975, 0.9)", "t_quantile(0.975, NULL)", "t_quantile(NULL, 3)",
-                                  "t_p_value(2, 0.5)", "t_p_value(2, NULL)", "t_p_value(NULL, 3)",
-                                  "t_test(1, NULL, 3)", "t_test(1, 0.5, NULL)"])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        "t_quantile(0.975, 0.9)",
+        "t_quantile(0.975, NULL)",
+        "t_quantile(NULL, 3)",
+        "t_p_value(2, 0.5)",
+        "t_p_value(2, NULL)",
+        "t_p_value(NULL, 3)",
+        "t_test(1, NULL, 3)",
+        "t_test(1, 0.5, NULL)",
+    ],
+)
 def test_what_has_no_degrees_of_freedom_has_no_quantile_and_no_p_value(empty: Path, call: str) -> None:
     assert one(empty, f"SELECT {call}") is None
 
@@ -73,7 +83,7 @@ def test_clustered_figures_are_those_of_explicit_matrices(empty: Path, counts: l
     values = [(f"c{i}", math.sin(10 * i + j) + i % 3) for i, n in enumerate(counts) for j in range(n)]
     totals = [sum(x for name, x in values if name == f"c{i}") for i in range(len(counts))]
     found = one(empty, f"SELECT cluster_figures({totals}, {counts})")
-    expected = clustered(values)
+    expected = clustered_mean(values)
     assert [found[name] for name in ("mean", "std_error", "df")] == pytest.approx(
         [expected.mean, expected.std_error, expected.df], rel=1e-9
     )
@@ -88,8 +98,12 @@ def test_with_sessions_of_one_size_the_error_is_the_classic_one(empty: Path) -> 
 
 def test_a_single_session_has_a_mean_and_no_error_and_equal_sessions_an_error_of_exactly_none(empty: Path) -> None:
     assert one(empty, "SELECT cluster_figures([7], [2])") == {
-        "mean": 3.5, "std_error": None, "df": None, "n": 2, "n_clusters": 1,
-    }  # fmt: skip
+        "mean": 3.5,
+        "std_error": None,
+        "df": None,
+        "n": 2,
+        "n_clusters": 1,
+    }
     assert one(empty, "SELECT cluster_figures([0.1 + 0.2, 0.3, 0.6], [1, 1, 2]).std_error") == 0
 
 
@@ -127,8 +141,15 @@ def check_long(rows: list[dict[str, Any]], figures: Figures) -> None:
     for row in rows:
         e = expected[row["judge_id"], row["dimension"], row["id"]]
         low, high = e.interval()
-        wanted = {"mean": e.mean, "std_error": e.std_error, "df": e.df, "ci_low": low, "ci_high": high,
-                  "n_answers": e.n, "n_sessions": e.n_clusters}  # fmt: skip
+        wanted = {
+            "mean": e.mean,
+            "std_error": e.std_error,
+            "df": e.df,
+            "ci_low": low,
+            "ci_high": high,
+            "n_answers": e.n,
+            "n_sessions": e.n_clusters,
+        }
         assert not differing(row, wanted), row
 
 
@@ -147,9 +168,19 @@ def check_pairs(of_all: list[dict[str, Any]], figures: Figures) -> None:
             e, (low, high) = expected[key], expected[key].interval()
             t_975, t_800 = e.quantile(0.975), e.quantile(0.8)
             power = None if t_975 is None or t_800 is None or e.std_error is None else (t_975 + t_800) * e.std_error
-            wanted = {"difference": e.mean, "std_error": e.std_error, "df": e.df, "ci_low": low, "ci_high": high,
-                      "p_value": e.p_value(), "p_adjusted": adjusted[key], "p_adjusted_in_dimension": within[key],
-                      "n_pairs": e.n, "n_sessions": e.n_clusters, "detectable_difference": power}  # fmt: skip
+            wanted = {
+                "difference": e.mean,
+                "std_error": e.std_error,
+                "df": e.df,
+                "ci_low": low,
+                "ci_high": high,
+                "p_value": e.p_value(),
+                "p_adjusted": adjusted[key],
+                "p_adjusted_in_dimension": within[key],
+                "n_pairs": e.n,
+                "n_sessions": e.n_clusters,
+                "detectable_difference": power,
+            }
             assert not differing(row, wanted), row
             assert (figures.names[row["method_id_a"]], figures.names[row["method_id_b"]]) == key[1:]
 
@@ -169,8 +200,17 @@ def check_leaderboard(of_all: list[dict[str, Any]], figures: Figures) -> None:
             }
             cells = {c[1]: figures.of_method(c, row["method_id"]) for c in figures.scores if c[0] == judge_id}
             means = {d: found.mean for d, found in cells.items() if found and d != "overall"}
-            wanted |= {d: means.get(d) for d in ("accuracy", "context_awareness", "artifact_trail", "completeness",
-                                                 "continuity", "instruction_following")}  # fmt: skip
+            wanted |= {
+                d: means.get(d)
+                for d in (
+                    "accuracy",
+                    "context_awareness",
+                    "artifact_trail",
+                    "completeness",
+                    "continuity",
+                    "instruction_following",
+                )
+            }
             wanted["overall_of_dimensions"] = sum(means.values()) / len(means) if means else None
             assert not differing(row, wanted), (row, differing(row, wanted))
 
@@ -179,11 +219,26 @@ def test_the_order_in_a_pair_is_that_of_the_names_whatever_the_ids(tmp_path: Pat
     """By id the pair is (A, B) = (keep, cut); by name cut comes first. One session: no error, no p-value."""
     [found] = dicts(make(tiny(), tmp_path), "FROM paired_differences WHERE judge_id = 'j1' AND dimension = 'accuracy'")
     assert found == {
-        "judge_id": "j1", "judge": "embedded", "dimension": "accuracy", "method_a": "cut", "method_b": "keep",
-        "difference": pytest.approx((3 - 2.5 + 4 - 5) / 2), "std_error": None, "ci_low": None, "ci_high": None,
-        "p_value": None, "p_adjusted": None, "n_pairs": 2, "n_sessions": 1, "detectable_difference": None, "df": None,
-        "p_adjusted_in_dimension": None, "method_id_a": "B", "method_id_b": "A", "is_current": True,
-    }  # fmt: skip
+        "judge_id": "j1",
+        "judge": "embedded",
+        "dimension": "accuracy",
+        "method_a": "cut",
+        "method_b": "keep",
+        "difference": pytest.approx((3 - 2.5 + 4 - 5) / 2),
+        "std_error": None,
+        "ci_low": None,
+        "ci_high": None,
+        "p_value": None,
+        "p_adjusted": None,
+        "n_pairs": 2,
+        "n_sessions": 1,
+        "detectable_difference": None,
+        "df": None,
+        "p_adjusted_in_dimension": None,
+        "method_id_a": "B",
+        "method_id_b": "A",
+        "is_current": True,
+    }
 
 
 def two_dimensions(overall: dict[str, dict[tuple[str, str], float]]) -> Rows:
@@ -201,10 +256,13 @@ def test_exact_ties_and_constant_differences_are_said_as_such_and_count_in_the_c
     rows = dicts(path, "FROM paired_differences WHERE dimension IN ('accuracy', 'completeness')")
     names = ("dimension", "method_a", "method_b", "difference", "std_error", "p_value", "p_adjusted")
     assert [tuple(row[name] for name in names) for row in rows] == [
-        ("accuracy", "a", "b", 0, 0, 1, 1), ("accuracy", "a", "c", 0.5, 0, 0, 0), ("accuracy", "b", "c", 0.5, 0, 0, 0),
-        ("completeness", "a", "b", 0, 0, 1, 1), ("completeness", "a", "c", 0, 0, 1, 1),
+        ("accuracy", "a", "b", 0, 0, 1, 1),
+        ("accuracy", "a", "c", 0.5, 0, 0, 0),
+        ("accuracy", "b", "c", 0.5, 0, 0, 0),
+        ("completeness", "a", "b", 0, 0, 1, 1),
+        ("completeness", "a", "c", 0, 0, 1, 1),
         ("completeness", "b", "c", 0, 0, 1, 1),
-    ]  # fmt: skip
+    ]
     assert {(row["ci_low"], row["ci_high"]) for row in rows} == {(0, 0), (0.5, 0.5)}
 
 
@@ -214,9 +272,7 @@ def test_a_pair_that_only_one_session_has_takes_no_place_in_the_correction(tmp_p
     a = dict(zip(keys, [3.0, 4.0, 3.5, 2.5, 4.5], strict=True))
     b = dict(zip(keys, [2.0, 3.5, 2.9, 1.6, 3.4], strict=True))
     path = make(graded({"a": a, "b": b, "c": {keys[0]: 1.0}}), tmp_path)
-    [(ab,), (ac,), (bc,)] = [
-        (row,) for row in dicts(path, "FROM paired_differences WHERE dimension = 'overall'")
-    ]  # fmt: skip
+    [(ab,), (ac,), (bc,)] = [(row,) for row in dicts(path, "FROM paired_differences WHERE dimension = 'overall'")]
     expected = stats.ttest_rel(list(a.values()), list(b.values()))
     assert ab["p_value"] == pytest.approx(expected.pvalue, rel=1e-6)
     assert ab["p_adjusted_in_dimension"] == pytest.approx(expected.pvalue, rel=1e-6)
@@ -234,9 +290,10 @@ def test_a_question_that_one_method_lacks_is_out_of_its_comparisons_and_in_all_o
         make(graded({"a": a, "b": b, "c": c}), tmp_path), "FROM paired_differences WHERE dimension = 'overall'"
     )
     assert [(row["difference"], row["n_pairs"], row["n_sessions"]) for row in rows] == [
-        (pytest.approx((1 + 2 + 4) / 3), 3, 2), (pytest.approx((0.5 + 2 + 3.5) / 3), 3, 2),
+        (pytest.approx((1 + 2 + 4) / 3), 3, 2),
+        (pytest.approx((0.5 + 2 + 3.5) / 3), 3, 2),
         (pytest.approx((-0.5 - 0.5) / 2), 2, 2),
-    ]  # fmt: skip
+    ]
     assert rows[2]["std_error"] == 0  # both sessions say -0.5
 
 

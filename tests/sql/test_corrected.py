@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.database import connect
-
-from .labelled import COVERAGE, World, simulated
-from .tiny import Rows, graded, judge, make, scores, tiny
+from flows.database.scores_db import connect
+from tests.sql.labelled import COVERAGE, World, simulate_store
+from tests.sql.tiny import Rows, graded, judge, make, scores, tiny
 
 Key = tuple[str, str]
 
@@ -23,9 +22,15 @@ def label(answer_id: str, score: float, rater: str = "ada", criterion: str = "fa
 
 def drawn(answer_id: str, probability: float, sample_id: str = "first") -> dict[str, Any]:
     return {
-        "sample_id": sample_id, "answer_id": answer_id, "judge_id": "j1", "probability": probability,
-        "probe_type": "recall", "score_band": "low", "seed": "1", "drawn_at": "2026-01-01T00:00:00Z",
-    }  # fmt: skip
+        "sample_id": sample_id,
+        "answer_id": answer_id,
+        "judge_id": "j1",
+        "probability": probability,
+        "probe_type": "recall",
+        "score_band": "low",
+        "seed": "1",
+        "drawn_at": "2026-01-01T00:00:00Z",
+    }
 
 
 def labelled(judged: Mapping[str, Mapping[Key, float]], people: Mapping[str, Mapping[Key, float]]) -> Rows:
@@ -154,9 +159,8 @@ def test_people_are_set_against_the_judge_on_the_criteria_that_it_scored(tmp_pat
     """Of accuracy, facts weighs 1 and terms 3; bo leaves terms open and says nothing of accuracy, nor of overall."""
     rows = graded({"A": six("s1", 3) | six("s2", 3)})
     rows["scores"] = [
-        row for a in rows["answers"]
-        for row in scores(a["answer_id"], "j1", facts=4, terms=4, files=None, parts=2)
-    ]  # fmt: skip
+        row for a in rows["answers"] for row in scores(a["answer_id"], "j1", facts=4, terms=4, files=None, parts=2)
+    ]
     rows["judges"].append(judge("j2", "other"))
     rows["scores"] += [row for a in rows["answers"] for row in scores(a["answer_id"], "j2", facts=1)]
     for a in rows["answers"]:
@@ -187,7 +191,7 @@ def test_the_corrected_interval_holds_the_truth_about_as_often_as_it_says_and_th
     tmp_path: Path,
 ) -> None:
     """A judge that is lenient by half a point to more than one: 40 worlds of 3 methods; the benchmark has more."""
-    with connect(make(simulated(World(40, sessions=8, labels=45), 3), tmp_path)) as connection:
+    with connect(make(simulate_store(World(40, sessions=8, labels=45), 3), tmp_path)) as connection:
         raw, right, _, width, bias, *_, n = connection.execute(COVERAGE).fetchone() or ()
     assert n == 120
     assert raw < 0.3

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.tiny import Rows, answer, compaction, judge, make, method, point, probe, scores, session
 
 Table = npt.NDArray[np.float64]
@@ -61,10 +61,13 @@ def test_figures_of_complete_data_are_those_of_the_analysis_of_variance(tmp_path
     rng = np.random.default_rng(1)
     sessions, questions, methods = 6, 5, 4
     table = clipped(
-        2.5 + 0.12 * np.arange(methods)
-        + rng.normal(0, 0.3, (sessions, 1, 1)) + rng.normal(0, 0.2, (sessions, 1, methods))
-        + rng.normal(0, 0.4, (sessions, questions, 1)) + rng.normal(0, 0.4, (sessions, questions, methods))
-    )  # fmt: skip
+        2.5
+        + 0.12 * np.arange(methods)
+        + rng.normal(0, 0.3, (sessions, 1, 1))
+        + rng.normal(0, 0.2, (sessions, 1, methods))
+        + rng.normal(0, 0.4, (sessions, questions, 1))
+        + rng.normal(0, 0.4, (sessions, questions, methods))
+    )
     found = quality(asked({"j1": table}), tmp_path)["j1", "facts"]
     cell = table.mean(axis=1)
     interaction = cell - cell.mean(axis=1, keepdims=True) - cell.mean(axis=0) + cell.mean()

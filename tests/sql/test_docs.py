@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.leaderboard import render_query
-from flows.queries import ready_queries
-from flows.schema_page import page, readers
+from flows.cli.pages.schema_page import page, readers
+from flows.database.ready_queries import ready_queries
+from flows.reporting.leaderboard import render_query
 from tests.sql.tiny import make, tiny
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def test_every_ready_query_is_in_the_page_with_its_question() -> None:
 
 def test_the_schema_page_is_made_from_the_comments_as_they_are() -> None:
     shown = (ROOT / "docs" / "schema.md").read_text("utf-8")
-    assert page() == shown, "make it again: python -m flows.schema_page docs/schema.md"
+    assert page() == shown, "make it again: python -m flows.cli.pages.schema_page docs/schema.md"
 
 
 def test_the_schema_page_names_what_reads_a_table() -> None:

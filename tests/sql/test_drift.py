@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from flows.database import connect
-
-from .tiny import DIMENSION, Rows, graded, make
+from flows.database.scores_db import connect
+from tests.sql.tiny import DIMENSION, Rows, graded, make
 
 FIRST, SECOND, THIRD = date(2026, 11, 1), date(2026, 11, 2), date(2026, 11, 9)
 ANSWERS = ("A/s1-q0", "A/s1-q1", "A/s2-q0", "A/s2-q1")
@@ -19,10 +18,17 @@ ANSWERS = ("A/s1-q0", "A/s1-q1", "A/s2-q0", "A/s2-q1")
 
 def taking(day: date, answer_id: str, judge_id: str = "j1", **by_criterion: float | None) -> list[dict[str, Any]]:
     return [
-        {"answer_id": answer_id, "judge_id": judge_id, "taken_on": day, "criterion": criterion,
-         "dimension": DIMENSION[criterion], "score": score, "unscored_reason": "no verdict" if score is None else None}
+        {
+            "answer_id": answer_id,
+            "judge_id": judge_id,
+            "taken_on": day,
+            "criterion": criterion,
+            "dimension": DIMENSION[criterion],
+            "score": score,
+            "unscored_reason": "no verdict" if score is None else None,
+        }
         for criterion, score in by_criterion.items()
-    ]  # fmt: skip
+    ]
 
 
 def store(*takings: list[dict[str, Any]]) -> Rows:
@@ -58,8 +64,10 @@ def test_a_judge_that_has_become_stricter_by_one_about_everything_has_drifted(tm
     takings = [taking(day, id, facts=4 - (day == THIRD)) for day in (FIRST, SECOND, THIRD) for id in ANSWERS]
     found = drift(store(*takings), tmp_path)
     assert {day: row["drift"] for (day, dimension), row in found.items() if dimension == "overall"} == {
-        FIRST: False, SECOND: False, THIRD: True,
-    }  # fmt: skip
+        FIRST: False,
+        SECOND: False,
+        THIRD: True,
+    }
     assert (found[THIRD, "overall"]["shift"], found[THIRD, "overall"]["p_value"]) == (-1, 0)
 
 
@@ -82,11 +90,12 @@ def test_an_answer_is_compared_with_its_own_first_taking_on_the_criteria_that_bo
         store(
             taking(FIRST, ANSWERS[0], facts=1, terms=2, files=3, parts=None),
             taking(SECOND, ANSWERS[0], facts=5, terms=3, files=None, parts=5),
-            taking(SECOND, ANSWERS[2], facts=2), taking(THIRD, ANSWERS[2], facts=3),
+            taking(SECOND, ANSWERS[2], facts=2),
+            taking(THIRD, ANSWERS[2], facts=3),
             taking(FIRST, ANSWERS[1], facts=None),
         ),
         tmp_path,
-    )  # fmt: skip
+    )
     row = found[SECOND, "accuracy"]
     assert (row["n_answers"], row["shift"], row["mean_first"]) == pytest.approx((2, (7 / 4 + 0) / 2, (7 / 4 + 2) / 2))
     assert (found[THIRD, "accuracy"]["n_answers"], found[THIRD, "accuracy"]["shift"]) == (1, 1)
@@ -100,8 +109,9 @@ def test_judges_are_never_mixed(tmp_path: Path) -> None:
     )
     rows["judges"].append({**rows["judges"][0], "judge_id": "j2"})
     assert {(day, row["judge_id"], row["shift"]) for (day, _), row in drift(rows, tmp_path).items()} == {
-        (FIRST, "j1", 0), (SECOND, "j2", 0),
-    }  # fmt: skip
+        (FIRST, "j1", 0),
+        (SECOND, "j2", 0),
+    }
 
 
 def test_p_values_of_a_day_are_adjusted_as_statsmodels_does_by_holm(tmp_path: Path) -> None:

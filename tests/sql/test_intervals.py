@@ -11,15 +11,20 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.simulated import Design, write
 
 Floats = npt.NDArray[np.float64]
 
 SMALL = Design(
-    means=((3.0, 2.4), (3.1, 2.6), (2.8, 2.4)), sessions=7, size_sigma=1.0, missing=0.1, judge_replicates=2,
-    session=0.3, method_session=0.2,
-)  # fmt: skip
+    means=((3.0, 2.4), (3.1, 2.6), (2.8, 2.4)),
+    sessions=7,
+    size_sigma=1.0,
+    missing=0.1,
+    judge_replicates=2,
+    session=0.3,
+    method_session=0.2,
+)
 
 
 def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -29,8 +34,10 @@ def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 def columns(path: Path, sql: str) -> dict[str, npt.NDArray[Any]]:
     with connect(path) as connection:
-        return {name: np.ma.filled(found, np.nan) if np.ma.isMaskedArray(found) else found
-                for name, found in connection.execute(sql).fetchnumpy().items()}  # fmt: skip
+        return {
+            name: np.ma.filled(found, np.nan) if np.ma.isMaskedArray(found) else found
+            for name, found in connection.execute(sql).fetchnumpy().items()
+        }
 
 
 def by_matrices(values: Floats, clusters: npt.NDArray[Any]) -> tuple[float, float, float]:
@@ -176,9 +183,10 @@ def test_adjusted_p_values_are_statsmodels_holm_over_pairs_and_dimensions_of_a_j
     compared = 0
     for judge in ("two/000000", "two/000001"):
         found = columns(
-            path, f"SELECT dimension, p_value, p_adjusted, p_adjusted_in_dimension FROM paired_differences "
-            f"WHERE judge_id = '{judge}'"
-        )  # fmt: skip
+            path,
+            f"SELECT dimension, p_value, p_adjusted, p_adjusted_in_dimension FROM paired_differences "
+            f"WHERE judge_id = '{judge}'",
+        )
         assert found["p_adjusted"] == pytest.approx(multipletests(found["p_value"], method="holm")[1], rel=1e-9)
         assert 0 < np.sum(found["p_adjusted"] < 0.05) < 9
         for dimension in np.unique(found["dimension"].astype(str)):
@@ -215,12 +223,12 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, npt
     )
     return {
         "means": columns(
-            path, "SELECT judge, mean, ci_low, ci_high FROM leaderboard_long "
-            "WHERE dimension = 'overall' AND method = 'm01'"
+            path,
+            "SELECT judge, mean, ci_low, ci_high FROM leaderboard_long WHERE dimension = 'overall' AND method = 'm01'",
         ),
         "pairs": columns(path, "FROM paired_differences"),
         "groups": columns(path, "SELECT judge, max(tie_group) AS tie_group FROM leaderboard GROUP BY judge, judge_id"),
-    }  # fmt: skip
+    }
 
 
 def of_judge(found: dict[str, npt.NDArray[Any]], judge: str, dimension: str = "") -> dict[str, npt.NDArray[Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.tiny import make, tiny
 
 PAGE = (Path(__file__).parents[2] / "docs" / "judge-versions.md").read_text("utf-8")

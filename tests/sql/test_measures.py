@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.tiny import Rows, compaction, make, method, point, probe, session
 
 T_975_1 = 12.706205
@@ -17,9 +17,15 @@ T_975_1 = 12.706205
 
 def need(point_id: str, number: int, kind: str, observation: int, tokens: int) -> dict[str, Any]:
     return {
-        "point_id": point_id, "number": number, "kind": kind, "value": f"{kind} {number}",
-        "observation_seq": observation, "observation_tokens": tokens, "needed_at": 30 + number, "turns_after": number,
-    }  # fmt: skip
+        "point_id": point_id,
+        "number": number,
+        "kind": kind,
+        "value": f"{kind} {number}",
+        "observation_seq": observation,
+        "observation_tokens": tokens,
+        "needed_at": 30 + number,
+        "turns_after": number,
+    }
 
 
 def measured(compaction_id: str, kinds: str, lost: list[int], fetched: dict[int, int], **more: Any) -> dict[str, Any]:
@@ -32,11 +38,22 @@ def measured(compaction_id: str, kinds: str, lost: list[int], fetched: dict[int,
         f"n_{use}_{what}": 0 for use in ("created", "modified", "read", "any") for what in ("true", "told", "right")
     }
     return {
-        "compaction_id": compaction_id, "status": "done", "seconds": 0.1, "n_needs": len(kinds), "n_lost": len(lost),
-        **counts, "lost": lost, "fetched": list(fetched), "n_fetches": len(fetched),
-        "refetch_tokens": sum(fetched.values()), "summary_calls": 0, "summary_input_tokens": 0,
-        "summary_output_tokens": 0, **files, **more,
-    }  # fmt: skip
+        "compaction_id": compaction_id,
+        "status": "done",
+        "seconds": 0.1,
+        "n_needs": len(kinds),
+        "n_lost": len(lost),
+        **counts,
+        "lost": lost,
+        "fetched": list(fetched),
+        "n_fetches": len(fetched),
+        "refetch_tokens": sum(fetched.values()),
+        "summary_calls": 0,
+        "summary_input_tokens": 0,
+        "summary_output_tokens": 0,
+        **files,
+        **more,
+    }
 
 
 def facts_of(*kinds: str) -> str:
@@ -58,31 +75,44 @@ def store() -> Rows:
     return {
         "sessions": [session("s1"), session("s2")],
         "points": [
-            point("p1", "s1", 1000), point("p2", "s1", 2000, cycle=2, cut_seq=31), point("p3", "s2", 3000),
+            point("p1", "s1", 1000),
+            point("p2", "s1", 2000, cycle=2, cut_seq=31),
+            point("p3", "s2", 3000),
         ],
         "methods": [method(name, name) for name in ("cut", "keep", "secret", "sum")],
         "compactions": [
             *(compaction("keep", p, n, n) for p, n in before.items()),
-            compaction("cut", "p1", 1000, 100), compaction("cut", "p2", 2000, 300), compaction("cut", "p3", 3000, 200),
-            compaction("sum", "p1", 1000, 200), compaction("sum", "p2", 2000, None),
-            compaction("secret", "p1", 1000, 50), compaction("secret", "p2", 2000, 50),
+            compaction("cut", "p1", 1000, 100),
+            compaction("cut", "p2", 2000, 300),
+            compaction("cut", "p3", 3000, 200),
+            compaction("sum", "p1", 1000, 200),
+            compaction("sum", "p2", 2000, None),
+            compaction("secret", "p1", 1000, 50),
+            compaction("secret", "p2", 2000, 50),
         ],
         "probes": [
-            probe("q1", "p1", facts=facts_of("error", "file_created")), probe("q2", "p2", facts=facts_of("error")),
+            probe("q1", "p1", facts=facts_of("error", "file_created")),
+            probe("q2", "p2", facts=facts_of("error")),
             probe("q3", "p3", facts=facts_of("error", "error")),
         ],
         "needs": [
-            need("p1", 1, "path", 5, 100), need("p1", 2, "quote", 5, 100), need("p1", 3, "identifier", 7, 50),
-            need("p2", 1, "identifier", 9, 300), need("p3", 1, "quote", 4, 400), need("p3", 2, "quote", 6, 20),
+            need("p1", 1, "path", 5, 100),
+            need("p1", 2, "quote", 5, 100),
+            need("p1", 3, "identifier", 7, 50),
+            need("p2", 1, "identifier", 9, 300),
+            need("p3", 1, "quote", 4, 400),
+            need("p3", 2, "quote", 6, 20),
         ],
         "measures": [
             measured("keep/p1", "pqi", [], {}, **files((2, 2, 2), (1, 1, 1), (3, 3, 3))),
-            measured("keep/p2", "i", [], {}), measured("keep/p3", "qq", [], {}),
+            measured("keep/p2", "i", [], {}),
+            measured("keep/p3", "qq", [], {}),
             measured("cut/p1", "pqi", [1, 2, 3], {5: 100, 7: 50}, **files((2, 1, 1), (1, 1, 0), (3, 2, 1))),
             measured("cut/p2", "i", [], {}, **files((2, 0, 0), (0, 0, 0), (2, 4, 2))),
             measured("cut/p3", "qq", [1], {4: 400}, **files((4, 3, 3), (0, 1, 0), (4, 4, 4))),
-            measured("sum/p1", "pqi", [2], {5: 100}, summary_calls=1, summary_input_tokens=900,
-                     summary_output_tokens=20),
+            measured(
+                "sum/p1", "pqi", [2], {5: 100}, summary_calls=1, summary_input_tokens=900, summary_output_tokens=20
+            ),
             {"compaction_id": "secret/p1", "status": "opaque", "error": "only its provider can read it"},
         ],
         "fact_checks": [
@@ -92,7 +122,7 @@ def store() -> Rows:
             {"compaction_id": "cut/p3", "probe_id": "q3", "positions": [1, 2], "stated": [True, True]},
             {"compaction_id": "keep/p1", "probe_id": "q1", "positions": [2], "stated": [True]},
         ],
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
@@ -136,24 +166,29 @@ def test_the_interval_of_what_is_fetched_is_clustered_by_session(path: Path) -> 
     [(low, high)] = rows(path, "SELECT refetch_ci_low, refetch_ci_high FROM tokens_per_task WHERE method = 'cut'")
     error = 650 / 3 * 4.5**0.5 / 3
     assert (low, high) == (
-        pytest.approx(550 / 3 - T_975_1 * error, rel=1e-4), pytest.approx(550 / 3 + T_975_1 * error, rel=1e-4)
-    )  # fmt: skip
+        pytest.approx(550 / 3 - T_975_1 * error, rel=1e-4),
+        pytest.approx(550 / 3 + T_975_1 * error, rel=1e-4),
+    )
     assert rows(path, "SELECT refetch_ci_low FROM tokens_per_task WHERE method = 'sum'") == [(None,)]
 
 
 def test_the_shares_of_lost_needs_are_over_all_needs_of_a_kind(path: Path) -> None:
     found = rows(
-        path, "SELECT needs_lost, paths_lost, identifiers_lost, quotes_lost, n_needs FROM tokens_per_task "
-        "WHERE method = 'cut'"
-    )  # fmt: skip
+        path,
+        "SELECT needs_lost, paths_lost, identifiers_lost, quotes_lost, n_needs FROM tokens_per_task "
+        "WHERE method = 'cut'",
+    )
     assert found == [(pytest.approx(4 / 6), 1, 0.5, pytest.approx(2 / 3), 6)]
 
 
 def test_a_summary_whose_tokens_are_unknown_leaves_the_break_even_unknown(tmp_path: Path) -> None:
     changed = store()
     changed["measures"][-2]["summary_input_tokens"] = None
-    found = rows(make(changed, tmp_path), "SELECT breaks_even, break_even_turns, summary_input_tokens, refetch_tokens "
-                 "FROM tokens_per_task WHERE method = 'sum'")  # fmt: skip
+    found = rows(
+        make(changed, tmp_path),
+        "SELECT breaks_even, break_even_turns, summary_input_tokens, refetch_tokens "
+        "FROM tokens_per_task WHERE method = 'sum'",
+    )
     assert found == [("unknown", None, None, 100)]
 
 
@@ -168,9 +203,10 @@ def test_the_prices_can_be_given(path: Path) -> None:
 
 def test_precision_and_recall_are_null_where_there_is_nothing_to_divide_by(path: Path) -> None:
     found = rows(
-        path, "SELECT compaction_id, created_precision, created_recall, read_precision, read_recall, any_precision, "
-        "any_recall, reason FROM artifact_exact WHERE method IN ('cut', 'secret') ORDER BY compaction_id"
-    )  # fmt: skip
+        path,
+        "SELECT compaction_id, created_precision, created_recall, read_precision, read_recall, any_precision, "
+        "any_recall, reason FROM artifact_exact WHERE method IN ('cut', 'secret') ORDER BY compaction_id",
+    )
     assert found == [
         ("cut/p1", 1, 0.5, 0, 0, 0.5, pytest.approx(1 / 3), None),
         ("cut/p2", None, 0, None, None, 0.5, 1, None),
@@ -183,18 +219,20 @@ def test_precision_and_recall_are_null_where_there_is_nothing_to_divide_by(path:
 def test_a_method_is_pooled_over_files_and_averaged_over_compactions(path: Path) -> None:
     """Created, pooled: 4 right of 4 told and of 8; the means are of 1 and 1, and of 0.5, 0 and 0.75."""
     found = rows(
-        path, "SELECT pooled_precision, pooled_recall, mean_precision, mean_recall, n_true, n_told, n_right, "
-        "n_compactions, n_sessions FROM artifact_exact_by_method WHERE method = 'cut' AND files = 'created'"
-    )  # fmt: skip
+        path,
+        "SELECT pooled_precision, pooled_recall, mean_precision, mean_recall, n_true, n_told, n_right, "
+        "n_compactions, n_sessions FROM artifact_exact_by_method WHERE method = 'cut' AND files = 'created'",
+    )
     assert found == [(1, 0.5, 1, pytest.approx(1.25 / 3), 8, 4, 4, 3, 2)]
     assert rows(path, "SELECT count(*) FROM artifact_exact_by_method WHERE method = 'secret'") == [(0,)]
 
 
 def test_facts_survive_by_age_and_kind(path: Path) -> None:
     found = rows(
-        path, "SELECT age, kind, share, n_facts, n_sessions, ci_low IS NULL FROM fact_survival WHERE method = 'cut' "
-        "ORDER BY age, kind"
-    )  # fmt: skip
+        path,
+        "SELECT age, kind, share, n_facts, n_sessions, ci_low IS NULL FROM fact_survival WHERE method = 'cut' "
+        "ORDER BY age, kind",
+    )
     assert found == [
         (0, "any", 0.8, 5, 2, False),
         (0, "error", 1, 4, 2, False),
@@ -207,6 +245,13 @@ def test_facts_survive_by_age_and_kind(path: Path) -> None:
 def test_the_checks_hold(path: Path) -> None:
     broken = rows(path, "SELECT invariant FROM checks WHERE violations > 0 ORDER BY 1")
     assert {name for (name,) in broken}.isdisjoint(
-        {"measures_add_up", "refetched_tokens_add_up", "history_loses_nothing", "unique_needs", "unique_measures",
-         "unique_fact_checks", "orphan_rows"}
-    )  # fmt: skip
+        {
+            "measures_add_up",
+            "refetched_tokens_add_up",
+            "history_loses_nothing",
+            "unique_needs",
+            "unique_measures",
+            "unique_fact_checks",
+            "orphan_rows",
+        }
+    )

@@ -13,10 +13,9 @@ import pytest
 from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 
-from flows.database import connect
-from flows.moved import Moved, moved_rows
-
-from .tiny import Rows, make
+from flows.database.scores_db import connect
+from flows.reporting.night_changes import NightChanges, moved_rows
+from tests.sql.tiny import Rows, make
 
 State = Mapping[str, Mapping[str, tuple[str, float, int]]]
 """Method → session → text, sum of scores, answers."""
@@ -31,19 +30,37 @@ def store(*nights: State, codes: Mapping[int, Mapping[str, str]] | None = None, 
         now = {(judge, m, s): cell for m, sessions in state.items() for s, cell in sessions.items()}
         for method, sessions in state.items():
             n = sum(cell[2] for cell in sessions.values())
-            rows["night_figures"].append({
-                "night": number, "taken_at": datetime(2026, 11, number, 2), "run_id": f"r{number}", "engine": "e",
-                "judge_id": judge, "judge": "embedded", "method": method, "dimension": "overall",
-                "method_id": (codes or {}).get(number, {}).get(method, method),
-                "mean": sum(cell[1] for cell in sessions.values()) / n, "n_answers": n, "n_sessions": len(sessions),
-            })  # fmt: skip
+            rows["night_figures"].append(
+                {
+                    "night": number,
+                    "taken_at": datetime(2026, 11, number, 2),
+                    "run_id": f"r{number}",
+                    "engine": "e",
+                    "judge_id": judge,
+                    "judge": "embedded",
+                    "method": method,
+                    "dimension": "overall",
+                    "method_id": (codes or {}).get(number, {}).get(method, method),
+                    "mean": sum(cell[1] for cell in sessions.values()) / n,
+                    "n_answers": n,
+                    "n_sessions": len(sessions),
+                }
+            )
         gone = {key: (text, 0.0, 0) for key, (text, _, _) in before.items() if key not in now}
         rows["night_sums"] += [
-            {"night": number, "judge_id": key[0], "method": key[1], "dimension": "overall", "session_id": key[2],
-             "content_sha256": text, "score_sum": total, "n_answers": n}
+            {
+                "night": number,
+                "judge_id": key[0],
+                "method": key[1],
+                "dimension": "overall",
+                "session_id": key[2],
+                "content_sha256": text,
+                "score_sum": total,
+                "n_answers": n,
+            }
             for key, (text, total, n) in {**now, **gone}.items()
             if before.get(key) != (text, total, n)
-        ]  # fmt: skip
+        ]
         before = now
     for row in rows["night_figures"]:
         row["taken_at"] = row["taken_at"].isoformat()
@@ -75,8 +92,9 @@ def recomputed(then: Mapping[str, Any], now: Mapping[str, Any], same_code: bool)
         shared = min(n0, n1) if same_code and cells[0][0] == cells[1][0] else 0
         weight.append(
             shared * (1 / counts[1] - 1 / counts[0]) ** 2
-            + (n1 - shared) / counts[1] ** 2 + (n0 - shared) / counts[0] ** 2
-        )  # fmt: skip
+            + (n1 - shared) / counts[1] ** 2
+            + (n0 - shared) / counts[0] ** 2
+        )
     p = [w / sum(weight) for w in weight]
     q = [x**2 / (1 - x) for x in p]
     df = max(1.0, 1 / (sum(x**2 for x in p) + sum(q) ** 2 - sum(x**2 for x in q)))
@@ -119,9 +137,10 @@ def test_figures_are_those_worked_out_in_python_with_new_changed_and_gone_sessio
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((difference - half, difference + half), rel=1e-4)
         alike = [s for s in then[m] if s in now[m] and then[m][s][0] == now[m][s][0]]
         same, same_error, _ = (
-            recomputed({s: then[m][s] for s in alike}, {s: now[m][s] for s in alike}, same_code) if m == "B"
+            recomputed({s: then[m][s] for s in alike}, {s: now[m][s] for s in alike}, same_code)
+            if m == "B"
             else (0.0, 0.0, None)
-        )  # fmt: skip
+        )
         assert row["difference_same"] == pytest.approx(same, abs=1e-9)
         assert row["std_error_same"] == pytest.approx(same_error, abs=1e-9)
         assert row["difference_same"] + row["difference_other"] == pytest.approx(row["difference"])
@@ -160,10 +179,13 @@ def test_judges_are_matched_by_version_and_another_version_is_no_movement_of_met
     worse = {s: (text, 4.0, n) for s, (text, _, n) in sessions.items()}
     row = moved(store({"A": sessions}, {"A": worse}, judges=("j1", "j2")), tmp_path)["A"]
     assert (row["is_same_judge"], row["judge_id_then"], row["difference"], row["is_beyond_noise"]) == (
-        False, "j1", -3.0, True,
-    )  # fmt: skip
-    assert Moved((row,), 1, 2).worse(0.1) == []
-    assert Moved(({**row, "is_same_judge": True},), 1, 2).worse(0.1) != []
+        False,
+        "j1",
+        -3.0,
+        True,
+    )
+    assert NightChanges((row,), 1, 2).worse(0.1) == []
+    assert NightChanges(({**row, "is_same_judge": True},), 1, 2).worse(0.1) != []
 
 
 def test_the_first_night_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
@@ -177,15 +199,19 @@ def test_a_method_is_compared_with_the_last_night_in_which_it_was_whole(tmp_path
     worse = {s: (text, 4.0, n) for s, (text, _, n) in sessions.items()}
     some = {s: sessions[s] for s in ("s1", "s2")}
     nights: list[State] = [
-        {"A": sessions, "B": sessions}, {"B": sessions}, {"B": some}, {"A": worse, "B": worse},
-    ]  # fmt: skip
+        {"A": sessions, "B": sessions},
+        {"B": sessions},
+        {"B": some},
+        {"A": worse, "B": worse},
+    ]
     rows = store(*nights)
     for row in rows["night_figures"]:
         row["is_open"] = row["night"] == 3
     found = moved(rows, tmp_path)
     assert {name: (row["night_then"], row["difference"]) for name, row in found.items()} == {
-        "A": (1, -3.0), "B": (2, -3.0),
-    }  # fmt: skip
+        "A": (1, -3.0),
+        "B": (2, -3.0),
+    }
     assert found["B"]["n_sessions_same"] == 6
     assert {name: row["night_then"] for name, row in moved(rows, tmp_path, 1).items()} == {"A": 1, "B": 1}
     assert {name: row["night_then"] for name, row in moved(rows, tmp_path, 3).items()} == {"A": 1, "B": 2}
@@ -202,9 +228,16 @@ def test_a_judge_that_comes_back_is_compared_with_itself(tmp_path: Path) -> None
 
 
 def test_what_is_open_stays_open_until_it_is_whole_or_said_to_be_worse() -> None:
-    row = {"judge_id": "j", "method": "A", "is_same_judge": True, "is_beyond_noise": True, "difference": -1.0,
-           "is_same_beyond_noise": False, "difference_same": 0.0}  # fmt: skip
+    row = {
+        "judge_id": "j",
+        "method": "A",
+        "is_same_judge": True,
+        "is_beyond_noise": True,
+        "difference": -1.0,
+        "is_same_beyond_noise": False,
+        "difference_same": 0.0,
+    }
     now = (("j", "A", True), ("j", "B", False))
-    assert Moved((row,), 1, 2, now).told(None) == {"j": {"B": 2}}
-    assert Moved((row,), 1, 2, now).told(2.0) == {"j": {"B": 2}}
-    assert Moved((row,), 1, 2, now).told(0.2) == {"j": {"A": 2, "B": 2}}
+    assert NightChanges((row,), 1, 2, now).told(None) == {"j": {"B": 2}}
+    assert NightChanges((row,), 1, 2, now).told(2.0) == {"j": {"B": 2}}
+    assert NightChanges((row,), 1, 2, now).told(0.2) == {"j": {"A": 2, "B": 2}}

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from flows.database import connect
-from tests.sql.recomputed import Figures, clustered, holm, random_store
+from flows.database.scores_db import connect
+from tests.sql.recomputed import Figures, clustered_mean, holm, random_store
 from tests.sql.test_core import differing, found_by
 from tests.sql.tiny import Rows, graded, make
 
@@ -25,10 +25,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, 
     """Of eight sessions with a question of each type: the view, and the view without a split."""
     draw = random.Random(3)
     keys = [(f"s{s}", q) for s in range(8) for q in TYPES]
-    rows = graded({
-        name: {(s, q): draw.uniform(0, 2) + (lead if q == "recall" else lead / 3) for s, q in keys}
-        for name, lead in (("a", 0.0), ("b", 1.5), ("c", 2.5))
-    })  # fmt: skip
+    rows = graded(
+        {
+            name: {(s, q): draw.uniform(0, 2) + (lead if q == "recall" else lead / 3) for s, q in keys}
+            for name, lead in (("a", 0.0), ("b", 1.5), ("c", 2.5))
+        }
+    )
     for row in rows["probes"]:
         row["probe_type"] = row["probe_id"].partition("-")[2]
     views: dict[str, list[dict[str, Any]]] = {}
@@ -55,9 +57,10 @@ def test_within_a_part_a_difference_is_that_of_a_paired_t_test(found: dict[str, 
     """One question a session in each part, so that clusters have one value each."""
     scores = {(row["method_id"], row["probe_id"]): row["score"] for row in found["int_answer_scores"]}
     rows = [
-        row for row in found["paired_differences_by_split"]
+        row
+        for row in found["paired_differences_by_split"]
         if row["split"] == "probe_type" and row["dimension"] == "overall"
-    ]  # fmt: skip
+    ]
     assert len(rows) == 12
     for row in rows:
         a, b = ([scores[row[which], f"s{s}-{row['value']}"] for s in range(8)] for which in ("method_a", "method_b"))
@@ -97,9 +100,13 @@ def parts(store: Rows) -> Iterator[tuple[str, str, set[str]]]:
         point = points[row["point_id"]]
         session = sessions[point["session_id"]]
         values = {
-            "all": "all", "task_type": session["task_type"] or "unknown", "length": LENGTHS[session["n_tokens"]],
-            "probe_type": row["probe_type"], "cycle": str(point["cycle"]), "source": session["source_format"],
-        }  # fmt: skip
+            "all": "all",
+            "task_type": session["task_type"] or "unknown",
+            "length": LENGTHS[session["n_tokens"]],
+            "probe_type": row["probe_type"],
+            "cycle": str(point["cycle"]),
+            "source": session["source_format"],
+        }
         for item in values.items():
             found[item].add(row["probe_id"])
     return ((*item, probes) for item, probes in found.items())
@@ -119,7 +126,9 @@ def test_every_figure_of_a_store_with_gaps_is_that_of_an_independent_computation
                 if shared:
                     key = judge_id, split, a, b, value, dimension
                     pairs = [(by_name[a][q], by_name[b][q]) for q in shared]
-                    difference = clustered((figures.session_of_probe[q], by_name[a][q] - by_name[b][q]) for q in shared)
+                    difference = clustered_mean(
+                        (figures.session_of_probe[q], by_name[a][q] - by_name[b][q]) for q in shared
+                    )
                     expected[key] = (difference, *(sum(scores) / len(shared) for scores in zip(*pairs, strict=True)))
     with connect(make(store, tmp_path)) as connection:
         rows = found_by(connection, "FROM paired_differences_by_split")
@@ -130,9 +139,18 @@ def test_every_figure_of_a_store_with_gaps_is_that_of_an_independent_computation
     for key, (difference, mean_a, mean_b) in expected.items():
         families[key[:4]].append(key)
         low, high = difference.interval()
-        wanted = {"mean_a": mean_a, "mean_b": mean_b, "difference": difference.mean, "std_error": difference.std_error,
-                  "df": difference.df, "ci_low": low, "ci_high": high, "p_value": difference.p_value(),
-                  "n_pairs": difference.n, "n_sessions": difference.n_clusters}  # fmt: skip
+        wanted = {
+            "mean_a": mean_a,
+            "mean_b": mean_b,
+            "difference": difference.mean,
+            "std_error": difference.std_error,
+            "df": difference.df,
+            "ci_low": low,
+            "ci_high": high,
+            "p_value": difference.p_value(),
+            "n_pairs": difference.n,
+            "n_sessions": difference.n_clusters,
+        }
         assert not differing(found[key], wanted), found[key]
     for keys in families.values():
         for key, adjusted in zip(keys, holm([expected[key][0].p_value() for key in keys]), strict=True):

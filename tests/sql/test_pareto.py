@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.database import connect
+from flows.database.scores_db import connect
 from tests.sql.test_matched_budget import store
 from tests.sql.tiny import Rows, compaction, graded, judge, make, scores
 
@@ -90,10 +90,14 @@ def test_judges_are_not_mixed(tmp_path: Path) -> None:
 def test_the_p_value_of_a_dominated_method_is_that_of_paired_differences(tmp_path: Path, seed: int) -> None:
     random.seed(seed)
     questions = [(f"s{s}", f"q{q}") for s in range(7) for q in range(random.randint(1, 4))]
-    rows = graded({
-        f"m{m}": {key: min(5.0, max(0.0, random.gauss(1 + 0.6 * m, 0.5))) for key in questions if random.random() < 0.9}
-        for m in range(6)
-    })  # fmt: skip
+    rows = graded(
+        {
+            f"m{m}": {
+                key: min(5.0, max(0.0, random.gauss(1 + 0.6 * m, 0.5))) for key in questions if random.random() < 0.9
+            }
+            for m in range(6)
+        }
+    )
     with connect(make(rows, tmp_path)) as connection:
         found = connection.execute(
             """

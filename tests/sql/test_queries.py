@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.database import build
-from flows.queries import ready_queries
+from flows.database.ready_queries import ready_queries
+from flows.database.scores_db import build_database
 from flows.results import Results, open_results
 from tests.sql.tiny import (
     CRITERIA,
@@ -40,7 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("empty") / "scores.duckdb"
-    build({}, path)
+    build_database({}, path)
     return path
 
 
@@ -112,8 +112,9 @@ def test_gaps_leave_the_controls_out(tmp_path: Path) -> None:
         {m: {("s1", "q"): x, ("s2", "q"): x} for m, x in (("none", 5.0), ("a", 3.0), ("b", 2.0), ("empty", 0.0))}
     )
     assert picked(asked(rows, tmp_path, "gaps"), "dimension", "gap", "best") == [
-        ("accuracy", 1.0, "a"), ("overall", 1.0, "a")
-    ]  # fmt: skip
+        ("accuracy", 1.0, "a"),
+        ("overall", 1.0, "a"),
+    ]
 
 
 def test_every_method_has_one_weakest_dimension(results: Results) -> None:
@@ -158,15 +159,18 @@ def test_a_flip_in_a_single_session_is_noise(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_shown_from_the_better_method(tmp_path: Path) -> None:
-    rows = graded({
-        "a": {(f"s{i}", "q"): 1.0 + i / 10 for i in range(4)},
-        "b": {(f"s{i}", "q"): 4.0 for i in range(4)},
-        "c": {(f"s{i}", "q"): float(i % 2) for i in range(4)},
-    })  # fmt: skip
+    rows = graded(
+        {
+            "a": {(f"s{i}", "q"): 1.0 + i / 10 for i in range(4)},
+            "b": {(f"s{i}", "q"): 4.0 for i in range(4)},
+            "c": {(f"s{i}", "q"): float(i % 2) for i in range(4)},
+        }
+    )
     found = asked(rows, tmp_path, "sure_differences", method="a")
     assert picked(found, "better", "worse", "difference", "verdict") == [
-        ("b", "a", 2.85, "differ"), ("a", "c", 0.65, "not shown")
-    ]  # fmt: skip
+        ("b", "a", 2.85, "differ"),
+        ("a", "c", 0.65, "not shown"),
+    ]
     first = found[0]
     assert first["ci_low"] < 2.85 < first["ci_high"]
     assert round(first["ci_low"] + first["ci_high"], 6) == 5.7
@@ -200,8 +204,9 @@ def test_forgetting_compares_a_session_with_itself(tmp_path: Path) -> None:
     """
     found = asked(cycles(), tmp_path, "forgetting")
     assert picked(found, "cycle", "mean", "change", "n_compared", "n_sessions") == [
-        (1, 3.333333, None, 0, 3), (2, 2.5, -2.0, 2, 2)
-    ]  # fmt: skip
+        (1, 3.333333, None, 0, 3),
+        (2, 2.5, -2.0, 2, 2),
+    ]
     assert found[1]["ci_low"] == pytest.approx(-14.7062, abs=1e-3)
     assert found[1]["ci_high"] == pytest.approx(10.7062, abs=1e-3)
 
@@ -210,8 +215,10 @@ def test_another_judge_shifts_a_mean(results: Results) -> None:
     """Of A/q1: j1 accuracy 2.5, completeness 4, so 3.25; j2 accuracy 3, completeness 5, so 4."""
     found = results.query("another_judge").to_dicts()
     assert picked(found, "dimension", "shift", "most_shifted", "n_methods", "n_flips") == [
-        ("overall", 0.75, "keep", 1, 0), ("accuracy", 0.5, "keep", 1, 0), ("completeness", 1.0, "keep", 1, 0)
-    ]  # fmt: skip
+        ("overall", 0.75, "keep", 1, 0),
+        ("accuracy", 0.5, "keep", 1, 0),
+        ("completeness", 1.0, "keep", 1, 0),
+    ]
 
 
 def test_what_is_missing_says_what_failed_and_why_and_what_is_known_of_the_judge(results: Results) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from flows.database import connect
-from tests.sql.tiny import Rows, compaction, graded, judge, make, method, point, scores, session, tiny
+from flows.database.scores_db import connect
+from tests.sql.figures import close, rows
+from tests.sql.tiny import judge, make, scores, tiny
 
 T_975 = {1: 12.706205}
 """Textbook quantiles of Student's t at 97.5 %, by degrees of freedom."""
@@ -20,39 +21,98 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tiny(), tmp_path_factory.mktemp("tiny"))
 
 
-def rows(path: Path, sql: str) -> list[tuple[Any, ...]]:
-    with connect(path) as connection:
-        return connection.execute(sql).fetchall()
-
-
-def close(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> bool:
-    """Whether tables are the same, numbers to six digits."""
-    return len(found) == len(expected) and all(
-        len(f) == len(e)
-        and all(
-            math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
-            if isinstance(a, int | float) and isinstance(b, int | float)
-            else a == b
-            for a, b in zip(f, e, strict=True)
-        )
-        for f, e in zip(found, expected, strict=True)
-    )
-
-
 def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
     """For keep q1 (2.5 + 4) / 2, q2 (5 + 1 + 3) / 3, q3 (3 + 5) / 2; for cut q1 (3 + 4) / 2, q2 (4 + 2 + 3) / 3."""
     found = rows(store, "FROM leaderboard")
     assert close(
         found,
         [
-            ("j1", "embedded", "keep", 10.25 / 3, 8.5 / 3, 3.5, None, 1, 4, None, None, 3, 2, 0, 0.7, 1, 1, 3.125, 2, 1,
-             10.25 / 3, False, 0, "A", True, 3),
-            ("j1", "embedded", "cut", 3.25, 9 / 3, 3.5, None, 2, 3.5, None, None, 2, 1, 1, 0.0, 2, 1, 3.25, 2, 3, 3.25,
-             False, 0, "B", True, 2),
-            ("j2", "openai:grader", "keep", 4, 4, 3, None, None, 5, None, None, 1, 1, 0, 0.7, 1, 1, 4, 1, 1, 4,
-             False, 0, "A", True, 1),
+            (
+                "j1",
+                "embedded",
+                "keep",
+                10.25 / 3,
+                8.5 / 3,
+                3.5,
+                None,
+                1,
+                4,
+                None,
+                None,
+                3,
+                2,
+                0,
+                0.7,
+                1,
+                1,
+                3.125,
+                2,
+                1,
+                10.25 / 3,
+                False,
+                0,
+                "A",
+                True,
+                3,
+            ),
+            (
+                "j1",
+                "embedded",
+                "cut",
+                3.25,
+                9 / 3,
+                3.5,
+                None,
+                2,
+                3.5,
+                None,
+                None,
+                2,
+                1,
+                1,
+                0.0,
+                2,
+                1,
+                3.25,
+                2,
+                3,
+                3.25,
+                False,
+                0,
+                "B",
+                True,
+                2,
+            ),
+            (
+                "j2",
+                "openai:grader",
+                "keep",
+                4,
+                4,
+                3,
+                None,
+                None,
+                5,
+                None,
+                None,
+                1,
+                1,
+                0,
+                0.7,
+                1,
+                1,
+                4,
+                1,
+                1,
+                4,
+                False,
+                0,
+                "A",
+                True,
+                1,
+            ),
         ],
-    ), found  # fmt: skip
+    ), found
 
 
 def test_the_long_leaderboard_has_intervals_clustered_by_session(store: Path) -> None:
@@ -70,15 +130,45 @@ def test_the_long_leaderboard_has_intervals_clustered_by_session(store: Path) ->
             ("j1", "embedded", "cut", "artifact_trail", 2, None, None, None, 1, 1),
             ("j1", "embedded", "cut", "completeness", 3.5, None, None, None, 2, 1),
             ("j1", "embedded", "cut", "overall", 3.25, None, None, None, 2, 1),
-            ("j1", "embedded", "keep", "accuracy", 3.5, accuracy, 3.5 - T_975[1] * accuracy, 3.5 + T_975[1] * accuracy,
-             3, 2),
+            (
+                "j1",
+                "embedded",
+                "keep",
+                "accuracy",
+                3.5,
+                accuracy,
+                3.5 - T_975[1] * accuracy,
+                3.5 + T_975[1] * accuracy,
+                3,
+                2,
+            ),
             ("j1", "embedded", "keep", "artifact_trail", 1, None, None, None, 1, 1),
-            ("j1", "embedded", "keep", "completeness", 4, complete, 4 - T_975[1] * complete,
-             4 + T_975[1] * complete, 3, 2),
-            ("j1", "embedded", "keep", "overall", 10.25 / 3, error, 10.25 / 3 - T_975[1] * error,
-             10.25 / 3 + T_975[1] * error, 3, 2),
+            (
+                "j1",
+                "embedded",
+                "keep",
+                "completeness",
+                4,
+                complete,
+                4 - T_975[1] * complete,
+                4 + T_975[1] * complete,
+                3,
+                2,
+            ),
+            (
+                "j1",
+                "embedded",
+                "keep",
+                "overall",
+                10.25 / 3,
+                error,
+                10.25 / 3 - T_975[1] * error,
+                10.25 / 3 + T_975[1] * error,
+                3,
+                2,
+            ),
         ],
-    ), found  # fmt: skip
+    ), found
 
 
 def test_a_split_leaderboard_has_the_same_figures_of_a_part(store: Path) -> None:
@@ -200,137 +290,6 @@ def test_the_published_table_is_there_and_its_overall_is_not_the_mean_of_its_dim
 
 def test_times_are_kept_in_utc(store: Path) -> None:
     assert rows(store, "SELECT started_at::VARCHAR FROM sessions WHERE session_id = 's1'") == [("2026-03-01 10:00:00",)]
-
-
-def test_methods_share_a_group_until_one_is_told_apart_from_the_groups_first(tmp_path: Path) -> None:
-    """Of the four, a and b differ by noise around 0; c is a point below; d is below c by noise only."""
-    noise = [0.1, -0.1, 0.05, -0.05, 0.02, -0.01]
-    keys = [(f"s{i}", "q") for i in range(6)]
-    base = [3.0, 4.0, 3.5, 2.5, 4.5, 3.2]
-    overall = {
-        "a": dict(zip(keys, base, strict=True)),
-        "b": {k: x - n - 0.01 for k, x, n in zip(keys, base, noise, strict=True)},
-        "c": {k: x - 1 + n for k, x, n in zip(keys, base, noise, strict=True)},
-        "d": {k: x - 1.02 - n for k, x, n in zip(keys, base, noise, strict=True)},
-    }
-    found = rows(make(graded(overall), tmp_path), "SELECT method, rank, tie_group FROM leaderboard")
-    assert found == [("a", 1, 1), ("b", 2, 1), ("c", 3, 2), ("d", 4, 2)]
-
-
-def test_methods_with_the_same_scores_share_rank_and_group(tmp_path: Path) -> None:
-    same = {(f"s{i}", f"q{j}"): (i * 7 + j * 3) % 11 / 3 for i in range(5) for j in range(4)}
-    lower = {key: value / 2 for key, value in same.items()}
-    found = rows(
-        make(graded({"z": same, "y": same, "x": lower}), tmp_path), "SELECT method, rank, tie_group FROM leaderboard"
-    )
-    assert found == [("y", 1, 1), ("z", 1, 1), ("x", 3, 2)]
-
-
-def test_a_difference_that_is_the_same_in_every_session_tells_methods_apart(tmp_path: Path) -> None:
-    overall = {"a": {("s1", "q"): 4.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 3.5, ("s2", "q"): 2.5}}
-    assert rows(make(graded(overall), tmp_path), "SELECT tie_group FROM leaderboard") == [(1,), (2,)]
-
-
-def test_one_session_tells_no_methods_apart(tmp_path: Path) -> None:
-    overall = {"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 0.0}}
-    found = rows(make(graded(overall), tmp_path), "SELECT method, tie_group FROM leaderboard")
-    assert found == [("a", 1), ("b", 1)]
-
-
-NOT_APPLICABLE = {
-    "status": "not_applicable", "tokens_after": None, "n_kept": None, "n_edited": None, "n_covered": None,
-    "n_dropped": None, "grew": None, "invalid_context": None, "error": "nothing recorded",
-}  # fmt: skip
-
-
-def partial(overall: dict[str, dict[tuple[str, str], float]], method_id: str) -> Rows:
-    """A store as ``graded`` makes it; the method is not applicable in the sessions that it has no score of."""
-    store = graded(overall)
-    for row in store["compactions"]:
-        if row["method_id"] == method_id and not any(f"p-{s}" == row["point_id"] for s, _ in overall[method_id]):
-            row.update(NOT_APPLICABLE)
-    return store
-
-
-def test_a_method_that_is_not_applicable_everywhere_is_ranked_by_differences_on_shared_questions(
-    tmp_path: Path,
-) -> None:
-    """In the hard sessions 4 and 5, the only ones of ``some``, it is 0.5 above low: 2.4 as if it were asked all.
-
-    Its own mean, 1.5, would put it below low (1.9). Over high and low: ((2.9 - 0.5) + (1.9 + 0.5)) / 2.
-    """
-    keys = [(f"s{i}", "q") for i in range(6)]
-    high = dict(zip(keys, [3.6, 3.4, 3.5, 2.9, 2.1, 1.9], strict=True))
-    low = {key: score - 1 for key, score in high.items()}
-    some = {key: low[key] + 0.5 for key in keys[4:]}
-    path = make(partial({"high": high, "low": low, "some": some}, "some"), tmp_path)
-    found = rows(
-        path,
-        "SELECT method, overall, overall_for_rank, rank, tie_group, is_partial, n_points_not_applicable, n_answers, "
-        "overall_on_shared_probes, n_shared_probes FROM leaderboard",
-    )
-    assert close(
-        found,
-        [
-            ("high", 2.9, 2.9, 1, 1, False, 0, 6, 2.0, 2),
-            ("some", 1.5, 2.4, 2, None, True, 4, 2, 1.5, 2),
-            ("low", 1.9, 1.9, 3, 2, False, 0, 6, 1.0, 2),
-        ],
-    ), found
-    assert rows(path, "FROM check_same_questions_scored") == []
-    assert rows(path, "SELECT invariant FROM checks WHERE violations > 0") == []
-    assert rows(
-        path, "SELECT expected, done, failed, unscored, missing, not_applicable FROM coverage "
-        "WHERE method = 'some' AND stage IN ('compaction', 'answer') ORDER BY stage",
-    ) == [(2, 2, 0, 0, 0, 0), (2, 2, 0, 0, 0, 4)]  # fmt: skip
-
-
-def test_a_partial_method_at_the_top_opens_no_group(tmp_path: Path) -> None:
-    """From one session nothing can be told of it; that must not make one group of all others."""
-    keys = [(f"s{i}", "q") for i in range(6)]
-    high = {key: 3.0 + i / 10 for i, key in enumerate(keys)}
-    low = {key: score - 1 for key, score in high.items()}
-    found = rows(
-        make(partial({"high": high, "low": low, "some": {keys[0]: 5.0}}, "some"), tmp_path),
-        "SELECT method, rank, tie_group FROM leaderboard",
-    )
-    assert found == [("some", 1, 1), ("high", 2, 1), ("low", 3, 2)]
-
-
-def test_a_partial_method_without_a_question_in_common_has_no_rank_and_alone_it_has_one(tmp_path: Path) -> None:
-    overall = {"all": {("s1", "q"): 3.0, ("s2", "q"): 4.0}, "some": {("s3", "q"): 5.0}}
-    store = partial(overall, "some")
-    for row in store["compactions"]:
-        if row["method_id"] == "all" and row["point_id"] == "p-s3":
-            row.update(NOT_APPLICABLE, status="failed")
-    found = rows(make(store, tmp_path), "SELECT method, rank, tie_group, overall_for_rank FROM leaderboard")
-    assert found == [("all", 1, 1, 3.5), ("some", None, None, None)]
-    del overall["all"]
-    alone = partial(overall, "some")
-    alone["sessions"].append(session("s4"))
-    alone["points"].append(point("p-s4", "s4", 10))
-    alone["compactions"].append(compaction("some", "p-s4", 10, 5, **NOT_APPLICABLE))
-    (tmp_path / "alone").mkdir()
-    found = rows(make(alone, tmp_path / "alone"), "SELECT method, rank, tie_group, is_partial FROM leaderboard")
-    assert found == [("some", 1, 1, False)]
-
-
-def test_methods_of_one_name_are_told_apart_by_history_and_summariser(tmp_path: Path) -> None:
-    store = tiny()
-    store["methods"] += [
-        method("D", "keep", history="chain"),
-        method("E", "cut", summarizer="x"),
-        method("F", "cut", summarizer="x"),
-    ]
-    found = rows(make(store, tmp_path), "SELECT method_id, method FROM stg_methods ORDER BY method_id")
-    assert found == [
-        ("A", "keep [prefix]"),
-        ("B", "cut [prefix]"),
-        ("C", "broken"),
-        ("D", "keep [chain]"),
-        ("E", "cut [prefix, x, E]"),
-        ("F", "cut [prefix, x, F]"),
-    ]
 
 
 def test_a_judge_that_scored_nothing_has_a_row_without_figures(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from compaction.strategies._requests import instructions
-from compaction.strategies.agent_framework_summary import PROMPT
+from compaction.strategies.agent_framework.python_summary import PROMPT
+from compaction.strategies.shared.requests import instructions
 from compaction.transcript import Message
 from tests.compaction.histories import build, packed, random_words, written
 

@@ -142,9 +142,9 @@ async def case(seed: int) -> dict[str, Any]:
             keep_tool_uses=uses, keep_thinking_turns="all" if turns is None else turns, exclude_tools=tools and [tools]
         )
         runs.append({"strategy": "inspect_edit", "params": params, "rounds": await run(messages, edit)})
-    runs.append({
-        "strategy": "claude_code_style_regen", "params": {}, "rounds": await run(messages, CompactionSummary())
-    })  # fmt: skip
+    runs.append(
+        {"strategy": "claude_code_style_regen", "params": {}, "rounds": await run(messages, CompactionSummary())}
+    )
     return {"words": words, "runs": runs}
 
 

@@ -170,16 +170,25 @@ def case(seed: int) -> dict[str, Any]:
     total = total_tokens(messages, COUNTER)
     runs = []
     for keep, trim, answer in (
-        (3, None, "S{}"), (6, None, "S{}"), (20, None, "S{}"), (3, 400, "S{}"), (3, 60, "S{}"), (6, 12, "S{}"),
+        (3, None, "S{}"),
+        (6, None, "S{}"),
+        (20, None, "S{}"),
+        (3, 400, "S{}"),
+        (3, 60, "S{}"),
+        (6, 12, "S{}"),
         (3, None, " "),
-    ):  # fmt: skip
+    ):
         params: dict[str, Any] = {"keep": keep, "trim_tokens": trim}
         found = summary(messages, answer, **params)
         runs.append({"strategy": "langchain_summary", "params": params, "answer": answer, "rounds": found})
     for keep, least, inputs, tools, trigger in (
-        (3, 0, False, None, 0), (0, 0, True, None, 0), (1, 0, False, "tool_4", 0), (1, 150, True, None, 0),
-        (1, 150, False, "tool_5 tool_9", 0), (1, 0, False, None, total // 3),
-    ):  # fmt: skip
+        (3, 0, False, None, 0),
+        (0, 0, True, None, 0),
+        (1, 0, False, "tool_4", 0),
+        (1, 150, True, None, 0),
+        (1, 150, False, "tool_5 tool_9", 0),
+        (1, 0, False, None, total // 3),
+    ):
         params = {"keep": keep, "clear_at_least": least, "clear_tool_inputs": inputs, "exclude_tools": tools}
         params |= {"trigger": trigger, "forced": False}
         runs.append({"strategy": "clear_tool_uses", "params": params, "rounds": clear(messages, **params)})

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from compaction.strategies._parts import system_prompt
+from compaction.strategies.shared.parts import system_prompt
 from compaction.tokens import total_tokens
 from compaction.transcript import Message
 from tests.compaction.golden.rows import in_two, rows, text_row
@@ -112,10 +112,16 @@ class Agent:
             patch.object(peer, "build_summarizer_llm_config", self.config),
         ):
             result = await peer.compact_messages(
-                actor=None, agent_id=AGENT, telemetry_manager=None, llm_client=None, agent_type=None, timezone="UTC",
+                actor=None,
+                agent_id=AGENT,
+                telemetry_manager=None,
+                llm_client=None,
+                agent_type=None,
+                timezone="UTC",
                 agent_llm_config=LLMConfig(model="m", model_endpoint_type="openai", context_window=self.window),
-                messages=before, compaction_settings=CompactionSettings(sliding_window_percentage=self.share),
-            )  # fmt: skip
+                messages=before,
+                compaction_settings=CompactionSettings(sliding_window_percentage=self.share),
+            )
             self.left = result.compacted_messages
         if not any(self.asked):  # asked to summarise nothing, which only grows; ours does not ask
             self.left, self.asked = before, []
@@ -141,8 +147,14 @@ async def case(seed: int) -> dict[str, Any]:
     messages = build(words)
     total = total_tokens(messages, COUNTER)
     runs = []
-    for share, part, failing in ((0.3, 1.0, False), (0.3, 0.4, False), (0.3, 0.1, False), (0.1, 1.0, False),
-                                 (0.6, 0.8, False), (0.3, 1.0, True)):  # fmt: skip
+    for share, part, failing in (
+        (0.3, 1.0, False),
+        (0.3, 0.4, False),
+        (0.3, 0.1, False),
+        (0.1, 1.0, False),
+        (0.6, 0.8, False),
+        (0.3, 1.0, True),
+    ):
         window = max(int(total * part), 1)
         found = await run(messages, window, share, failing)
         runs.append(

@@ -31,9 +31,13 @@ from litellm.compression.scoring.bm25 import bm25_score_messages  # noqa: E402
 
 HISTORIES = 40
 SETTINGS: tuple[dict[str, int], ...] = (
-    {"trigger": 20}, {"trigger": 200}, {"trigger": 200, "target": 400}, {"trigger": 1000}, {"trigger": 4000},
+    {"trigger": 20},
+    {"trigger": 200},
+    {"trigger": 200, "target": 400},
+    {"trigger": 1000},
+    {"trigger": 4000},
     {"trigger": 300, "target": 1500},
-)  # fmt: skip
+)
 
 
 def as_dicts(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -94,9 +94,16 @@ def next_request(client: Any, seen: Wire, request: NativeRequest, response: dict
     """What is sent when the question is asked with the items of the response in front of it, as an SDK's user does."""
     if request.provider == "openai":
         seen.answer = {
-            "id": "r", "object": "response", "created_at": 2, "model": "m", "status": "completed", "output": [],
-            "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
-        }  # fmt: skip
+            "id": "r",
+            "object": "response",
+            "created_at": 2,
+            "model": "m",
+            "status": "completed",
+            "output": [],
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+        }
         client.responses.create(model="m", input=[*response["output"], {"role": "user", "content": QUESTION}])
         return seen.body["input"]
     blocks = [block for block in response["content"] if block["type"] == "compaction"]

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from compaction.strategies._parts import system_prompt
+from compaction.strategies.shared.parts import system_prompt
 from compaction.transcript import Message
 from tests.compaction.golden.rows import in_two, rows
 from tests.compaction.histories import build, random_words

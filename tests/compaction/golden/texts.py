@@ -11,10 +11,15 @@ from compaction.tokens import counted
 from compaction.transcript import Message
 
 FILES = (
-    "# setup.py\nimport a\nimport b\nfrom c import d", '{"path": "auth.py", "ok": true}', "[1, 2",
-    "see `auth.py` and authentication", "// main.js\n    let x\n    let y\n    let z\n    a\n    b\n    c",
-    "File: /srv/app/settings.toml\n" + "line\n" * 60, "--- old.c\n+++ new.c", "请把 auth.py 里的登录错误修好",
-)  # fmt: skip
+    "# setup.py\nimport a\nimport b\nfrom c import d",
+    '{"path": "auth.py", "ok": true}',
+    "[1, 2",
+    "see `auth.py` and authentication",
+    "// main.js\n    let x\n    let y\n    let z\n    a\n    b\n    c",
+    "File: /srv/app/settings.toml\n" + "line\n" * 60,
+    "--- old.c\n+++ new.c",
+    "请把 auth.py 里的登录错误修好",
+)
 
 
 def with_files(messages: Sequence[Message], seed: int) -> tuple[Message, ...]:

@@ -45,9 +45,10 @@ def read(path: str = "src/rows.py", shown: str = ROWS) -> tuple[str, dict[str, A
 
 def edit(old: str, path: str = "src/rows.py") -> tuple[str, dict[str, Any], str]:
     return (
-        "Edit", {"file_path": f"/srv/mill/{path}", "old_string": old, "new_string": "pass"},
+        "Edit",
+        {"file_path": f"/srv/mill/{path}", "old_string": old, "new_string": "pass"},
         "The file has been updated.",
-    )  # fmt: skip
+    )
 
 
 def run(command: str, result: str) -> tuple[str, dict[str, Any], str]:
@@ -126,9 +127,12 @@ def test_the_turns_are_counted_from_the_point() -> None:
 
 
 SESSION = say(
-    "Skip blank rows.", read(), run("git ls-files", "src/rows.py\nsrc/writers/csv_writer.py"), edit(SPLIT),
+    "Skip blank rows.",
+    read(),
+    run("git ls-files", "src/rows.py\nsrc/writers/csv_writer.py"),
+    edit(SPLIT),
     run("cat src/writers/csv_writer.py", "…"),
-)  # fmt: skip
+)
 CUT = 5
 
 
@@ -151,8 +155,13 @@ def test_an_observation_is_fetched_once_however_many_needs_point_to_it() -> None
 def test_what_is_fetched_for_one_need_serves_a_later_one_that_it_has_as_well() -> None:
     """The second listing is the latest with the name, but the file is fetched before, and says it too."""
     shown = ROWS + "# see src/writers/csv_writer.py\n"
-    session = say("Go.", read(shown=shown), run("git ls-files", "src/writers/csv_writer.py"), edit(SPLIT),
-                  run("cat src/writers/csv_writer.py", "…"))  # fmt: skip
+    session = say(
+        "Go.",
+        read(shown=shown),
+        run("git ls-files", "src/writers/csv_writer.py"),
+        edit(SPLIT),
+        run("cat src/writers/csv_writer.py", "…"),
+    )
     made = index(session)
     needs = made.at(5)
     assert [need.observation for need in needs if need.kind == "identifier"] == [4]

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from compaction import Message, ToolCall
-from compaction.measures.said import acted, defined, forms, lines, names, plain
-from compaction.paths import Roots
+from compaction.measures.said import acted_text, defined_names, name_forms, names_in, said_text, telling_lines
+from compaction.reading.file_paths import Roots
 
 ROOTS = Roots(("/srv/mill",), "/srv/mill")
 
@@ -30,14 +30,14 @@ ROOTS = Roots(("/srv/mill",), "/srv/mill")
     ],
 )
 def test_names_are_those_that_only_this_work_has(text: str, found: set[str]) -> None:
-    assert names(text, ROOTS) == found
+    assert names_in(text, ROOTS) == found
 
 
 def test_a_path_can_be_said_by_its_end_and_other_names_cannot() -> None:
-    assert forms("src/io/rows.py") == ("src/io/rows.py", "io/rows.py", "rows.py")
-    assert forms("src/io/fits") == ("src/io/fits", "io/fits")
-    assert forms("read_rows") == ("read_rows",)
-    assert forms("https://a.example/v1/models") == ("https://a.example/v1/models",)
+    assert name_forms("src/io/rows.py") == ("src/io/rows.py", "io/rows.py", "rows.py")
+    assert name_forms("src/io/fits") == ("src/io/fits", "io/fits")
+    assert name_forms("read_rows") == ("read_rows",)
+    assert name_forms("https://a.example/v1/models") == ("https://a.example/v1/models",)
 
 
 def test_code_names_count_as_defined_where_a_text_defines_them() -> None:
@@ -46,19 +46,21 @@ def test_code_names_count_as_defined_where_a_text_defines_them() -> None:
         "  <Box flexDirection='x'>\n"
         "    return sort_rows(rows)\nFAILED tests/test_a.py::test_the_order - KeyError"
     )
-    assert defined(shown) == {"read_rows", "outerName", "MAX_ROWS", "test_the_order"}
+    assert defined_names(shown) == {"read_rows", "outerName", "MAX_ROWS", "test_the_order"}
 
 
 def test_lines_are_long_varied_and_without_their_number() -> None:
     code = "return sorted(rows, key=lambda row: row.number)"
-    assert lines(f"   12\t    {code}  \n{'-' * 60}\nshort line\n/srv/mill/src/a/very/long/path/to/rows.py") == {code}
-    assert lines("from typing import Dict, List, Optional, Tuple") == set()
-    assert lines("from mill.rows import RowReader, read_rows, sort") != set()
+    assert telling_lines(f"   12\t    {code}  \n{'-' * 60}\nshort line\n/srv/mill/src/a/very/long/path/to/rows.py") == {
+        code
+    }
+    assert telling_lines("from typing import Dict, List, Optional, Tuple") == set()
+    assert telling_lines("from mill.rows import RowReader, read_rows, sort") != set()
 
 
 def test_a_message_is_read_with_the_unescaped_arguments_of_its_calls_and_acts_without_reasoning() -> None:
     call = ToolCall("c", "edit", '{"path": "a.py", "edits": [{"old": "x\\ny", "n": 48213}], "all": true}')
     message = Message("assistant", "done", reasoning="why", tool_calls=(call,))
-    assert plain(message) == "why\ndone\na.py\nx\ny\n48213"
-    assert acted(message) == "done\na.py\nx\ny\n48213"
-    assert acted(Message("assistant", "done", reasoning="why")) == "done"
+    assert said_text(message) == "why\ndone\na.py\nx\ny\n48213"
+    assert acted_text(message) == "done\na.py\nx\ny\n48213"
+    assert acted_text(Message("assistant", "done", reasoning="why")) == "done"

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from flows.sources import Input, ReadResult, read_input
+from flows.store.store import Store
 from tests.flows.sources import logs
+from tests.flows.sources.folders import chat
 from tests.flows.sources.logs import claude_code, codex_rollout
 
 
@@ -49,7 +51,7 @@ def read(write: Callable[..., Path]) -> Callable[..., ReadResult]:
 def claude() -> Any:
     """The makers of Claude Code lines."""
 
-    class Makers:
+    class Provenance:
         line = staticmethod(claude_code.claude_line)
         says = staticmethod(claude_code.claude_says)
         user = staticmethod(claude_code.claude_user)
@@ -57,7 +59,7 @@ def claude() -> Any:
         result = staticmethod(claude_code.claude_result)
         progress = staticmethod(claude_code.claude_progress)
 
-    return Makers
+    return Provenance
 
 
 @pytest.fixture
@@ -68,10 +70,24 @@ def codex_line() -> Callable[..., dict[str, Any]]:
 @pytest.fixture(scope="session")
 def line_samples() -> dict[str, list[dict[str, Any]]]:
     """A log in JSON lines for each format that has one; line *n* holds the word ``token-n``."""
-    return logs.having("LINES")
+    return logs.logs_with("LINES")
 
 
 @pytest.fixture(scope="session")
 def document_samples() -> dict[str, Any]:
     """A log in one JSON value for each format that has one."""
-    return logs.having("DOCUMENT")
+    return logs.logs_with("DOCUMENT")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one good session."""
+    path = tmp_path / "logs"
+    path.mkdir()
+    (path / "good.json").write_bytes(chat("mill"))
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(str(tmp_path / "store"), "o200k_base")

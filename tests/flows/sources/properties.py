@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from compaction import Message, RecordedCompaction, Transcript
-from flows import schemas
-from flows.rows import message_columns
 from flows.sources import Input, ReadResult, read_input
-from flows.sources.account import KINDS
+from flows.sources.reading.account import KINDS
+from flows.store import parquet_schemas
+from flows.store.row_codec import message_columns
 
 INT64 = 1 << 63
 
@@ -48,14 +48,13 @@ def listing(folder: Path) -> list[str]:
 def check_transcript(transcript: Transcript) -> None:
     assert transcript.messages
     assert [m.seq for m in transcript.messages] == list(range(len(transcript)))
-    table = pa.table(message_columns(transcript.session_id, transcript.messages), schema=schemas.MESSAGES)
+    table = pa.table(message_columns(transcript.session_id, transcript.messages), schema=parquet_schemas.MESSAGES)
     table.validate(full=True)
     for message in transcript.messages:
         check_message(message)
     for event in transcript.compactions:
         check_compaction(event, len(transcript))
-    known = asdict(transcript)
-    known.pop("messages")
+    known = asdict(replace(transcript, messages=()))
     json.dumps(known, allow_nan=False)  # as it is stored beside the messages
     texts = (transcript.title, transcript.model, transcript.cwd, transcript.started_at, transcript.ended_at)
     for text in (transcript.session_id, transcript.parent_session_id, transcript.task_type, *texts):

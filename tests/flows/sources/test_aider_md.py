@@ -2,7 +2,7 @@
 
 import json
 
-from compaction.artifacts import Ledger, file_ops
+from compaction.reading.file_effects import Ledger, file_ops
 from tests.flows.sources.logs.aider_md import NAME, TEXT
 
 START = "# aider chat started at 2026-03-01 10:00:00\n\n"

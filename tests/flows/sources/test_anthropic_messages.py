@@ -128,9 +128,14 @@ def test_a_compaction_block_drops_what_was_said_before_it(read):
         {"type": "compaction", "content": "", "encrypted_content": "b3"},
     )
     messages = [
-        user(text("Mend")), assistant(use("t1")), user(result_of("t1")), assistant(block, text("On."), usage=usage),
-        user(text("More")), assistant(failed, text("Yes.")), assistant(opaque),
-    ]  # fmt: skip
+        user(text("Mend")),
+        assistant(use("t1")),
+        user(result_of("t1")),
+        assistant(block, text("On."), usage=usage),
+        user(text("More")),
+        assistant(failed, text("Yes.")),
+        assistant(opaque),
+    ]
     transcript = one(read("log.json", {"system": "Be brief.", "messages": messages}))
     assert [m.text for m in transcript.messages] == ["Be brief.", "Mend", "", "ok", "On.", "More", "Yes."]
     first, second = transcript.compactions
@@ -144,8 +149,13 @@ def test_applied_edits_clear_the_oldest_results_once(read):
         return {"context_management": {"applied_edits": edits}, "usage": {"input_tokens": 100}}
 
     turns = [m for n in range(3) for m in (assistant(use(f"t{n}")), user(result_of(f"t{n}", f"r{n}")))]
-    messages = [user(text("Mend")), *turns, assistant(text("a"), **edited(1)), assistant(text("b"), **edited(1)),
-                assistant(text("c"), **edited(2))]  # fmt: skip
+    messages = [
+        user(text("Mend")),
+        *turns,
+        assistant(text("a"), **edited(1)),
+        assistant(text("b"), **edited(1)),
+        assistant(text("c"), **edited(2)),
+    ]
     transcript = one(read("log.json", messages))
     events = [(e.at_seq, e.cleared, e.dropped, e.tokens_before) for e in transcript.compactions]
     assert events == [(7, (2,), (), 600), (9, (4,), (), 600)]
@@ -195,8 +205,16 @@ def traced(messages, *events, **response):
 
 
 def begun(own):
-    return {"type": "message_start", "message": {"id": own, "type": "message", "role": "assistant", "content": [],
-            "usage": {"input_tokens": 5, "output_tokens": 1}}}  # fmt: skip
+    return {
+        "type": "message_start",
+        "message": {
+            "id": own,
+            "type": "message",
+            "role": "assistant",
+            "content": [],
+            "usage": {"input_tokens": 5, "output_tokens": 1},
+        },
+    }
 
 
 def block(at, start, *deltas):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.flows.sources.logs.atif import DOCUMENT, call, seen, step, trajectory
+from tests.flows.sources.logs.atif import DOCUMENT, call, make_observation, step, trajectory
 
 TASK = step("user", "Mend the mill")
 COPIED = {"is_copied_context": True}
@@ -24,7 +24,11 @@ def test_a_step_is_a_response_with_its_calls_and_one_message_for_each_result(rea
     calls = [call("c1", "Read", path="a"), call("c2", "Read", path="b")]
     usage = {"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 3, "cost_usd": 0.5}
     answer = step(
-        "agent", "Looking.", reasoning_content="hm", tool_calls=calls, observation=seen("B", "A", ids=("c2", "c1"))
+        "agent",
+        "Looking.",
+        reasoning_content="hm",
+        tool_calls=calls,
+        observation=make_observation("B", "A", ids=("c2", "c1")),
     )
     transcript = one(
         read("t.json", trajectory("run-1", [step("system", "Be brief."), TASK, {**answer, "metrics": usage}]))
@@ -49,13 +53,16 @@ def test_a_step_is_a_response_with_its_calls_and_one_message_for_each_result(rea
 def test_results_without_an_id_answer_the_calls_of_their_step(read, results, ids):
     calls = [call("c1", "bash_command"), call("c2", "bash_command")]
     transcript = one(
-        read("t.json", trajectory("r", [TASK, step("agent", "", tool_calls=calls, observation=seen(*results))]))
+        read(
+            "t.json",
+            trajectory("r", [TASK, step("agent", "", tool_calls=calls, observation=make_observation(*results))]),
+        )
     )
     assert [m.tool_call_id for m in transcript.messages[2:]] == ids
 
 
 def test_a_converter_says_in_a_result_that_the_call_failed(read):
-    observation = seen("no", "ok", "2", ids=("c1", "c2", "c3"))
+    observation = make_observation("no", "ok", "2", ids=("c1", "c2", "c3"))
     for result, extra in zip(
         observation["results"], ({"tool_result_is_error": True}, {"is_error": False}, {"exit_code": 2}), strict=True
     ):
@@ -89,7 +96,9 @@ P.
 
 @pytest.mark.parametrize("raw", [RAW, f"```json\n{RAW}\n```", XML])
 def test_a_raw_answer_of_terminus_becomes_a_call_and_leaves_the_text(read, raw):
-    transcript = one(read("t.json", trajectory("r", [TASK, step("agent", raw, observation=seen("wheel.py"))])))
+    transcript = one(
+        read("t.json", trajectory("r", [TASK, step("agent", raw, observation=make_observation("wheel.py"))]))
+    )
     answer, result = transcript.messages[1:]
     assert answer.text.split() == ["A.", "P."]
     (made,) = answer.tool_calls
@@ -98,7 +107,7 @@ def test_a_raw_answer_of_terminus_becomes_a_call_and_leaves_the_text(read, raw):
 
 
 def test_a_raw_answer_that_could_not_be_read_ran_nothing(read):
-    steps = [TASK, step("agent", RAW, observation=seen("Previous response had parsing errors:\nno plan"))]
+    steps = [TASK, step("agent", RAW, observation=make_observation("Previous response had parsing errors:\nno plan"))]
     transcript = one(read("t.json", trajectory("r", steps)))
     assert said(transcript)[1] == ("assistant", RAW)
     assert transcript.messages[1].tool_calls == ()

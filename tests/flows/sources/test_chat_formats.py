@@ -118,10 +118,14 @@ def test_ids_of_calls_that_start_again_are_told_apart_with_their_results(read):
 
     messages = [
         {"role": "user", "content": "Go"},
-        asks("ls", "pwd"), answers(0, "a.py"), answers(1, "/src"),
+        asks("ls", "pwd"),
+        answers(0, "a.py"),
+        answers(1, "/src"),
         asks("ls"),  # stopped before it had a result
-        asks("cat a.py", "ls"), answers(1, "a.py"), answers(0, "x = 1"),
-    ]  # fmt: skip
+        asks("cat a.py", "ls"),
+        answers(1, "a.py"),
+        answers(0, "x = 1"),
+    ]
     documents = {"swe_agent_traj": {"history": messages, "trajectory": []}, "openai_chat": messages}
     for name, document in documents.items():
         session = one(read(f"{name}.json", document), name)

@@ -2,17 +2,7 @@
 
 import json
 
-NOISE = "<local-command-stdout>Bye</local-command-stdout>"
-
-
-def roles(transcript):
-    return [message.role for message in transcript.messages]
-
-
-def one(result):
-    assert result.format == "claude_code"
-    assert len(result.transcripts) == 1
-    return result.transcripts[0]
+from tests.flows.sources.claude_results import NOISE, one, roles
 
 
 def test_pieces_of_one_response_become_one_message_even_with_results_between_them(read, claude):
@@ -117,61 +107,6 @@ def test_parallel_results_are_no_rewound_branch(read, claude):
         )
     )
     assert roles(transcript) == ["user", "assistant", "tool", "tool", "user"]
-
-
-def boundary(claude, uuid, parent, **metadata):
-    data = {"trigger": "auto", "preTokens": 155_000} | metadata
-    return claude.line("system", uuid, None, subtype="compact_boundary", logicalParentUuid=parent, compactMetadata=data)
-
-
-def test_a_recorded_compaction_is_no_message_but_says_where_what_and_how_much(read, claude):
-    result = read(
-        "s.jsonl",
-        lines=[
-            claude.user("u1", None, "Go"),
-            claude.says("a1", "u1", "m1", {"type": "text", "text": "Half."}),
-            boundary(claude, "b1", "a1"),
-            claude.user("c1", "b1", "This session is being continued: half is done.", isCompactSummary=True),
-            claude.says("a2", "c1", "m2", {"type": "text", "text": "Rest."}),
-            boundary(claude, "b2", "a2", preservedMessages={"uuids": ["a2"]}),
-            claude.user("c2", "b2", "All is done.", isCompactSummary=True),
-        ],
-    )
-    transcript = one(result)
-    assert [m.text for m in transcript.messages] == ["Go", "Half.", "Rest."]
-    first, second = transcript.compactions
-    assert (first.at_seq, first.dropped, first.tokens_before, first.trigger) == (2, (0, 1), 155_000, "auto")
-    assert first.summary == "This session is being continued: half is done."
-    assert (second.at_seq, second.dropped) == (3, ())  # what left before left once; the preserved message stays
-    assert [c.summary_at for c in transcript.compactions] == [0, 0]  # before what was kept
-    assert transcript.set_aside == {"bookkeeping": 2, "recorded compaction summary": 2}
-    assert result.account.aside["user", "recorded compaction summary"] == 2
-
-
-def test_a_sub_agent_is_a_session_of_its_own_with_its_parent(read, claude):
-    side = {"isSidechain": True}
-    result = read(
-        "s.jsonl",
-        lines=[
-            claude.user("u1", None, "Go"),
-            claude.says("a1", "u1", "m1", claude.use("t1", "Task", prompt="Look")),
-            claude.user("x1", None, "Look", **side),
-            claude.says("x2", "x1", "m2", {"type": "text", "text": "Seen."}, **side),
-            claude.user("y1", None, "Look there", agentId="b7", **side),
-            claude.user("r1", "a1", [claude.result("t1", "Seen.")]),
-        ],
-    )
-    main, inline, named = result.transcripts
-    assert roles(main) == ["user", "assistant", "tool"]
-    assert [m.text for m in inline.messages] == ["Look", "Seen."]
-    assert named.session_id == "claude_code-s-1-agent-b7"
-    assert {t.parent_session_id for t in (inline, named)} == {main.session_id}
-
-
-def test_a_file_with_only_a_sub_agent_gives_only_the_sub_agent(read, claude):
-    result = read("subagents/agent-a9.jsonl", lines=[claude.user("x1", None, "Look", isSidechain=True, agentId="a9")])
-    assert [t.session_id for t in result.transcripts] == ["claude_code-s-1-agent-a9"]
-    assert result.set_aside == ()
 
 
 def test_what_the_screen_showed_and_what_no_model_wrote_is_set_aside_and_counted(read, claude):
@@ -293,92 +228,6 @@ def test_a_log_of_bookkeeping_alone_says_so(read, claude):
     result = read("s.jsonl", lines=[{"type": "queue-operation", "operation": "enqueue", "sessionId": "s-1"}])
     assert result.transcripts == ()
     assert [s.reason for s in result.set_aside] == ["no message in it: 1 bookkeeping"]
-
-
-def compact(lines):
-    """As Claude Code writes them: no space in the JSON, so that lines can be passed over undecoded."""
-    return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)
-
-
-def test_what_a_sub_agent_said_in_progress_notices_is_a_session_of_its_own(read, claude):
-    lines = [
-        claude.user("u1", None, "Go"),
-        claude.says("a1", "u1", "m1", claude.use("t1", "Task", prompt="Look")),
-        claude.line("progress", "p0", "a1", data={"type": "hook_progress"}),
-        claude.progress("p1", "a1", "c4", claude.user("x1", None, "Look")),
-        claude.progress("p2", "p1", "c4", claude.says("x2", None, "m2", claude.use("t9", command="ls"))),
-        claude.progress("p3", "p2", "c4", claude.user("x3", None, [claude.result("t9", "mill")])),
-        claude.progress("p4", "p3", "c4", claude.user("x3", None, [claude.result("t9", "mill")])),
-        claude.user("r1", "p4", [claude.result("t1", "Seen.")]),
-    ]
-    result = read("s.jsonl", compact(lines))
-    main, agent = result.transcripts
-    assert roles(main) == ["user", "assistant", "tool"]
-    assert roles(agent) == ["user", "assistant", "tool"]
-    assert (agent.session_id, agent.parent_session_id) == ("claude_code-s-1-agent-c4", "claude_code-s-1")
-    assert agent.cwd == "/home/ada/mill"
-    assert dict(result.account.aside) == {("record", "bookkeeping"): 1, ("tool", "duplicate"): 1}
-
-
-def test_a_sub_agent_whose_own_lines_are_in_the_file_is_not_read_from_progress_notices_too(read, claude):
-    own = {"isSidechain": True, "agentId": "c4"}
-    result = read(
-        "s.jsonl",
-        lines=[
-            claude.user("u1", None, "Go"),
-            claude.progress("p1", "u1", "c4", claude.user("x1", None, "Look")),
-            claude.user("x1", None, "Look", **own),
-            claude.says("x2", "x1", "m2", {"type": "text", "text": "Seen."}, **own),
-        ],
-    )
-    assert [len(transcript) for transcript in result.transcripts] == [1, 2]
-    assert dict(result.account.aside) == {("user", "duplicate"): 1}
-
-
-def test_removed_tool_results_stay_as_messages_and_the_recorded_compaction_says_which(read, claude):
-    data = {"trigger": "auto", "preTokens": 60_888, "compactedToolIds": ["t1", "gone"]}
-    marker = claude.line("system", "b1", "r2", subtype="microcompact_boundary", microcompactMetadata=data)
-    transcript = one(
-        read(
-            "s.jsonl",
-            lines=[
-                claude.user("u1", None, "Go"),
-                claude.says("a1", "u1", "m1", claude.use("t1"), claude.use("t2")),
-                claude.user("r1", "a1", [claude.result("t1", "long")]),
-                claude.user("r2", "r1", [claude.result("t2", "short")]),
-                marker,
-            ],
-        )
-    )
-    (event,) = transcript.compactions
-    assert (event.at_seq, event.dropped, event.cleared) == (4, (), (2,))
-    assert (event.summary, event.has_opaque_summary, event.tokens_before) == (None, False, 60_888)
-    assert event.cleared_text == "[Old tool result content cleared]"
-    assert [m.text for m in transcript.messages[2:]] == ["long", "short"]
-
-
-def test_a_preserved_segment_stays_and_leads_the_context_when_it_hangs_on_the_boundary(read, claude):
-    segment = {"headUuid": "a2", "tailUuid": "r2", "anchorUuid": "b1"}
-    lines = [
-        claude.user("u1", None, "Go"),
-        claude.says("a1", "u1", "m1", {"type": "text", "text": "Half."}),
-        claude.says("a2", "a1", "m2", claude.use("t2")),
-        claude.line("attachment", "x1", "a2", attachment={"type": "task_reminder"}),
-        claude.user("r2", "x1", [claude.result("t2", "done")]),
-        boundary(claude, "b1", "r2", preservedSegment=segment),
-        claude.user("c1", "b1", "So far.", isCompactSummary=True),
-    ]
-    (event,) = one(read("s.jsonl", lines=lines)).compactions
-    assert (event.dropped, event.summary_at) == ((0, 1), 2)
-    segment["anchorUuid"] = "c1"
-    (event,) = one(read("s.jsonl", lines=lines)).compactions
-    assert (event.dropped, event.summary_at) == ((0, 1), 0)
-
-
-def test_a_boundary_whose_summary_is_not_in_the_log_cannot_be_replayed(read, claude):
-    lines = [claude.user("u1", None, "Go"), boundary(claude, "b1", "u1"), claude.user("u2", "b1", "On")]
-    (event,) = one(read("s.jsonl", lines=lines)).compactions
-    assert (event.at_seq, event.summary, event.has_opaque_summary) == (1, None, True)
 
 
 def test_usage_is_repeated_on_every_piece_of_a_response_and_the_last_one_counts(read, claude):

@@ -38,8 +38,16 @@ def said(transcript):
 def test_a_task_has_its_results_paired_and_its_details_as_prompts(read):
     transcript = one(read(NAME, DOCUMENT))
     assert [m.role for m in transcript.messages] == [
-        "user", "assistant", "tool", "tool", "user", "assistant", "tool", "user", "assistant",
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+    ]
     calls = [call for m in transcript.messages for call in m.tool_calls]
     results = [m for m in transcript.messages if m.role == "tool"]
     assert [m.tool_call_id for m in results] == [call.id for call in calls]
@@ -87,11 +95,14 @@ def test_a_heading_may_quote_a_command_of_many_lines(read):
 
 def test_results_with_ids_pair_by_them(read):
     denied = "[read_file for 'b'] Result:\nThe user denied this operation."
-    turn = {"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "b", "content": denied},
-        {"type": "tool_result", "tool_use_id": "a", "content": text("one")},
-        *text(DETAILS),
-    ]}  # fmt: skip
+    turn = {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "b", "content": denied},
+            {"type": "tool_result", "tool_use_id": "a", "content": text("one")},
+            *text(DETAILS),
+        ],
+    }
     transcript = one(read(NAME, [DOCUMENT[0], assistant(use("read_file", "a"), use("read_file", "b")), turn]))
     results = [(m.tool_call_id, m.is_error) for m in transcript.messages if m.role == "tool"]
     assert results == [("b", True), ("a", False)]

@@ -6,9 +6,10 @@ import math
 
 import pytest
 
-from flows.sources import Input, decode
-from flows.sources.base import MOST_ASIDE, open_source
-from flows.sources.decode import dumps, loads_line, zstd
+from flows.sources import Input
+from flows.sources.reading import decode
+from flows.sources.reading.base import MOST_ASIDE, open_source
+from flows.sources.reading.decode import dumps, loads_line, zstd
 
 CHAT = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
 LINES = b"".join(json.dumps(message).encode() + b"\n" for message in CHAT)

@@ -126,9 +126,12 @@ def test_a_glob_over_many_events_looks_at_their_folder_once(tmp_path, monkeypatc
 
 def test_packed_event_files_are_read(tmp_path):
     event = {
-        "kind": "MessageEvent", "id": "e1", "timestamp": "2026-03-01T10:00:00", "source": "user",
+        "kind": "MessageEvent",
+        "id": "e1",
+        "timestamp": "2026-03-01T10:00:00",
+        "source": "user",
         "llm_message": {"role": "user", "content": [{"type": "text", "text": "Go"}]},
-    }  # fmt: skip
+    }
     (tmp_path / "event-00001-e1.json.gz").write_bytes(gzip.compress(json.dumps(event).encode()))
     (found,) = discover([str(tmp_path)])
     assert [message.text for t in read_input(found).transcripts for message in t.messages] == ["Go"]

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from tests.flows.sources.logs import inspect
-from tests.flows.sources.logs.inspect import call, model_event, said
+from tests.flows.sources.logs.inspect import call, make_message, model_event
 
 
 def told(transcript):
@@ -31,7 +31,12 @@ def only(result):
     return result.transcripts[0]
 
 
-CHAT = [said("user", "a", "Go"), said("assistant", "b", "Gone"), said("user", "c", "On"), said("assistant", "d", "On")]
+CHAT = [
+    make_message("user", "a", "Go"),
+    make_message("assistant", "b", "Gone"),
+    make_message("user", "c", "On"),
+    make_message("assistant", "d", "On"),
+]
 
 
 def test_document_and_archive_give_the_same_sessions(read, tmp_path):
@@ -106,8 +111,8 @@ def test_input_tokens_hold_the_cached_part_whether_the_log_counts_it_in_or_not(s
 def test_attachments_stand_for_long_strings_in_text_and_arguments(sample):
     first, second = "attachment://" + "a" * 32, "attachment://" + "b" * 32
     messages = [
-        said("user", "1", [{"type": "text", "text": first}, {"type": "text", "text": second}]),
-        said("assistant", "2", first, tool_calls=[call("c", "write", text=first, deep=[{"er": first}])]),
+        make_message("user", "1", [{"type": "text", "text": first}, {"type": "text", "text": second}]),
+        make_message("assistant", "2", first, tool_calls=[call("c", "write", text=first, deep=[{"er": first}])]),
     ]
     result = sample(messages=messages, events=[], attachments={"a" * 32: "long", "c" * 32: first})
     main = result.transcripts[0]
@@ -145,7 +150,7 @@ def test_samples_in_pieces_are_put_together(read, tmp_path):
     with zipfile.ZipFile(path, "w") as made:
         made.writestr("samples/1_epoch_1/sample.json", json.dumps(shell))
         made.writestr(
-            "samples/1_epoch_1/messages/2.json", json.dumps([CHAT[2], said("assistant", "d", "attachment://1")])
+            "samples/1_epoch_1/messages/2.json", json.dumps([CHAT[2], make_message("assistant", "d", "attachment://1")])
         )
         made.writestr("samples/1_epoch_1/messages/0.json", json.dumps(CHAT[:2]))
         made.writestr("samples/1_epoch_1/attachments/0.json", json.dumps(["zero", "one"]))
@@ -186,13 +191,15 @@ def test_a_message_that_is_said_twice_is_there_twice_even_without_ids(sample):
 
 
 def test_an_agent_that_compacts_by_itself_is_seen_by_what_its_prompts_lack(sample):
-    turns = [([said("user", f"u{n}", f"Do {n}")], said("assistant", f"a{n}", f"Did {n}")) for n in range(4)]
+    turns = [
+        ([make_message("user", f"u{n}", f"Do {n}")], make_message("assistant", f"a{n}", f"Did {n}")) for n in range(4)
+    ]
     events, history = grown(*turns)
-    asked = said("user", "ask", "Summarise all that.")
-    events.append(model_event([*history, asked], said("assistant", "wrote", "Four things were done.")))
-    after = [history[0], said("user", "sum", "So far: Four things were done.")]
-    events.append(model_event(after, said("assistant", "end", "Ready.")))
-    result = sample(messages=[*after, said("assistant", "end", "Ready.")], events=events)
+    asked = make_message("user", "ask", "Summarise all that.")
+    events.append(model_event([*history, asked], make_message("assistant", "wrote", "Four things were done.")))
+    after = [history[0], make_message("user", "sum", "So far: Four things were done.")]
+    events.append(model_event(after, make_message("assistant", "end", "Ready.")))
+    result = sample(messages=[*after, make_message("assistant", "end", "Ready.")], events=events)
     main = only(result)
     assert told(main) == [
         *[(role, text) for n in range(4) for role, text in (("user", f"Do {n}"), ("assistant", f"Did {n}"))],
@@ -205,12 +212,12 @@ def test_an_agent_that_compacts_by_itself_is_seen_by_what_its_prompts_lack(sampl
 
 
 def test_results_that_a_compaction_cleared_keep_their_text(sample):
-    looks = [said("assistant", f"a{n}", "", tool_calls=[call(f"c{n}", "look")]) for n in range(3)]
-    results = [said("tool", f"t{n}", f"result {n}", tool_call_id=f"c{n - 1}") for n in range(1, 3)]
+    looks = [make_message("assistant", f"a{n}", "", tool_calls=[call(f"c{n}", "look")]) for n in range(3)]
+    results = [make_message("tool", f"t{n}", f"result {n}", tool_call_id=f"c{n - 1}") for n in range(1, 3)]
     turns = [([inspect.ASKED], looks[0]), ([results[0]], looks[1]), ([results[1]], looks[2])]
     events, history = grown(*turns)
     cleared = [
-        said("tool", "new", "(Tool result removed)", tool_call_id=m["tool_call_id"]) if m["id"] == "t1" else m
+        make_message("tool", "new", "(Tool result removed)", tool_call_id=m["tool_call_id"]) if m["id"] == "t1" else m
         for m in history
     ]
     events += [{"event": "compaction", "type": "edit", "tokens_before": 7}, model_event(cleared, inspect.DONE)]
@@ -221,7 +228,9 @@ def test_results_that_a_compaction_cleared_keep_their_text(sample):
 
 
 def test_trimming_the_oldest_messages_is_a_compaction_without_a_summary(sample):
-    turns = [([said("user", f"u{n}", f"Do {n}")], said("assistant", f"a{n}", f"Did {n}")) for n in range(4)]
+    turns = [
+        ([make_message("user", f"u{n}", f"Do {n}")], make_message("assistant", f"a{n}", f"Did {n}")) for n in range(4)
+    ]
     events, history = grown(*turns)
     kept = [history[0], *history[5:]]
     events.append(model_event(kept, inspect.DONE))
@@ -233,7 +242,7 @@ def test_trimming_the_oldest_messages_is_a_compaction_without_a_summary(sample):
 
 def test_an_answer_that_was_thrown_away_is_a_rewound_branch(sample):
     events = [
-        model_event([inspect.ASKED], said("assistant", "bad", "Nonsense")),
+        model_event([inspect.ASKED], make_message("assistant", "bad", "Nonsense")),
         model_event([inspect.ASKED], inspect.DONE),
     ]
     result = sample(messages=[inspect.ASKED, inspect.DONE], events=events)
@@ -244,8 +253,8 @@ def test_an_answer_that_was_thrown_away_is_a_rewound_branch(sample):
 def test_a_reminder_that_only_one_call_saw_is_left_aside_and_no_compaction(sample):
     events, history = [], [inspect.ASKED]
     for n in range(3):
-        answer = said("assistant", f"a{n}", f"Did {n}")
-        events.append(model_event([*history, said("user", f"r{n}", f"{n} turns left")], answer))
+        answer = make_message("assistant", f"a{n}", f"Did {n}")
+        events.append(model_event([*history, make_message("user", f"r{n}", f"{n} turns left")], answer))
         history.append(answer)
     result = sample(messages=history, events=events)
     assert [m.text for m in only(result).messages] == ["Mend the mill.", "Did 0", "Did 1", "Did 2"]
@@ -256,7 +265,7 @@ def test_a_reminder_that_only_one_call_saw_is_left_aside_and_no_compaction(sampl
 def test_a_single_call_beside_the_conversation_is_no_session(sample):
     events = [
         model_event([inspect.ASKED], inspect.LOOKS),
-        model_event([said("user", "x", "Is this any good?")], said("assistant", "y", "No.")),
+        model_event([make_message("user", "x", "Is this any good?")], make_message("assistant", "y", "No.")),
     ]
     result = sample(messages=[inspect.ASKED, inspect.LOOKS], events=events)
     assert len(only(result)) == 2
@@ -265,9 +274,9 @@ def test_a_single_call_beside_the_conversation_is_no_session(sample):
 
 def test_the_submitted_answer_that_an_agent_adds_to_its_last_message_stays(sample):
     """React takes the call of its submit tool out of the message and puts the answer behind the text."""
-    made = said("assistant", "z", "I am done.", tool_calls=[call("s", "submit", answer="42")])
+    made = make_message("assistant", "z", "I am done.", tool_calls=[call("s", "submit", answer="42")])
     result = sample(
-        messages=[inspect.ASKED, said("assistant", "z", "I am done.\n\n42")],
+        messages=[inspect.ASKED, make_message("assistant", "z", "I am done.\n\n42")],
         events=[model_event([inspect.ASKED], made)],
     )
     assert told(only(result))[-1] == ("assistant", "I am done.\n\n42")
@@ -275,9 +284,16 @@ def test_the_submitted_answer_that_an_agent_adds_to_its_last_message_stays(sampl
 
 
 def test_tools_that_the_provider_ran_are_calls_with_results(sample):
-    block = {"type": "tool_use", "tool_type": "web_search", "id": "w", "name": "search", "arguments": '{"q": "x"}',
-             "result": "found", "error": None}  # fmt: skip
-    main = only(sample(messages=[said("assistant", "1", [block, {"type": "text", "text": "So."}])], events=[]))
+    block = {
+        "type": "tool_use",
+        "tool_type": "web_search",
+        "id": "w",
+        "name": "search",
+        "arguments": '{"q": "x"}',
+        "result": "found",
+        "error": None,
+    }
+    main = only(sample(messages=[make_message("assistant", "1", [block, {"type": "text", "text": "So."}])], events=[]))
     assert [(m.role, m.text, m.tool_call_id) for m in main.messages] == [
         ("assistant", "So.", None),
         ("tool", "found", "w"),
@@ -292,13 +308,13 @@ def test_images_are_marks_redacted_reasoning_is_its_summary_and_payloads_are_no_
         {"type": "image", "image": "data:image/png;base64," + "QUJD" * 100},
         {"type": "audio", "audio": "https://mill.example/a.wav", "format": "wav"},
     ]
-    message = only(sample(messages=[said("assistant", "1", content)], events=[])).messages[0]
+    message = only(sample(messages=[make_message("assistant", "1", content)], events=[])).messages[0]
     assert message.text == "[image image/png, 300 bytes]\n[file https://mill.example/a.wav]"
     assert message.reasoning == "In short."
 
 
 def test_attempts_that_failed_are_counted(sample):
-    retry = {"message": "Boom", "events": [model_event([inspect.ASKED], said("assistant", "r", "Half"))]}
+    retry = {"message": "Boom", "events": [model_event([inspect.ASKED], make_message("assistant", "r", "Half"))]}
     result = sample(messages=CHAT, events=[], error_retries=[retry])
     assert result.account.aside["assistant", "attempt that failed and was repeated"] == 1
 
@@ -307,7 +323,7 @@ def test_a_bad_message_costs_itself_and_a_bad_sample_itself(read):
     bad = {
         **inspect.SAMPLE,
         "uuid": "other",
-        "messages": [*CHAT, {"role": 3}, "x", said("user", "e", 7)],
+        "messages": [*CHAT, {"role": 3}, "x", make_message("user", "e", 7)],
         "events": [7],
     }
     result = read("log.json", {**inspect.DOCUMENT, "samples": [3, {"messages": 5}, bad]})

@@ -48,8 +48,12 @@ def test_items_come_as_a_list_as_lines_or_in_an_object(read, shape):
     content = {"list": items, "object": {"input": items[:5], "output": items[5:], "model": "gpt-test"}}.get(shape)
     transcript = one(read("log.json", content, lines=items if shape == "lines" else None))
     assert said(transcript) == [
-        ("user", "Mend"), ("assistant", ""), ("tool", "two"), ("tool", "one"), ("assistant", "Done."),
-    ]  # fmt: skip
+        ("user", "Mend"),
+        ("assistant", ""),
+        ("tool", "two"),
+        ("tool", "one"),
+        ("assistant", "Done."),
+    ]
     assert [m.tool_name for m in transcript.messages[2:4]] == ["look", "run"]
 
 
@@ -81,8 +85,12 @@ def test_tools_of_the_provider_hold_their_result_in_the_call(read):
         ("image_generation", {"revised_prompt": "a mill"}),
     )
     assert [(m.text, m.is_error) for m in transcript.messages[2:]] == [
-        ("seen", False), ("no", True), ("2", False), ("a.md\nWheel.", False), ("[data, 1200 bytes]", False),
-    ]  # fmt: skip
+        ("seen", False),
+        ("no", True),
+        ("2", False),
+        ("a.md\nWheel.", False),
+        ("[data, 1200 bytes]", False),
+    ]
 
 
 def test_outputs_of_a_shell_and_of_a_screen_are_text_and_a_mark(read):
@@ -98,8 +106,10 @@ def test_outputs_of_a_shell_and_of_a_screen_are_text_and_a_mark(read):
     ]
     results = [m for m in one(read("log.json", items)).messages if m.role == "tool"]
     assert [(m.text, m.is_error) for m in results] == [
-        ("out\nerr", True), ("[image image/png, 5 bytes]", False), ("no such file", True),
-    ]  # fmt: skip
+        ("out\nerr", True),
+        ("[image image/png, 5 bytes]", False),
+        ("no such file", True),
+    ]
 
 
 def test_a_refusal_is_text_and_encrypted_reasoning_is_nothing(read):
@@ -127,7 +137,7 @@ def test_requests_that_name_the_response_before_them_are_one_session(read):
             "request": {"instructions": "Be brief.", "previous_response_id": "a", "input": [output("f1")]},
             "response": response("b", answer("Done."), usage={"input_tokens": 5, "output_tokens": 2}),
         },
-    ]  # fmt: skip
+    ]
     result = read("log.jsonl", lines=lines)
     other, main = sorted(result.transcripts, key=len)
     assert said(main) == [

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from compaction.transcript import Usage, unpaired
-from flows.sources import Reading, discover, read_input
+from flows.sources import InputReading, discover, read_input
 from tests.flows.sources.conftest import as_input
 from tests.flows.sources.logs.openhands_v0_output import instance
-from tests.flows.sources.logs.openhands_v0_trajectory import action, asked, observation, response
+from tests.flows.sources.logs.openhands_v0_trajectory import action, observation, response, with_response
 
 PROMPT = action(1, "message", "user", content="Mend the mill.")
 
@@ -30,7 +30,7 @@ def one(read):
 def did(number, kind="run", call="toolu_01", key=None, **args):
     """An action of a response with one call."""
     made = response(key or f"r{number}", f"Step {number}.", (call, "execute_bash", {"command": f"c{number}"}))
-    return asked(
+    return with_response(
         action(number, kind, command=f"c{number}", thought=f"Step {number}.", **args), call, "execute_bash", made
     )
 
@@ -71,14 +71,14 @@ def test_call_ids_that_start_again_are_made_unique(one):
 
 def test_a_call_that_never_became_an_action_stays_as_an_open_call(one):
     made = response("r1", "Both.", ("t1", "run", {"a": 1}), ("t2", "run", {"a": 2}))
-    transcript = one([PROMPT, asked(action(2, "run", command="a"), "t1", "run", made), saw(3, 2)])
+    transcript = one([PROMPT, with_response(action(2, "run", command="a"), "t1", "run", made), saw(3, 2)])
     assert [c.id for c in transcript.messages[1].tool_calls] == ["t1", "t2"]
     assert unpaired(transcript.messages) == ({"t2"}, set())
 
 
 def test_a_thought_is_the_text_only_where_it_is_no_argument(one):
     plain = {**action(2, "run", command="ls", thought="I look.", is_confirmed="confirmed", cwd=None)}
-    thinks = asked(
+    thinks = with_response(
         action(4, "think", thought="Hm."), "t1", "think", response("r2", "", ("t1", "think", {"thought": "Hm."}))
     )
     first, _, second = one([PROMPT, plain, saw(3, 2), thinks]).messages[1:]
@@ -281,7 +281,7 @@ def test_a_bad_event_costs_itself_alone(read):
 
 def test_instances_are_yielded_one_by_one(write):
     lines = [instance(f"mill-{n}", [{**PROMPT, "args": {"content": f"Mend {n}."}}, did(2)]) for n in range(30)]
-    reading = Reading(as_input(write("output.jsonl", lines=lines)))
+    reading = InputReading(as_input(write("output.jsonl", lines=lines)))
     sessions = iter(reading)
     next(sessions)
     assert reading.account.met["user"] < 5

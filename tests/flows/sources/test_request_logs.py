@@ -5,7 +5,7 @@ import json
 import pytest
 
 from compaction.transcript import Usage
-from flows.sources import Reading, discover, read_input
+from flows.sources import InputReading, discover, read_input
 from tests.flows.sources.conftest import as_input
 from tests.flows.sources.logs.llm_request_log import answer, request
 from tests.flows.sources.logs.openai_chat import chat_call
@@ -102,11 +102,11 @@ def test_a_summary_in_the_place_of_messages_is_a_recorded_compaction(log):
     pairs, talk = grown(6)
     condensed = [*talk[:2], user("Summary: all went well."), *talk[-4:]]
     said, result = step(6)
-    transcript, = log(
+    (transcript,) = log(
         *pairs,
         exchange("r6", condensed, said),
         exchange("end", [*condensed, said, result], {"content": "Done."}),
-    ).transcripts  # fmt: skip
+    ).transcripts
     assert texts(transcript) == [*(m["content"] for m in [*talk, said, result]), "Done."]
     (event,) = transcript.compactions
     assert (event.at_seq, event.summary, event.summary_at) == (14, "Summary: all went well.", 2)
@@ -150,11 +150,13 @@ def test_other_choices_of_a_response_are_counted(read):
 
 def test_request_and_response_may_share_a_record_in_any_envelope(read):
     body = {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}
-    for number, record in enumerate((
-        {"request": {"body": {"messages": [user("Hi.")]}}, "response": {"body": body}},
-        {"messages": [user("Hi.")], "response": "Yes."},
-        {"kwargs": {"messages": [user("Hi.")]}, "response": body, "session_id": "s-1"},
-    )):  # fmt: skip
+    for number, record in enumerate(
+        (
+            {"request": {"body": {"messages": [user("Hi.")]}}, "response": {"body": body}},
+            {"messages": [user("Hi.")], "response": "Yes."},
+            {"kwargs": {"messages": [user("Hi.")]}, "response": body, "session_id": "s-1"},
+        )
+    ):
         result = read(f"{number}.jsonl", lines=[record])
         assert (result.format, texts(result.transcripts[0])) == ("llm_request_log", ["Hi.", "Yes."])
     assert result.transcripts[0].session_id == "llm_request_log-s-1"
@@ -162,7 +164,7 @@ def test_request_and_response_may_share_a_record_in_any_envelope(read):
 
 def test_many_sessions_do_not_all_wait_for_the_end(write):
     pairs = [exchange(f"r{n}", [user(f"Task {n}.")], {"content": "Done."}) for n in range(200)]
-    reading = Reading(as_input(write("log.jsonl", lines=[record for pair in pairs for record in pair])))
+    reading = InputReading(as_input(write("log.jsonl", lines=[record for pair in pairs for record in pair])))
     sessions = iter(reading)
     next(sessions)
     assert reading.account.met["user"] < 10

@@ -2,7 +2,7 @@
 
 import json
 
-from compaction.artifacts import Ledger, file_ops
+from compaction.reading.file_effects import Ledger, file_ops
 from tests.flows.sources.logs.specstory_md import TEXT
 
 
@@ -11,8 +11,15 @@ def test_text_and_the_call_after_it_are_one_response_until_a_result_has_come(rea
     assert (result.format, result.set_aside) == ("specstory_md", ())
     main = result.transcripts[0]
     assert [m.role for m in main.messages] == [
-        "user", "assistant", "tool", "assistant", "tool", "assistant", "assistant", "user",
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+        "assistant",
+        "user",
+    ]
     first, read_it, second, built = main.messages[1:5]
     assert (first.text, first.reasoning) == ("Let me look.", "The wheel first.")
     assert [(c.name, json.loads(c.arguments)) for c in first.tool_calls] == [("Read", {"path": "./mill/wheel.py"})]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.sources._text_calls import parse
+from flows.sources.reading.text_calls import parse_text_calls
 from tests.flows.sources.logs.openhands_llm_completion import completion
 
 RULES = "Reply with\n<function=example>\n<parameter=x>value</parameter>\n</function>"
@@ -73,9 +73,11 @@ def test_the_types_of_arguments_come_from_the_tools(read):
     schema = {"properties": {"range": {"type": "array"}, "n": {"type": "integer"}, "text": {"type": "string"}}}
     tools = [{"type": "function", "function": {"name": "view", "parameters": schema}}]
     record = completion(
-        1, [said("system", RULES), said("user", "Go.")], {"content": call("view", range="[1, 2]", n="3", text="4")},
+        1,
+        [said("system", RULES), said("user", "Go.")],
+        {"content": call("view", range="[1, 2]", n="3", text="4")},
         kwargs={"tools": tools},
-    )  # fmt: skip
+    )
     answer = read("c.json", record).transcripts[0].messages[-1]
     assert answer.tool_calls[0].parsed() == {"range": [1, 2], "n": 3, "text": "4"}
 
@@ -110,4 +112,4 @@ def test_code_act_blocks_are_calls_too(read):
     ],
 )
 def test_a_call_ends_where_its_last_tag_ends(text, rest, calls):
-    assert parse(text) == (rest, calls)
+    assert parse_text_calls(text) == (rest, calls)

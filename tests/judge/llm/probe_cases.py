@@ -10,8 +10,8 @@ from compaction import CompactionPoint, Message, TiktokenCounter, ToolCall, Tran
 from compaction.model import ModelRequest
 from compaction.testing import ScriptedModel
 from judge import NotAsked, Probe, ProbeFailed
-from judge.llm.probe_reply import SCHEMAS
 from judge.llm.prober import ModelProber
+from judge.llm.probes.reply import SCHEMAS
 
 COUNTER = TiktokenCounter()
 CUT = 15
@@ -30,59 +30,130 @@ SESSION = transcript(
     Message("system", "You are an agent of the brewery 7.7."),
     Message("user", "Please make the session store survive a broker restart."),
     Message("assistant", "First the suite.", tool_calls=(call("1", "Bash", command="pytest -q tests/store"),)),
-    Message("tool", "Traceback (most recent call last):\n  E   ConnectionResetError: [Errno 104] by peer at\n"
-            "  10.0.0.7:6380\nExit code 1", tool_call_id="1", tool_name="Bash", is_error=True),
+    Message(
+        "tool",
+        "Traceback (most recent call last):\n  E   ConnectionResetError: [Errno 104] by peer at\n"
+        "  10.0.0.7:6380\nExit code 1",
+        tool_call_id="1",
+        tool_name="Bash",
+        is_error=True,
+    ),
     Message("assistant", "", tool_calls=(call("2", "Read", file_path="src/broker.py"),)),
     Message("tool", "1\ttimeout = 30", tool_call_id="2", tool_name="Read"),
-    Message("assistant", "I keep one pool of twelve sockets, because the broker closes idle ones after `idle_cap`. "
-            "Opening a socket for each request would exhaust its file handles.",
-            tool_calls=(call("3", "Edit", file_path="src/pool.py", old_string="size = 4",
-                             new_string="size = 12\nidle_cap = 90"),)),
+    Message(
+        "assistant",
+        "I keep one pool of twelve sockets, because the broker closes idle ones after `idle_cap`. "
+        "Opening a socket for each request would exhaust its file handles.",
+        tool_calls=(
+            call("3", "Edit", file_path="src/pool.py", old_string="size = 4", new_string="size = 12\nidle_cap = 90"),
+        ),
+    ),
     Message("tool", "The file src/pool.py has been updated.", tool_call_id="3", tool_name="Edit"),
-    Message("assistant", "", tool_calls=(
-        call("4", "Write", file_path="src/retry.py", content='def again(call):\n    return "once more"\n'),)),
+    Message(
+        "assistant",
+        "",
+        tool_calls=(
+            call("4", "Write", file_path="src/retry.py", content='def again(call):\n    return "once more"\n'),
+        ),
+    ),
     Message("tool", "File created successfully at: src/retry.py", tool_call_id="4", tool_name="Write"),
-    Message("assistant", "", tool_calls=(call("5", "TodoWrite", todos=[
-        {"content": "raise the pool size", "status": "completed"},
-        {"content": "write the restart test for retry.py", "status": "pending"},
-        {"content": "document idle_cap in the handbook", "status": "pending"}]),)),
+    Message(
+        "assistant",
+        "",
+        tool_calls=(
+            call(
+                "5",
+                "TodoWrite",
+                todos=[
+                    {"content": "raise the pool size", "status": "completed"},
+                    {"content": "write the restart test for retry.py", "status": "pending"},
+                    {"content": "document idle_cap in the handbook", "status": "pending"},
+                ],
+            ),
+        ),
+    ),
     Message("tool", "ok", tool_call_id="5", tool_name="TodoWrite"),
     Message("assistant", "", tool_calls=(call("6", "Bash", command="pytest -q tests/store"),)),
-    Message("tool", "FAILED tests/store/test_pool.py::test_idle - AssertionError: 91 != 90\n1 failed, 6 passed in 0.2s",
-            tool_call_id="6", tool_name="Bash", is_error=True),
+    Message(
+        "tool",
+        "FAILED tests/store/test_pool.py::test_idle - AssertionError: 91 != 90\n1 failed, 6 passed in 0.2s",
+        tool_call_id="6",
+        tool_name="Bash",
+        is_error=True,
+    ),
     Message("assistant", "One is red still. Next I'll mend test_idle with a frozen clock."),
     Message("user", LATER),
     Message("assistant", "Later: " + LATER),
-)  # fmt: skip
+)
 POINT = CompactionPoint("s", 1, CUT, 1000)
 
 DRAFTS: dict[str, dict[str, Any]] = {
-    "recall": {"probes": [{
-        "evidence": [{"message": 3, "quote": "ConnectionResetError: [Errno 104] by peer"}], "kind": "error",
-        "question": "With which error did the first run of the store's tests end?",
-        "answer": "ConnectionResetError: [Errno 104] by peer",
-    }]},
-    "decision": {"probes": [{
-        "evidence": [{"message": 6, "quote": "I keep one pool of twelve sockets, because the broker closes idle ones"}],
-        "question": "How does the session store get its connections, and why?",
-        "decision": "One pool of twelve sockets", "reason": "The broker closes idle ones after `idle_cap`",
-        "alternatives": "Opening a socket for each request, which would exhaust file handles",
-    }]},
-    "continuation": {"question": "Where does the work on the session store stand, and what is left?", "items": [
-        {"part": "open", "text": "write the restart test for retry.py", "message": 10,
-         "quote": "write the restart test for retry.py"},
-        {"part": "failing", "text": "tests/store/test_pool.py::test_idle: AssertionError: 91 != 90", "message": 13,
-         "quote": "test_pool.py::test_idle - AssertionError"},
-        {"part": "next", "text": "mend test_idle with a frozen clock", "message": 14,
-         "quote": "Next I'll mend test_idle with a frozen clock"},
-    ]},
-    "artifact": {"question": "Which files did the work on the store leave behind or change, and how?", "files": [
-        {"path": "src/pool.py", "state": "modified", "change": "`size` is 12 and `idle_cap` is new", "message": 6,
-         "quote": "size = 12 idle_cap = 90"},
-        {"path": "src/retry.py", "state": "created", "change": "`again` calls once more", "message": 8,
-         "quote": "def again(call):"},
-    ]},
-}  # fmt: skip
+    "recall": {
+        "probes": [
+            {
+                "evidence": [{"message": 3, "quote": "ConnectionResetError: [Errno 104] by peer"}],
+                "kind": "error",
+                "question": "With which error did the first run of the store's tests end?",
+                "answer": "ConnectionResetError: [Errno 104] by peer",
+            }
+        ]
+    },
+    "decision": {
+        "probes": [
+            {
+                "evidence": [
+                    {"message": 6, "quote": "I keep one pool of twelve sockets, because the broker closes idle ones"}
+                ],
+                "question": "How does the session store get its connections, and why?",
+                "decision": "One pool of twelve sockets",
+                "reason": "The broker closes idle ones after `idle_cap`",
+                "alternatives": "Opening a socket for each request, which would exhaust file handles",
+            }
+        ]
+    },
+    "continuation": {
+        "question": "Where does the work on the session store stand, and what is left?",
+        "items": [
+            {
+                "part": "open",
+                "text": "write the restart test for retry.py",
+                "message": 10,
+                "quote": "write the restart test for retry.py",
+            },
+            {
+                "part": "failing",
+                "text": "tests/store/test_pool.py::test_idle: AssertionError: 91 != 90",
+                "message": 13,
+                "quote": "test_pool.py::test_idle - AssertionError",
+            },
+            {
+                "part": "next",
+                "text": "mend test_idle with a frozen clock",
+                "message": 14,
+                "quote": "Next I'll mend test_idle with a frozen clock",
+            },
+        ],
+    },
+    "artifact": {
+        "question": "Which files did the work on the store leave behind or change, and how?",
+        "files": [
+            {
+                "path": "src/pool.py",
+                "state": "modified",
+                "change": "`size` is 12 and `idle_cap` is new",
+                "message": 6,
+                "quote": "size = 12 idle_cap = 90",
+            },
+            {
+                "path": "src/retry.py",
+                "state": "created",
+                "change": "`again` calls once more",
+                "message": 8,
+                "quote": "def again(call):",
+            },
+        ],
+    },
+}
 
 
 def type_of(request: ModelRequest) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.llm.data import ANSWER_CHARS_PER_TOKEN, LEAST_ANSWER_CHARS, answer_text, clipped, json_text
+from judge.llm.data import ANSWER_CHARS_PER_TOKEN, LEAST_ANSWER_CHARS, answer_text, clip_text, json_text
 from tests.judge.llm.cases import CONTROL_TOKENS, HOSTILE
 
 PIECES = [
@@ -96,4 +96,4 @@ def test_padding_is_cut_in_the_middle_and_the_cut_is_said() -> None:
 
 def test_an_answer_within_bounds_is_shown_whole() -> None:
     assert answer_text("x" * LEAST_ANSWER_CHARS, 100) == "x" * LEAST_ANSWER_CHARS
-    assert clipped("", 0) == ""
+    assert clip_text("", 0) == ""

@@ -11,7 +11,7 @@ from compaction import Message
 from compaction.model import CallsStoppedError, Completion, ModelError, ModelRequest
 from compaction.testing import ScriptedModel
 from judge import JudgeError, Probe, load_rubric
-from judge.blinding import shown
+from judge.blinding import context_text
 from judge.llm import ModelJudge
 from judge.llm.judge import PROTOCOLS, Protocol
 from tests.judge.llm.cases import (
@@ -40,7 +40,7 @@ def test_the_case_is_shown_in_the_studys_shape() -> None:
     assert json.loads(request_of(case()).messages[1].text) == {
         "probe_question": RECALL.question,
         "model_response": "401 at the login",
-        "compacted_context": shown(CONTEXT),
+        "compacted_context": context_text(CONTEXT),
         "ground_truth": RECALL.ground_truth,
         "rubric_criteria": list(RUBRIC.asked["recall"]),
     }
@@ -105,7 +105,7 @@ def test_hostile_text_stays_inside_its_value(text: str, protocol: Protocol) -> N
     assert list(found) == list(shown_object(calm))
     assert found["probe_question"] == found["model_response"] == found["ground_truth"] == text
     if protocol == "study":
-        assert found["compacted_context"] == shown(hostile.context)
+        assert found["compacted_context"] == context_text(hostile.context)
     assert found["rubric_criteria"] == list(RUBRIC.asked["recall"])
     assert not any(token in request.messages[1].text for token in CONTROL_TOKENS)
     assert (request.schema, request.max_tokens) == (calm.schema, calm.max_tokens)

@@ -11,7 +11,7 @@ from compaction.model import Model
 from compaction.testing import ScriptedModel
 from judge import Criterion, JudgeVersion, Rubric
 from judge.llm import ModelJudge
-from judge.llm.judge import JudgePrompts, Protocol, judge_code, judge_prompts, judge_version
+from judge.llm.judge import JudgePrompts, Protocol, judge_prompts, judge_version, judge_versions
 from tests.judge.llm.cases import RUBRIC
 
 SETTINGS = {"provider": "openai", "model": "m", "base_url": "http://a", "temperature": 0.0, "seed": None}
@@ -26,9 +26,9 @@ def version(
     rubric: Rubric = RUBRIC,
     protocol: Protocol = "study",
     prompts: JudgePrompts | None = None,
-    **code: str,
+    **versions: int,
 ) -> JudgeVersion:
-    return judge_version(of or model(), rubric, protocol, prompts or judge_prompts(), {**judge_code(), **code})
+    return judge_version(of or model(), rubric, protocol, prompts or judge_prompts(), {**judge_versions(), **versions})
 
 
 def with_criterion(**changes: Any) -> Rubric:
@@ -54,13 +54,12 @@ CHANGES = {
     "rubric: an anchor": version(rubric=with_criterion(anchors={0: "a", 3: "b", 5: "c"})),
     "rubric: a weight": version(rubric=with_criterion(weight=2.0)),
     "rubric: a dimension": version(rubric=with_criterion(dimension="completeness")),
-    "rubric: its version": version(rubric=replace(RUBRIC, version="2")),
+    "rubric: its version": version(rubric=replace(RUBRIC, version=f"{RUBRIC.version}b")),
     "map": version(rubric=replace(RUBRIC, asked={**RUBRIC.asked, "recall": RUBRIC.asked["recall"][1:]})),
     "order of the map": version(rubric=replace(RUBRIC, asked={**RUBRIC.asked, "recall": RUBRIC.asked["recall"][::-1]})),
     "protocol": version(protocol="closed"),
-    "parser": version(parser="00000000"),
-    "asking": version(asking="00000000"),
-    "blinding": version(blinding="00000000"),
+    "version": version(version=2),
+    "blinding": version(blinding=2),
 }
 
 
@@ -93,11 +92,16 @@ def test_what_only_the_other_protocol_is_told_changes_nothing() -> None:
 
 
 def test_the_answering_prompt_and_the_prober_are_no_part_of_the_judge() -> None:
-    assert set(judge_code()) == {"asking", "parser", "blinding"}
+    assert set(judge_versions()) == {"version", "blinding"}
     assert set(version().params) == {
-        "identity", "rubric_sha256", "schema_sha256", "tokens_per_criterion", "tokens_beside", "asking", "parser",
+        "identity",
+        "rubric_sha256",
+        "schema_sha256",
+        "tokens_per_criterion",
+        "tokens_beside",
+        "version",
         "blinding",
-    }  # fmt: skip
+    }
 
 
 def test_a_version_is_json_and_says_what_the_table_of_judges_has() -> None:

@@ -12,9 +12,9 @@ from compaction.model import CallsStoppedError, ModelError, ModelRequest
 from compaction.testing import ScriptedModel
 from judge import PROBE_TYPES, Evidence, Probe, ProbeFailed, load_rubric
 from judge.embedded import EmbeddedJudge
-from judge.llm import probe_check as check
 from judge.llm.prober import LEAST_SHOWN, ModelProber
-from judge.verdict import JudgeCase
+from judge.llm.probes import check
+from judge.scoring import JudgeCase
 from tests.judge.llm.probe_cases import (
     COUNTER,
     CUT,
@@ -126,8 +126,13 @@ def test_a_quote_from_a_call_on_another_file_proves_nothing_of_this_one() -> Non
 
 def test_a_number_may_be_grouped_in_another_way() -> None:
     steps = (Message("user", "The cap is idle_ms = 240_000 now."), Message("assistant", "Yes."))
-    reply = drafts("recall", evidence=quoted(0, "idle_ms = 240_000 now"), answer="240,000 ms", kind="value",
-                   question="To how much was `idle_ms` set?")  # fmt: skip
+    reply = drafts(
+        "recall",
+        evidence=quoted(0, "idle_ms = 240_000 now"),
+        answer="240,000 ms",
+        kind="value",
+        question="To how much was `idle_ms` set?",
+    )
     found = ask(writer(recall=reply), transcript(*steps), CompactionPoint("s", 1, 1, 10))["recall"]
     assert reason(found) == "asked"
 
@@ -237,8 +242,10 @@ def test_the_files_are_those_of_the_tool_calls_whatever_the_model_lists() -> Non
     found = one("artifact", entry=1, state="modified")
     assert isinstance(found, Probe)
     assert [(f.kind, f.value) for f in found.facts] == [
-        ("file_created", "src/retry.py"), ("file_modified", "src/pool.py"), ("file_examined", "src/broker.py"),
-    ]  # fmt: skip
+        ("file_created", "src/retry.py"),
+        ("file_modified", "src/pool.py"),
+        ("file_examined", "src/broker.py"),
+    ]
     assert found.ground_truth.splitlines() == [
         "Created: src/retry.py (`again` calls once more)",
         "Modified: src/pool.py (`size` is 12 and `idle_cap` is new)",
@@ -282,10 +289,14 @@ def test_a_failure_from_before_a_run_that_passed_fails_no_more() -> None:
     steps = list(SESSION.messages)
     steps[13] = replace(steps[13], text="7 passed in 0.2s", is_error=False)
     items = [
-        {"part": "failing", "text": "ConnectionResetError: [Errno 104] by peer", "message": 3,
-         "quote": "ConnectionResetError: [Errno 104] by peer"},
+        {
+            "part": "failing",
+            "text": "ConnectionResetError: [Errno 104] by peer",
+            "message": 3,
+            "quote": "ConnectionResetError: [Errno 104] by peer",
+        },
         DRAFTS["continuation"]["items"][2],
-    ]  # fmt: skip
+    ]
     model = writer(continuation=drafts("continuation", items=items))
     probe = ask(model, transcript(*steps))["continuation"]
     assert isinstance(probe, Probe)

@@ -16,14 +16,14 @@ from compaction import CompactionPoint, Message, Transcript, counted
 from compaction.model import ModelRequest, ReplyError
 from compaction.points import PointsSpec, find_points
 from compaction.testing import CharacterCounter, ScriptedModel, talk
-from compaction.tokens import countable
+from compaction.tokens import counted_text
 from flows.sources import discover, read_input
 from judge import PROBE_TYPES, Evidence, NotAsked, Probe
 from judge.embedded.facts import SessionFacts
-from judge.llm import probe_check as check
-from judge.llm.probe_reply import Quote, parse
-from judge.llm.probe_show import Shown, draw, end_of, file_calls, windows
 from judge.llm.prober import ModelProber
+from judge.llm.probes import check
+from judge.llm.probes.reply import Quote, parse_drafts
+from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows
 from tests.judge.llm.probe_cases import COUNTER, CUT, POINT, SESSION, call, transcript, type_of
 
 SAMPLES = sorted(
@@ -31,14 +31,14 @@ SAMPLES = sorted(
 )
 
 
-def shown_messages(shown: Shown) -> list[int]:
+def shown_messages(shown: ShownHistory) -> list[int]:
     return [value["message"] for value in map(json.loads, shown.text.splitlines()) if "message" in value]
 
 
 def test_a_window_has_following_messages_within_its_budget() -> None:
     history = talk("u " + "a2 u " * 40)
     for place in (0, 17, 100):
-        for shown in windows(history, place, 800, COUNTER, 2):
+        for shown in history_windows(history, place, 800, COUNTER, 2):
             assert COUNTER.count(shown.text) <= 800
             assert len(shown.pieces) > 10
 
@@ -48,7 +48,7 @@ def test_windows_of_many_points_show_every_message_about_as_often() -> None:
     seen: Counter[int] = Counter()
     for number in range(2000):
         point = CompactionPoint(f"session {number}", 1, 40, 1000)
-        (shown,) = windows(history, draw(point, "recall"), 200, CharacterCounter(), 1)
+        (shown,) = history_windows(history, draw_number(point, "recall"), 200, CharacterCounter(), 1)
         seen.update(shown.pieces.keys())
     mean = seen.total() / 40
     assert all(0.85 * mean < seen[seq] < 1.15 * mean for seq in range(40))
@@ -56,19 +56,19 @@ def test_windows_of_many_points_show_every_message_about_as_often() -> None:
 
 def test_a_second_window_begins_where_the_first_ends_and_repeats_nothing() -> None:
     history = talk("u " + "u " * 39)
-    first, second = windows(history, 35, 300, CharacterCounter(), 2)
+    first, second = history_windows(history, 35, 300, CharacterCounter(), 2)
     assert 35 in first.pieces
     assert 0 in first.pieces
     assert not first.pieces.keys() & second.pieces.keys()
 
 
 def test_a_session_that_fits_has_one_window() -> None:
-    assert len(list(windows(SESSION.messages[:CUT], 3, 10_000, COUNTER, 2))) == 1
+    assert len(list(history_windows(SESSION.messages[:CUT], 3, 10_000, COUNTER, 2))) == 1
 
 
 def test_messages_that_are_not_shown_are_marked_in_between() -> None:
     history = talk("u " + "u " * 39)
-    (shown,) = windows(history, 35, 300, CharacterCounter(), 1)
+    (shown,) = history_windows(history, 35, 300, CharacterCounter(), 1)
     gaps = [json.loads(line)["left out"] for line in shown.text.splitlines() if "left out" in line]
     assert gaps == [f"{40 - len(shown.pieces)} messages"]
 
@@ -76,7 +76,7 @@ def test_messages_that_are_not_shown_are_marked_in_between() -> None:
 def test_a_long_output_keeps_its_ends_and_only_they_can_be_quoted() -> None:
     text = "head of the build log\n" + "\n".join(f"step {n} done" for n in range(2000)) + "\ntail of the build log"
     session = transcript(Message("user", "Go on."), Message("tool", text, tool_call_id="1"))
-    (shown,) = windows(session.messages, 0, 4000, COUNTER, 1)
+    (shown,) = history_windows(session.messages, 0, 4000, COUNTER, 1)
     assert check.find_quote(Quote(1, "head of the build log"), shown, session.messages)
     assert check.find_quote(Quote(1, "tail of the build log"), shown, session.messages)
     assert check.find_quote(Quote(1, "step 1000 done step 1001 done"), shown, session.messages) is None
@@ -87,7 +87,7 @@ def test_a_message_that_alone_has_no_room_is_passed_over() -> None:
     session = transcript(
         Message("user", "Write them all."), Message("assistant", "", tool_calls=calls), Message("user", "Go on.")
     )
-    (shown,) = windows(session.messages, 1, 600, COUNTER, 2)
+    (shown,) = history_windows(session.messages, 1, 600, COUNTER, 2)
     assert list(shown.pieces) == [0, 2]
     end = end_of(SessionFacts(session), 3, 600, COUNTER)
     assert end is not None
@@ -142,7 +142,7 @@ TEXTS = st.text(
 @given(TEXTS, st.data())
 def test_any_run_of_a_message_is_found_however_its_white_space_is_set(text: str, data: st.DataObject) -> None:
     message = Message("assistant", tool_calls=(call("1", "Write", path="a.py", content=text),), seq=0)
-    (shown,) = windows([message], 0, 100_000, CharacterCounter(), 1)
+    (shown,) = history_windows([message], 0, 100_000, CharacterCounter(), 1)
     start = data.draw(st.integers(0, len(text) - 1))
     words = text[start : start + 200].split()
     found = check.find_quote(Quote(0, "\n  ".join(words)), shown, [message])
@@ -154,7 +154,7 @@ def test_any_run_of_a_message_is_found_however_its_white_space_is_set(text: str,
 
 
 def test_a_quote_with_an_omission_counts_by_its_longest_part() -> None:
-    (shown,) = windows(SESSION.messages[:CUT], 0, 10_000, COUNTER, 1)
+    (shown,) = history_windows(SESSION.messages[:CUT], 0, 10_000, COUNTER, 1)
     found = check.find_quote(
         Quote(6, "I keep one pool of twelve sockets, … after `idle_cap`."), shown, SESSION.messages
     )
@@ -164,27 +164,40 @@ def test_a_quote_with_an_omission_counts_by_its_longest_part() -> None:
 @pytest.mark.parametrize(
     ("text", "term", "expected"),
     [
-        ("size = 12", "12", True), ("size = 123", "12", False), ("v1.2 is", "1.2", True), ("a_size", "size", False),
-        ("at /srv/shop/src/pool.py:", "src/pool.py", True), ("in src/pool.py", "/srv/shop/src/pool.py", True),
-        ("in lib/pool.py", "/srv/shop/src/pool.py", False), ("errno 104]", "104", True), ("123 12", "12", True),
+        ("size = 12", "12", True),
+        ("size = 123", "12", False),
+        ("v1.2 is", "1.2", True),
+        ("a_size", "size", False),
+        ("at /srv/shop/src/pool.py:", "src/pool.py", True),
+        ("in src/pool.py", "/srv/shop/src/pool.py", True),
+        ("in lib/pool.py", "/srv/shop/src/pool.py", False),
+        ("errno 104]", "104", True),
+        ("123 12", "12", True),
     ],
-)  # fmt: skip
+)
 def test_a_term_stands_as_a_whole_word(text: str, term: str, expected: bool) -> None:
-    assert check.holds(text, term) is expected
+    assert check.has_term(text, term) is expected
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no json", "[]", '{"probes": {}}', '{"probes": [1]}', '{"probes": [{"question": "q", "kind": "odd"}]}',
-     '{"probes": [{"question": "q", "kind": "error", "answer": "a", "evidence": [{"message": "3", "quote": "x"}]}]}'],
-)  # fmt: skip
+    [
+        "",
+        "no json",
+        "[]",
+        '{"probes": {}}',
+        '{"probes": [1]}',
+        '{"probes": [{"question": "q", "kind": "odd"}]}',
+        '{"probes": [{"question": "q", "kind": "error", "answer": "a", "evidence": [{"message": "3", "quote": "x"}]}]}',
+    ],
+)
 def test_a_reply_of_another_form_is_refused_with_what_was_expected(text: str) -> None:
     with pytest.raises(ReplyError, match=r"expected|not JSON"):
-        parse("recall", text)
+        parse_drafts("recall", text)
 
 
 def test_json_within_a_fence_is_read() -> None:
-    assert parse("recall", 'Here:\n```json\n{"probes": []}\n```') == []
+    assert parse_drafts("recall", 'Here:\n```json\n{"probes": []}\n```') == []
 
 
 @cache
@@ -225,8 +238,11 @@ def extract(request: ModelRequest) -> str:
         return json.dumps({"question": "Which files did this work touch, and how?", "files": files})
     probes: list[dict[str, Any]] = []
     for quote in quotes[:3]:
-        own = {"kind": "value", "answer": quote["quote"]} if kind == "recall" else {
-            "decision": quote["quote"], "reason": quote["quote"], "alternatives": "none"}  # fmt: skip
+        own = (
+            {"kind": "value", "answer": quote["quote"]}
+            if kind == "recall"
+            else {"decision": quote["quote"], "reason": quote["quote"], "alternatives": "none"}
+        )
         probes.append({"evidence": [quote], "question": "What was said at this place of the work?", **own})
     return json.dumps({"probes": probes})
 
@@ -249,7 +265,7 @@ def test_whatever_a_model_writes_on_a_sample_session_its_evidence_stands_before_
             assert probe.facts
             for evidence in probe.evidence:
                 assert evidence.seq < point.cut_seq
-                assert evidence.quote in countable(session.messages[evidence.seq])
+                assert evidence.quote in counted_text(session.messages[evidence.seq])
     assert found["recall"]
     assert found["artifact"]
 
@@ -259,10 +275,12 @@ def test_a_sample_session_is_shown_whole_before_the_cut_over_its_windows() -> No
     point = find_points(session, PointsSpec("tokens", 32_000))[0]
     seen = {
         seq
-        for shown in windows(session.messages[: point.cut_seq], draw(point, "recall"), 12_000, COUNTER, 99)
+        for shown in history_windows(
+            session.messages[: point.cut_seq], draw_number(point, "recall"), 12_000, COUNTER, 99
+        )
         for seq in shown.pieces
     }
-    assert seen == {m.seq for m in session.messages[: point.cut_seq] if m.role != "system" and countable(m).strip()}
+    assert seen == {m.seq for m in session.messages[: point.cut_seq] if m.role != "system" and counted_text(m).strip()}
 
 
 def test_probes_of_two_points_of_one_session_are_made_from_their_own_histories() -> None:

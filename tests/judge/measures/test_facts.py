@@ -14,10 +14,12 @@ MESSAGES = (
     Message("tool", "KeyError: 'harbour' in src/rows.py line 12", seq=2, tokens=10),
     Message("assistant", "Something else entirely was said in this message.", seq=3, tokens=10),
 )
-ERROR = Fact("error", "KeyError: 'harbour' in src/rows.py line 12", ("keyerror", "harbour", "src/rows.py", "12"),
-             seqs=(2,))  # fmt: skip
-DECISION = Fact("decision", "keep merge sort; equal keys in order",
-                ("keep", "merge", "sort", "equal", "keys"), seqs=(1,))  # fmt: skip
+ERROR = Fact(
+    "error", "KeyError: 'harbour' in src/rows.py line 12", ("keyerror", "harbour", "src/rows.py", "12"), seqs=(2,)
+)
+DECISION = Fact(
+    "decision", "keep merge sort; equal keys in order", ("keep", "merge", "sort", "equal", "keys"), seqs=(1,)
+)
 NOTHING: dict[str, frozenset[str]] = {"created": frozenset(), "modified": frozenset(), "read": frozenset()}
 
 

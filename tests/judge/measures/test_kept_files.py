@@ -7,7 +7,7 @@ import pytest
 
 from compaction import Message, ToolCall, Transcript
 from compaction.measures.needs import SessionNeeds
-from judge.measures.kept_files import KeptFiles, Told, compare
+from judge.measures.kept_files import KeptFiles, UseCounts, compare_uses
 
 ROOT = "/home/ada/mill"
 
@@ -43,24 +43,29 @@ def made(text: str) -> Message:
 
 def test_the_truth_is_what_the_calls_before_the_cut_came_to(kept: KeptFiles) -> None:
     assert kept.true(CUT) == {
-        "created": {"src/order.py"}, "modified": {"src/rows.py"}, "read": {"docs/rows.md"},
+        "created": {"src/order.py"},
+        "modified": {"src/rows.py"},
+        "read": {"docs/rows.md"},
         "any": {"src/order.py", "src/rows.py", "docs/rows.md"},
-    }  # fmt: skip
+    }
     assert kept.true(5)["read"] == {"src/rows.py", "docs/rows.md"}
 
 
 def test_the_history_as_it_was_tells_the_truth_and_the_empty_context_nothing(kept: KeptFiles) -> None:
     assert kept.told(MESSAGES[:CUT], CUT) == kept.true(CUT)
-    assert compare(kept.true(CUT), kept.told((), CUT)) == {
-        "created": Told(1, 0, 0), "modified": Told(1, 0, 0), "read": Told(1, 0, 0), "any": Told(3, 0, 0)
-    }  # fmt: skip
+    assert compare_uses(kept.true(CUT), kept.told((), CUT)) == {
+        "created": UseCounts(1, 0, 0),
+        "modified": UseCounts(1, 0, 0),
+        "read": UseCounts(1, 0, 0),
+        "any": UseCounts(3, 0, 0),
+    }
 
 
 def test_a_window_tells_what_its_own_calls_say(kept: KeptFiles) -> None:
     """Of a file whose creation is gone the later edit alone says that it was changed."""
     told = kept.told(MESSAGES[9:CUT], CUT)
     assert told["modified"] == told["any"] == {"src/order.py"}
-    assert compare(kept.true(CUT), told)["modified"] == Told(1, 1, 0)
+    assert compare_uses(kept.true(CUT), told)["modified"] == UseCounts(1, 1, 0)
 
 
 def test_a_summary_tells_by_its_headings_and_words_and_otherwise_for_any_alone(kept: KeptFiles) -> None:
@@ -73,7 +78,7 @@ def test_a_summary_tells_by_its_headings_and_words_and_otherwise_for_any_alone(k
 def test_a_short_name_means_the_one_file_that_ends_so_and_an_unknown_one_counts_as_told(kept: KeptFiles) -> None:
     told = kept.told((made("I modified order.py and updated src/other.py."),), CUT)
     assert told["modified"] == {"src/order.py", "src/other.py"}
-    assert compare(kept.true(CUT), told)["any"] == Told(3, 2, 1)
+    assert compare_uses(kept.true(CUT), told)["any"] == UseCounts(3, 2, 1)
 
 
 def test_a_name_that_fits_several_files_tells_none() -> None:
@@ -101,4 +106,4 @@ def test_a_failed_call_whose_result_is_masked_is_told_as_done() -> None:
     files = KeptFiles(SessionNeeds(Transcript("s", messages, cwd=ROOT)))
     assert files.true(2)["any"] == files.told(messages, 2)["any"] == set()
     masked = (messages[0], replace(messages[1], text="[masked]", is_error=False))
-    assert compare(files.true(2), files.told(masked, 2))["any"] == Told(0, 1, 0)
+    assert compare_uses(files.true(2), files.told(masked, 2))["any"] == UseCounts(0, 1, 0)

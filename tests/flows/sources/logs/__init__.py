@@ -21,6 +21,6 @@ MODULES = {
 }
 
 
-def having(name: str) -> dict[str, Any]:
+def logs_with(name: str) -> dict[str, Any]:
     """Format → the log of the formats that have one of this kind."""
     return {format: getattr(module, name) for format, module in MODULES.items() if hasattr(module, name)}

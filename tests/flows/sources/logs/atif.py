@@ -20,7 +20,7 @@ def call(call_id: str, name: str, **arguments: Any) -> dict[str, Any]:
     return {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
 
 
-def seen(*contents: Any, ids: tuple[str | None, ...] = ()) -> dict[str, Any]:
+def make_observation(*contents: Any, ids: tuple[str | None, ...] = ()) -> dict[str, Any]:
     named = [*ids, *[None] * (len(contents) - len(ids))]
     return {
         "results": [
@@ -39,16 +39,24 @@ DOCUMENT = trajectory(
             [{"type": "text", "text": "Look."}, {"type": "image", "source": {"media_type": "image/png", "path": "a"}}],
             reasoning_content="hm",
             tool_calls=[call("c1", "bash_command", keystrokes="ls\n"), call("c2", "bash_command", keystrokes="w\n")],
-            observation=seen("wheel.py"),
+            observation=make_observation("wheel.py"),
             metrics={"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 3, "cost_usd": 0.5},
         ),
-        step("agent", '{"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\\n", "duration": 1}]}',
-             observation=seen("wheel.py")),
-        step("system", "Performed context summarization.", observation={
-            "results": [{"subagent_trajectory_ref": [{"trajectory_path": "t.summarization-1-questions.json"}]}]}),
+        step(
+            "agent",
+            '{"analysis": "a", "plan": "p", "commands": [{"keystrokes": "ls\\n", "duration": 1}]}',
+            observation=make_observation("wheel.py"),
+        ),
+        step(
+            "system",
+            "Performed context summarization.",
+            observation={
+                "results": [{"subagent_trajectory_ref": [{"trajectory_path": "t.summarization-1-questions.json"}]}]
+            },
+        ),
         step("user", "Go on.", is_copied_context=True),
         step("agent", "Done."),
     ],
     subagent_trajectories=[trajectory(None, [step("user", "Help."), step("agent", "Yes.")], trajectory_id="sub-1")],
     continued_trajectory_ref="trajectory.cont-1.json",
-)  # fmt: skip
+)

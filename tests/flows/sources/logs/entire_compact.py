@@ -19,6 +19,11 @@ LINES = [
     line("user", [{"text": ""}], note="token-3"),
     line("user", [{"text": f"{CONTINUED} token-4"}]),
     line("assistant", "token-5", ts=""),
-    line("user", [{"type": "image", "source": {"type": "base64", "data": "aWk=", "media_type": "image/png"}},
-                  {"text": "token-6"}]),
-]  # fmt: skip
+    line(
+        "user",
+        [
+            {"type": "image", "source": {"type": "base64", "data": "aWk=", "media_type": "image/png"}},
+            {"text": "token-6"},
+        ],
+    ),
+]

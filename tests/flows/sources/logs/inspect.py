@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-def said(role: str, name: str, content: Any, **more: Any) -> dict[str, Any]:
+def make_message(role: str, name: str, content: Any, **more: Any) -> dict[str, Any]:
     return {"id": name, "role": role, "content": content, **more}
 
 
@@ -20,17 +20,23 @@ def model_event(prompt: list[Any], answer: Any, **more: Any) -> dict[str, Any]:
     return {"event": "model", "timestamp": "2026-01-01T10:00:01+00:00", "input": prompt, "output": output, **more}
 
 
-ASKED = said("user", "m1", "Mend the mill.", source="input")
-LOOKS = said("assistant", "m2", [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "I look."}],
-             tool_calls=[call("c1", "look", path="wheel.py")])  # fmt: skip
-SEEN = said("tool", "m3", "attachment://" + "a" * 32, tool_call_id="c1", function="look")
-SUMMARY = said("user", "m4", "[CONTEXT COMPACTION SUMMARY] I looked at the wheel.", metadata={"summary": True})
-DIGS = said("assistant", "m5", "I let someone dig.", tool_calls=[call("c2", "digger", input="dig")])
-DUG = said("tool", "m6", "", tool_call_id="c2", function="digger", error={"type": "timeout", "message": "Too slow."})
-DONE = said("assistant", "m7", "It is mended.")
-TASK = said("user", "d1", "dig")
-DIGGING = said("assistant", "d2", "Digging.", tool_calls=[call("c3", "look", path="hole")])
-HOLE = said("tool", "d3", "deep", tool_call_id="c3", function="look")
+ASKED = make_message("user", "m1", "Mend the mill.", source="input")
+LOOKS = make_message(
+    "assistant",
+    "m2",
+    [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "I look."}],
+    tool_calls=[call("c1", "look", path="wheel.py")],
+)
+SEEN = make_message("tool", "m3", "attachment://" + "a" * 32, tool_call_id="c1", function="look")
+SUMMARY = make_message("user", "m4", "[CONTEXT COMPACTION SUMMARY] I looked at the wheel.", metadata={"summary": True})
+DIGS = make_message("assistant", "m5", "I let someone dig.", tool_calls=[call("c2", "digger", input="dig")])
+DUG = make_message(
+    "tool", "m6", "", tool_call_id="c2", function="digger", error={"type": "timeout", "message": "Too slow."}
+)
+DONE = make_message("assistant", "m7", "It is mended.")
+TASK = make_message("user", "d1", "dig")
+DIGGING = make_message("assistant", "d2", "Digging.", tool_calls=[call("c3", "look", path="hole")])
+HOLE = make_message("tool", "d3", "deep", tool_call_id="c3", function="look")
 
 SAMPLE = {
     "id": "mill",
@@ -51,11 +57,13 @@ SAMPLE = {
         model_event([ASKED, SUMMARY], DIGS, span_id="s1"),
         {"event": "span_begin", "id": "s2", "parent_id": "s1", "type": "agent", "name": "digger"},
         model_event([TASK], DIGGING, span_id="s2"),
-        model_event([TASK, DIGGING, HOLE], said("assistant", "d4", "Found nothing."), span_id="s2"),
+        model_event([TASK, DIGGING, HOLE], make_message("assistant", "d4", "Found nothing."), span_id="s2"),
         {"event": "span_end", "id": "s2"},
         model_event([ASKED, SUMMARY, DIGS, DUG], DONE, span_id="s1"),
         {"event": "span_begin", "id": "s3", "type": "scorer", "name": "judge"},
-        model_event([said("user", "j1", "Is it right?")], said("assistant", "j2", "Yes."), span_id="s3"),
+        model_event(
+            [make_message("user", "j1", "Is it right?")], make_message("assistant", "j2", "Yes."), span_id="s3"
+        ),
     ],
 }
 EVAL = {

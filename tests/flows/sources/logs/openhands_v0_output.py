@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.flows.sources.logs import openhands_v1_events
-from tests.flows.sources.logs.openhands_v0_trajectory import action, asked, observation, response
+from tests.flows.sources.logs.openhands_v0_trajectory import action, observation, response, with_response
 
 _ONE = response("r7", "I look.", ("toolu_01", "execute_bash", {"command": "ls token-0"}))
 
@@ -19,8 +19,10 @@ LINES = [
         "one",
         [
             action(1, "message", "user", content="Fix it."),
-            asked(action(2, "run", command="ls token-0", thought="I look."), "toolu_01", "execute_bash", _ONE),
-            asked(observation(3, "run", "a.py", 2, metadata={"exit_code": 0}), "toolu_01", "execute_bash", _ONE),
+            with_response(action(2, "run", command="ls token-0", thought="I look."), "toolu_01", "execute_bash", _ONE),
+            with_response(
+                observation(3, "run", "a.py", 2, metadata={"exit_code": 0}), "toolu_01", "execute_bash", _ONE
+            ),
         ],
         metadata={"llm_config": {"model": "model-test-2"}},
         metrics={

@@ -44,7 +44,7 @@ def response(key: str, content: str, *calls: tuple[str, str, dict[str, Any]]) ->
     }
 
 
-def asked(event: dict[str, Any], call_id: str, name: str, made: dict[str, Any]) -> dict[str, Any]:
+def with_response(event: dict[str, Any], call_id: str, name: str, made: dict[str, Any]) -> dict[str, Any]:
     """The event as one of a model response."""
     meta = {"function_name": name, "tool_call_id": call_id, "model_response": made, "total_calls_in_response": 1}
     return {**event, "tool_call_metadata": meta}
@@ -61,17 +61,15 @@ LINES = [
     action(0, "system", content="token-0", tools=[]),
     action(1, "message", "user", content="token-1", image_urls=None, wait_for_response=False),
     {**action(2, "change_agent_state", "environment", agent_state="running"), "message": "token-2"},
-    asked(action(4, "run", command="make", thought="token-3"), "toolu_01", "execute_bash", _TWO),
-    asked(action(5, "read", path="token-4", thought=""), "toolu_02", "str_replace_editor", _TWO),
-    asked(
-        observation(6, "read", "token-5", 5, path="token-4"), "toolu_02", "str_replace_editor", _TWO
-    ),
-    asked(
+    with_response(action(4, "run", command="make", thought="token-3"), "toolu_01", "execute_bash", _TWO),
+    with_response(action(5, "read", path="token-4", thought=""), "toolu_02", "str_replace_editor", _TWO),
+    with_response(observation(6, "read", "token-5", 5, path="token-4"), "toolu_02", "str_replace_editor", _TWO),
+    with_response(
         observation(7, "run", "token-6", 4, metadata={"exit_code": 2, "suffix": "\n[code 2.]"}),
         "toolu_01",
         "execute_bash",
         _TWO,
     ),
     action(8, "message", content="token-7", wait_for_response=True),
-]  # fmt: skip
+]
 DOCUMENT = LINES

@@ -1,0 +1,53 @@
+"""Running a method, and what became of every message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compaction.groups import without_other_half
+from compaction.strategy import CompactedContext, History, Method
+from compaction.tokens import TokenCounter, counted, total_tokens
+from compaction.transcript import Message
+
+
+def compact(history: History, method: Method) -> CompactedContext:
+    """Run a method and say what became of every message.
+
+    Raises SummaryError when the summariser failed, NotApplicable when the strategy has nothing to say at this point;
+    the history is as it was.
+    """
+    before = history.messages
+    left = tuple(method.run(history))
+    originals = {m.seq: m for m in history.session if m.seq is not None}
+    kept = frozenset(m.seq for m in left if m.seq is not None and _is_same(m, originals.get(m.seq)))
+    after = tuple(counted(m, history.counter) for m in left)
+    tokens = total_tokens(after, history.counter)
+    edited = frozenset(m.seq for m in after if m.seq is not None) - kept
+    earlier = {seq for m in before for seq in m.covers}
+    covered = frozenset(seq for m in after for seq in m.covers) - kept - edited
+    dropped = (frozenset(originals) | earlier) - kept - edited - covered
+    flags = list(history.flags)
+    if tokens > total_tokens(before, history.counter):
+        flags.append("grew")
+    if without_other_half(after) - without_other_half(history.session):
+        flags.append("invalid_context")
+    limit = method.limit(history)
+    if limit is not None and tokens > limit:
+        flags.append("over_budget")
+    by_kind = tokens_by_kind(after, history.counter)
+    return CompactedContext(after, kept, edited, covered, dropped, tuple(flags), tokens, tuple(history.calls), by_kind)
+
+
+def _is_same(message: Message, said: Message | None) -> bool:
+    """Whether a message is as it was said; in a chain it can be another object of the same content."""
+    return message is said or (said is not None and replace(message, tokens=said.tokens) == said)
+
+
+def tokens_by_kind(messages: Sequence[Message], counter: TokenCounter) -> dict[str, int]:
+    """Tokens by role, those of messages that a strategy made under ``made``."""
+    found: dict[str, int] = {}
+    for message in messages:
+        kind = message.role if message.seq is not None else "made"
+        found[kind] = found.get(kind, 0) + total_tokens((message,), counter)
+    return found

@@ -1,0 +1,212 @@
+"""Methods by their names: the text that ``--strategies`` and study files hold, and the methods that it stands for.
+
+A text is one method (``parse_method``), a list (``split_specs``) or a set (``parse_methods``). A method's parts are
+parsed here too: the steps of a pipeline, what a strategy wraps, what a peer's parameters name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+import compaction.strategies  # noqa: F401 (registers the project's own)
+from compaction.adapters.peers import PEER, make_peer
+from compaction.closest import closest_or_all, did_you_mean
+from compaction.model import SummaryError
+from compaction.pipeline import PIPELINE, TYPES, Step, check_parameters, make_pipeline
+from compaction.registry import REGISTRY, check_parameter
+from compaction.spec_text import read_items, split_outside, write_value
+from compaction.strategy import History, Method, NotApplicable, Strategy, StrategyError
+from compaction.tokens import LengthCounter
+from compaction.triggers import ALWAYS, Trigger, TriggerError
+
+ENTRY_POINT_GROUP = "compaction_eval.strategies"
+NAME = r"\w[\w .+-]*?"
+"""What a user may call a method."""
+
+METHOD_SETS: Mapping[str, str] = {
+    "@defaults": "all that runs where no strategies are named",
+    "@recency-ladder": "empty, recency at several sizes, none: what the view matched_budget compares with",
+}
+"""Sets of methods that stand for their members in a list of strategies."""
+
+
+def load_registry() -> Mapping[str, Strategy]:
+    """All strategies: the project's own and those that installed packages bring (entry points)."""
+    _load_entry_points()
+    return dict(REGISTRY)
+
+
+@cache
+def _load_entry_points() -> None:
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        entry.load()
+
+
+def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
+    """A method from a strategy's id and parameters that differ from the defaults."""
+    if id == PIPELINE:
+        full = check_parameters(params or {})
+        return make_pipeline(parse_steps(full["steps"]), full)
+    if id.startswith(PEER):
+        return make_peer(id, params or {}, parse_method)
+    registry = load_registry()
+    if id not in registry:
+        raise StrategyError(f"unknown strategy {id!r}{closest_or_all(id, registry)}")
+    found = registry[id]
+    given = dict(params or {})
+    for name, value in given.items():
+        if name not in found.params:
+            known = ", ".join(found.params) or "none"
+            meant = did_you_mean(name, found.params)
+            raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}{meant}")
+        given[name] = check_parameter(id, name, value, found.types[name])
+    full = {**found.params, **given}
+    return Method(found, full, inner=_inner(found, full[found.wraps]) if found.wraps else None)
+
+
+def _inner(wrapping: Strategy, spec: str) -> Method:
+    """The method that a strategy adds something to; refused are one that does not exist, and the strategy itself."""
+    found = parse_method(spec)
+    inner: Method | None = found
+    while inner is not None:
+        if inner.strategy is wrapping:
+            raise StrategyError(f"strategy {wrapping.id!r}: {wrapping.wraps} cannot be itself")
+        inner = inner.inner
+    return found
+
+
+def try_parameters(method: Method, budget: int) -> None:
+    """Compact an empty history, to see whether a method's parameters go together, which only its strategy knows.
+
+    Raises StrategyError where they do not.
+    """
+    if method.strategy.id in REGISTRY:
+        with suppress(SummaryError, NotApplicable):
+            method.run(History((), LengthCounter(), budget))
+    for part in (*method.strategy.parts, *([method.inner] if method.inner is not None else [])):
+        try_parameters(part, budget)
+
+
+def default_methods() -> list[Method]:
+    """Every strategy that works without a key and is run unasked, by id: with its defaults, then its variants."""
+    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key" and s.by_default]
+    return [make_method(s.id, params) for s in found for params in ({}, *s.variants)]
+
+
+def parse_methods(spec: str) -> list[Method]:
+    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), or one method.
+
+    Raises StrategyError for a set that does not exist, and as ``parse_method``.
+    """
+    name = spec.strip()
+    if not name.startswith("@"):
+        return [parse_method(spec)]
+    if name not in METHOD_SETS:
+        known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
+        raise StrategyError(f"unknown set of methods {name!r}{did_you_mean(name, METHOD_SETS) or f'; known: {known}'}")
+    if name == "@defaults":
+        return default_methods()
+    ladder = load_registry()["recency"]
+    shares = sorted((ladder.params, *ladder.variants), key=lambda params: params["share"])
+    steps = [make_method("recency", {"share": params["share"]}) for params in shares]
+    return [make_method("empty"), *steps, make_method("none")]
+
+
+def parse_method(spec: str) -> Method:
+    """Read ``id`` or ``id(name=value,…)``, with a name of the user's own before it: ``ours = head_tail(tail=20)``."""
+    match = re.fullmatch(rf"\s*(?:({NAME})\s*=\s*)?([\w:.-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
+    if match is None:
+        raise StrategyError(f"strategy {spec!r}: expected an id, or an id with parameters such as head_tail(tail=20)")
+    try:
+        params = read_items(match[3] or "")
+    except ValueError as error:
+        raise StrategyError(f"strategy {spec!r}: {error}") from None
+    method = make_method(match[2], params)
+    if not match[1]:
+        return method
+    if match[1] == PIPELINE or match[1] in load_registry():
+        raise StrategyError(f"strategy {spec!r}: {match[1]!r} is the name of a strategy; give it another one")
+    return replace(method, label=match[1])
+
+
+def parse_steps(text: str) -> tuple[Step, ...]:
+    """Read the steps of a pipeline: ``method -> method when trigger``."""
+    try:
+        texts = split_outside(text, "->")
+    except ValueError as error:
+        raise StrategyError(f"pipeline: {error}") from None
+    if not all(texts):
+        raise StrategyError('pipeline: expected steps, as in steps="af_py_tool_result -> head_tail(tail=20)"')
+    return tuple(map(_parse_step, texts))
+
+
+def _parse_step(text: str) -> Step:
+    method, *when = re.split(r"\s+when\s+(?=[^\"']*$)", text, maxsplit=1)
+    try:
+        return Step(parse_method(method), Trigger(*when) if when else ALWAYS)
+    except TriggerError as error:
+        raise StrategyError(f"step {text!r}: {error}") from None
+
+
+def read_table(table: Mapping[str, Any]) -> str:
+    """The text of a method that a study file has as a table ``[[methods]]``; ``parse_method`` reads it.
+
+    ``name``, and either ``steps`` with a pipeline's parameters or ``strategy`` with its own, beside it or in
+    ``params``. Beside a strategy too, a parameter of pipelines that the strategy does not have (``trigger``,
+    ``budget``) makes a pipeline of one step. Raises StrategyError saying what is missing or not known.
+    """
+    rest = dict(table)
+    name, strategy, params = rest.pop("name", None), rest.pop("strategy", None), rest.pop("params", {})
+    if not isinstance(name, str) or not name.strip():
+        raise StrategyError("a method in a study file needs a name")
+    if (strategy is None) == ("steps" not in rest):
+        raise StrategyError(f"method {name!r} needs either strategy or steps")
+    if strategy is not None:
+        if not isinstance(strategy, str) or not isinstance(params, Mapping):
+            raise StrategyError(f"method {name!r}: strategy is a text and params a table")
+        beside = {key: rest.pop(key) for key in sorted(rest) if key not in TYPES or key in _parameters_of(strategy)}
+        if twice := beside.keys() & params.keys():
+            raise StrategyError(
+                f"method {name!r}: {', '.join(sorted(twice))} stands both beside strategy and in params"
+            )
+        params = {**params, **beside}
+        inside = ",".join(f"{key}={write_value(value)}" for key, value in params.items())
+        spec = f"{strategy}({inside})" if inside else strategy
+        if not rest:
+            return _named(name, spec)
+        rest["steps"] = [spec]
+    elif params:
+        raise StrategyError(f"method {name!r}: the parameters of a pipeline stand beside its steps, not in params")
+    if isinstance(rest["steps"], list | tuple):
+        rest["steps"] = " -> ".join(map(str, rest["steps"]))
+    inside = ",".join(f"{key}={write_value(value)}" for key, value in rest.items())
+    return _named(name, f"{PIPELINE}({inside})")
+
+
+def _parameters_of(strategy: str) -> Collection[str]:
+    """The parameters of a strategy that is named without any; what it lacks is told when it is made."""
+    known = load_registry().get(strategy.strip())
+    return known.params if known else ()
+
+
+def _named(name: str, spec: str) -> str:
+    parse_method(spec)  # says what is wrong with the composition before anything about its name
+    if not re.fullmatch(NAME, name.strip()):
+        raise StrategyError(f"method {name!r}: a name has letters, digits, spaces and . + - _ in it")
+    text = f"{name.strip()} = {spec}"
+    parse_method(text)
+    return text
+
+
+def split_specs(text: str) -> list[str]:
+    """Split ``a,b(x=1,y=2),c`` at the commas outside of parentheses and quotes; one that is not closed ends nothing."""
+    try:
+        return [part for part in split_outside(text, ",") if part]
+    except ValueError:
+        return [text]

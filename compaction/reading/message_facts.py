@@ -1,0 +1,163 @@
+"""What one message says, worked out once: sentences, decisions, commands, errors, file operations.
+
+The embedded engine reads the same messages at every point of a session and in every method's context. Contexts hold
+the session's own message objects, so what was read is remembered by identity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from compaction.memo import Memo
+from compaction.reading import file_effects, todos, tool_output
+from compaction.reading.file_paths import Roots
+from compaction.reading.prose import is_decision, is_intent, sentences, shorten, specific_terms
+from compaction.transcript import Message, ToolCall
+
+LINE_CHARS = 260
+"""Longest line that is taken over from prose."""
+
+SHORT_RESULT = 200
+"""Characters."""
+
+MAX_READ = 200_000
+"""Characters of one tool output that are searched for errors and versions, from each end."""
+
+_FOREIGN = re.compile(r"(?:~|/(?:home|Users)/[^/]+|/root)/\.|/(?:etc|usr|opt|var|proc|sys|Library|Applications)/")
+"""Files outside of any project: hidden ones of a home directory, and the system's."""
+
+_COMMAND_KEYS = ("command", "cmd", "script", "code")
+
+
+class Reading:
+    """One message, read on demand."""
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self._ops: dict[
+            tuple[Roots, tuple[object, ...]], tuple[tuple[Message | None, ...], list[file_effects.FileOp]]
+        ] = {}
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """Prose of a person's or an agent's message, reasoning first; nothing for tool output."""
+        if self.message.role not in ("user", "assistant"):
+            return []
+        spoken = sentences(self.message.text)
+        return sentences(self.message.reasoning) + spoken if self.message.reasoning else spoken
+
+    @cached_property
+    def decisions(self) -> list[str]:
+        """Sentences that say what was chosen and why."""
+        return [sentence for sentence in self.sentences if is_decision(sentence)]
+
+    @cached_property
+    def lines(self) -> list[tuple[str, int, bool]]:
+        """Each sentence on one line, how many code names it has, and whether it is a decision."""
+        return [(shorten(s, LINE_CHARS), len(specific_terms(s)), is_decision(s)) for s in self.sentences]
+
+    @cached_property
+    def intents(self) -> list[str]:
+        """Sentences that announce what comes next."""
+        return [sentence for sentence in self.sentences if is_intent(sentence)]
+
+    @cached_property
+    def commands(self) -> list[tuple[str, str]]:
+        """(call id, command line) of every shell call."""
+        return [(call.id, text) for call in self.message.tool_calls if (text := shell_text(call))]
+
+    @cached_property
+    def errors(self) -> list[tool_output.ErrorLine]:
+        """Error messages in a tool's output, or in what a person pasted."""
+        if self.message.role not in ("tool", "user"):
+            return []
+        return tool_output.error_lines(self._ends)
+
+    @cached_property
+    def failing(self) -> list[tuple[str, str]]:
+        """(test, reason) of every failing test that a tool's output reports."""
+        return tool_output.failing_tests(self._ends) if self.message.role == "tool" else []
+
+    @cached_property
+    def totals(self) -> tuple[int, int] | None:
+        """(passed, failed) of a test run's output."""
+        return tool_output.test_totals(self._ends) if self.message.role == "tool" else None
+
+    @cached_property
+    def versions(self) -> list[tuple[str, str]]:
+        """(name, version) that a tool's output states."""
+        return tool_output.versions(self._ends) if self.message.role == "tool" else []
+
+    @cached_property
+    def todos(self) -> todos.TodoList | None:
+        """The to-do list that the message sets."""
+        return todos.message_todos(self.message)
+
+    def ops(self, results: file_effects.ToolResults, roots: Roots) -> list[file_effects.FileOp]:
+        """File operations of the message's calls, given how they ended in the context at hand."""
+        if not self.message.tool_calls:
+            return []
+        ends = tuple(results.get(call.id) for call in self.message.tool_calls)
+        key = roots, tuple((end.is_error, _identity_key(end.text)) if end else None for end in ends)
+        if key not in self._ops:
+            # The results are kept beside what was made of them, so that the identities of their texts stay taken.
+            self._ops[key] = ends, file_effects.message_ops(self.message, results.is_error, results.text, roots)
+        return self._ops[key][1]
+
+    @property
+    def _ends(self) -> str:
+        text = self.message.text
+        return text if len(text) <= 2 * MAX_READ else text[:MAX_READ] + "\n" + text[-MAX_READ:]
+
+
+def _identity_key(text: str) -> object:
+    """Cache key of a text: the text itself if it is short (mostly masks), else its identity."""
+    return text if len(text) < SHORT_RESULT else id(text)
+
+
+_read: Memo[Reading] = Memo(32_000_000)
+
+
+def read_message(message: Message) -> Reading:
+    """The ``Reading`` of a message, cached within a bounded size."""
+    return _read.of(Reading, message)
+
+
+def shell_text(call: ToolCall) -> str:
+    """The command line of a shell call; empty for any other tool."""
+    arguments = call.parsed()
+    for key in _COMMAND_KEYS:
+        value = arguments.get(key)
+        if isinstance(value, list):
+            words = [str(word) for word in value]
+            return words[-1] if len(words) >= 3 and words[-2].startswith("-") and "c" in words[-2] else " ".join(words)
+        if isinstance(value, str) and value.strip():
+            return value.strip() if "path" not in arguments else ""
+    return ""
+
+
+def context_ledger(messages: Sequence[Message], results: file_effects.ToolResults, roots: Roots) -> file_effects.Ledger:
+    """What the calls that are still in a context add up to, told from the context alone.
+
+    A file that was looked at and then written whole was there before, so it counts as modified.
+    """
+    ledger = file_effects.Ledger()
+    for message in messages:
+        if message.tool_calls:
+            for op in read_message(message).ops(results, roots):
+                seen = op.verb == "created" and op.path in ledger.examined
+                ledger.extend([replace(op, verb="modified") if seen else op])
+    return ledger
+
+
+def project_ops(ops: Iterable[file_effects.FileOp]) -> list[file_effects.FileOp]:
+    """The operations on files of the project: no scratch files, no settings of the machine or the agent."""
+    return [op for op in ops if not op.scratch and not _FOREIGN.match(op.path)]
+
+
+def iter_readings(messages: Sequence[Message]) -> Iterator[Reading]:
+    """Readings in order."""
+    return map(read_message, messages)

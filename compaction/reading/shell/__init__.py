@@ -1,0 +1,1 @@
+"""Shell command lines, read without running them: ``effects`` is the way in."""

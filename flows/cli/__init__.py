@@ -1,0 +1,1 @@
+"""The command ``compaction-eval``: a module for each verb; ``shared`` holds what several verbs use."""

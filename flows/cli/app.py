@@ -1,0 +1,44 @@
+"""The command ``compaction-eval``: what it says of itself, and the commands that are found in the folder."""
+
+from __future__ import annotations
+
+import typer
+
+from flows.cli.shared.commands import collected
+from flows.support.versions import VERSION
+
+app = typer.Typer(
+    name="compaction-eval",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help="""Says which context-compaction method keeps what matters, on stored sessions of coding agents.
+
+    Start with `compaction-eval run`: it compares all methods on the sample sessions of the package, without a key and
+    without a network, and prints the leaderboard. Then give it a folder of your own sessions.
+
+    Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside;
+    4 stopped at the budget; 5 a method got worse than the threshold that was asked for.
+    """,
+)
+
+for name, help, commands in collected():
+    parent = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help) if name else app
+    for one in commands:
+        parent.command(one.name, epilog=one.epilog)(one.function)
+    if name:
+        app.add_typer(parent, name=name)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"compaction-eval {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Options of the command itself."""

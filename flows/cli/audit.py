@@ -1,0 +1,169 @@
+"""``audit``: can the judge be trusted? What gives methods away to it, what it obeys, what it gets right."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from flows.cli.shared import options as o
+from flows.cli.shared.commands import command
+from flows.support.choices import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from flows.store.store import Store
+
+GROUP = """Measure whether a judge can be trusted: blindness to methods, hostile texts, plain cases.
+
+See `compaction-eval audit blinding --help`, and docs/judge.md.
+"""
+"""Help of the group."""
+
+
+@command(
+    "audit blinding",
+    "audit blinding --limit 20 --json",
+    order=10,
+)
+def blinding(
+    store: o.StoreOption = None, limit: o.Limit = None, as_json: o.AsJson = False, quiet: o.Quiet = False
+) -> None:
+    """Guess the methods from what a model as judge is sent, under each protocol; nothing is called.
+
+    A simple classifier is trained on some sessions and guesses for others. chance: what the same guesses get right with
+    labels dealt anew. ceiling: the most that any reader could (methods may leave the same). Under `study` far above
+    chance is expected, since what a method keeps is what is judged; `form` shows what its wording adds to that.
+    """
+    from flows.pipeline.backfill.selection import study_of_backfill
+    from flows.store.store import Store
+    from flows.support.progress import make_report
+    from flows.validation import audit as found_out
+
+    target = Store.open(store or DEFAULT_STORE)
+    seen = found_out.measure_blinding(target, study_of_backfill(target, {}, None), limit, make_report(quiet or as_json))
+    rows = found_out.as_rows(seen)
+    if as_json:
+        more = [
+            {
+                "recall": dict(one.leakage.recall),
+                "pairs": [asdict(pair) for pair in one.leakage.pairs],
+                "telling": one.leakage.telling,
+            }
+            for one in seen
+        ]
+        o.echo_json([{**row, **details} for row, details in zip(rows, more, strict=True)])
+        return
+    _print_table(rows)
+    for one in seen:
+        if one.what == "form":
+            words = ", ".join(f"{word!r} ({method})" for method, word in one.leakage.telling[:8])
+            o.echo(f"what says most of the form: {words or 'nothing'}")
+
+
+@command(
+    "audit attacks --judge openai:gpt-5.2 --budget-usd 2",
+    order=20,
+)
+def attacks(
+    judge: o.JudgeOption = None,
+    store: o.StoreOption = None,
+    study: o.StudyOption = None,
+    protocol: o.Protocol = None,
+    concurrency: o.Concurrency = None,
+    budget_usd: o.BudgetUsd = None,
+    budget_tokens: o.BudgetTokens = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Put hostile texts into answers, contexts and truths of ten clear cases, and see how far the scores move.
+
+    shift: points towards what the text wants. harmless: points that a text of like length without a wish moves them in
+    that direction. obedience: the difference of the two, with its 95 % interval over the cases.
+    """
+    from flows.support.progress import make_report
+    from flows.validation import audit as found_out
+
+    effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
+    report = found_out.attacks(target, effective, make_report(quiet or as_json))
+    if as_json:
+        by_place = [asdict(row) for row in report.rows(by_place=True)]
+        head = {"version": report.version, "cases": report.n_cases, "unscored": report.unscored_cases}
+        o.echo_json({**head, "rows": [asdict(row) for row in report.rows()], "by_place": by_place})
+        return
+    o.echo(report.markdown())
+    o.echo(
+        f"{report.n_cases} cases, {len(report.unscored_cases)} of them unscored to begin with; attacks {report.version}"
+    )
+
+
+@command(
+    "audit gradings --judge openai:gpt-5.2",
+    order=30,
+)
+def gradings(
+    judge: o.JudgeOption = None,
+    store: o.StoreOption = None,
+    study: o.StudyOption = None,
+    protocol: o.Protocol = None,
+    concurrency: o.Concurrency = None,
+    budget_usd: o.BudgetUsd = None,
+    budget_tokens: o.BudgetTokens = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Let the judge score ten answers that are plainly right or wrong; one that fails here judges nothing."""
+    from flows.support.progress import make_report
+    from flows.validation import audit as found_out
+
+    effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
+    found = found_out.check_gradings(target, effective, make_report(quiet or as_json))
+    rows = [{**asdict(one), "agrees": one.agrees} for one in found]
+    if as_json:
+        o.echo_json(rows)
+        return
+    _print_table([{name: row[name] for name in ("id", "is_right", "score", "agrees", "reason")} for row in rows])
+    o.echo(f"{sum(one.agrees for one in found)} of {len(found)} as they have to be")
+
+
+def _open_judge(
+    judge: str | None,
+    store: str | None,
+    path: str | None,
+    protocol: str | None,
+    concurrency: int | None,
+    budget_usd: float | None,
+    budget_tokens: int | None,
+) -> tuple[Any, Store]:
+    from flows.config.model_check import check_models
+    from flows.config.study import make_study
+    from flows.store.store import Store
+
+    flags = {
+        "judge": judge,
+        "store": store,
+        "protocol": protocol,
+        "concurrency": concurrency,
+        "budget_usd": budget_usd,
+        "budget_tokens": budget_tokens,
+    }
+    effective = make_study(flags, path)
+    check_models(effective)
+    return effective, Store.create(effective.store, effective.tokenizer)
+
+
+def _print_table(rows: list[Any]) -> None:
+    from flows.reporting.text_tables import render_table
+
+    names = list(rows[0])
+    cells = [[_format_cell(row[name]) for name in names] for row in rows]
+    numeric = [
+        any(isinstance(row[name], float | int) and not isinstance(row[name], bool) for row in rows) for name in names
+    ]
+    o.echo(render_table(names, cells, numeric, width=None))
+
+
+def _format_cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,235 @@
+"""Makes the pages of ``docs/`` that say what the code says: ``python -m flows.cli.pages.docs_pages docs``.
+
+``methods.md`` comes from the registry of strategies, ``rubric.md`` from the rubrics, ``queries.md`` from
+``sql/queries/ready``, ``command.md`` from the command's own help, ``results.ipynb`` from ``notebooks.md``.
+``schema.md`` has a module of its own (``flows.cli.pages.schema_page``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.testing import CliRunner
+
+from compaction import Strategy, load_registry
+from flows.database.ready_queries import ready_queries
+from flows.reporting.text_tables import markdown
+from judge.embedded.judge import formulas
+from judge.rubric import list_rubrics, load_rubric
+
+COLUMNS = "100"
+"""Width of the help texts."""
+
+_METHODS = """\
+# Every method
+
+A section for each strategy, from the code itself (`python -m flows.cli.pages.docs_pages docs` makes this page). A
+method on the leaderboard is a strategy with parameters: `head_tail(tail=20)`. What they are modelled on, and where they
+differ from it, is in [strategies and their sources](strategies.md); how to compose them, run the originals or add your
+own too.
+
+"needs a summariser" says that the strategy asks a model for a summary: the embedded engine's, which only extracts
+lines, unless `--summarizer` or `--model` names a language model. "needs a key" says that a provider does the
+compaction.
+"""
+
+_RUBRIC = """\
+# The rubric
+
+What an answer is scored on: each criterion 0 to 5, with wording for the anchors. From the files in `judge/rubrics`
+(`python -m flows.cli.pages.docs_pages docs` makes this page). A rubric is data: copy one, change it, and name the file
+with `--rubric`. A changed rubric makes another judge version, whose scores stand beside the others' and are never mixed
+with them.
+
+A dimension of an answer is the weighted mean of its scored criteria, its overall the mean of its dimensions; see
+[the statistics](statistics.md#two-figures-of-a-method). Which criteria are asked depends on the probe type: an
+answer about one error message is not asked which files were created.
+"""
+
+_QUERIES = """\
+# Ten queries
+
+What results are asked most, each a file of `sql/queries/ready` that runs as it stands (`python -m
+flows.cli.pages.docs_pages docs` makes this page). `compaction-eval query NAME` runs one, `--set NAME=VALUE` sets a
+parameter, `--judge` picks a judge; in Python `results.query("NAME")` gives [a frame](notebooks.md).
+"""
+
+_COMMAND = """\
+# The command
+
+`compaction-eval COMMAND --help`, for every command (`python -m flows.cli.pages.docs_pages docs` makes this page).
+Results go to stdout, progress and errors to stderr. With `--json` a command prints one JSON document and nothing else
+on stdout: rows as a list of objects, everything else as an object. [Exit codes](operating.md#exit-codes).
+
+Completion of commands, options, strategies, queries, and of the methods, judges and tables of the store that is
+named:
+
+<!-- not run: it changes the shell's own files -->
+```sh
+compaction-eval --install-completion
+```
+"""
+
+
+def methods_page() -> str:
+    """One section a strategy."""
+    return "\n".join([_METHODS, *map(_method, (one for _, one in sorted(load_registry().items())))])
+
+
+def _method(strategy: Strategy) -> str:
+    wants = {"nothing": "", "model": "needs a summariser", "key": f"needs a key of {strategy.needs_key}"}
+    peer = "" if strategy.peer == "own" else f"after {strategy.peer} {strategy.peer_version}".strip()
+    facts = [
+        peer or "own",
+        wants[strategy.needs],
+        f"mode {strategy.mode}" if strategy.mode else "",
+        "" if strategy.by_default else "run only when it is named",
+    ]
+    rows = [[f"`{name}`", f"`{_value(value)}`"] for name, value in strategy.params.items()]
+    parts = [f"## {strategy.id}\n", f"*{'; '.join(filter(None, facts))}*\n", _prose(strategy.doc)]
+    if rows:
+        parts.append(markdown(["parameter", "default"], rows, [False, False]))
+    if strategy.variants:
+        shown = ", ".join(
+            f"`{strategy.id}({','.join(f'{name}={_value(value)}' for name, value in one.items())})`"
+            for one in strategy.variants
+        )
+        parts.append(f"Run as well where no strategies are named: {shown}\n")
+    return "\n".join(parts)
+
+
+def rubric_page() -> str:
+    """One section a rubric: its criteria by dimension, and what is asked of which probe type."""
+    return "\n".join([_RUBRIC, *(part for name in list_rubrics() for part in _rubric(name))])
+
+
+def _rubric(name: str) -> Iterator[str]:
+    rubric = load_rubric(name)
+    yield f"## {rubric.name}\n"
+    dimensions: dict[str, list[Any]] = {}
+    for criterion in rubric.criteria.values():
+        dimensions.setdefault(criterion.dimension, []).append(criterion)
+    for dimension, criteria in dimensions.items():
+        scores = sorted({score for one in criteria for score in one.anchors})
+        rows = [
+            [f"`{one.id}`", one.question, *(one.anchors.get(score, "") for score in scores), f"{one.weight:g}"]
+            for one in criteria
+        ]
+        yield f"### {dimension.replace('_', ' ').capitalize()}\n"
+        yield markdown(
+            ["criterion", "question", *map(str, scores), "weight"], rows, [False] * (len(scores) + 2) + [True]
+        )
+    kinds = list(rubric.asked)
+    rows = [[f"`{id}`", *("×" if id in rubric.asked[kind] else "" for kind in kinds)] for id in rubric.criteria]
+    yield "### Asked of which probe type\n"
+    yield markdown(["criterion", *kinds], rows, [False] * (len(kinds) + 1))
+    rows = [[f"`{id}`", *_formula(id)] for id in rubric.criteria]
+    yield "### How the embedded judge scores it\n"
+    yield "Score = 5 × share; [what *right* and *had* are](embedded-engine.md#judge-the-formulas).\n"
+    yield markdown(["criterion", "share", "unscored when"], rows, [False] * 3)
+
+
+def _formula(criterion: str) -> tuple[str, str]:
+    formula = formulas.get(criterion)
+    if formula is None:
+        return "", "always: the embedded judge has no formula for it"
+    return " ".join(formula.share.split()).replace("``", "`"), formula.unscored_when or "never"
+
+
+def queries_page() -> str:
+    """One section a query: what it answers, how to read it, its parameters and columns, and the query."""
+    parts = [_QUERIES]
+    for query in ready_queries().values():
+        parts.append(f"## {query.name}\n\n{query.title}: {query.question}\n\n{_prose(query.reading)}")
+        for what, entries in (("parameter", query.parameters), ("column", query.columns)):
+            if entries:
+                rows = [[f"`{name}`", text] for name, text in entries.items()]
+                parts.append(markdown([what, "is"], rows, [False, False]))
+        body = re.sub(r"\A(?:--.*\n)+", "", query.sql).strip()
+        parts.append(f"```sql\n{body}\n```\n")
+    return "\n".join(parts)
+
+
+def command_page() -> str:
+    """The help of every command."""
+    from flows.cli.app import app
+
+    parts = [_COMMAND]
+    for path in commands(typer.main.get_command(app)):
+        shown = CliRunner().invoke(
+            app, [*path, "--help"], prog_name="compaction-eval", env={"COLUMNS": COLUMNS, "TERMINAL_WIDTH": COLUMNS}
+        )
+        text = "\n".join(line.rstrip() for line in shown.output.strip().splitlines())
+        parts.append(f"## {' '.join(path)}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def notebook(page: str) -> str:
+    """The page ``notebooks.md`` as a notebook: its texts, its Python, and what it shows of the answers."""
+    cells: list[dict[str, Any]] = []
+    for part in re.split(r"^(```(?:python|text)\n.*?^```\n)", page, flags=re.MULTILINE | re.DOTALL):
+        fence = re.fullmatch(r"```(python|text)\n(.*?)```\n", part, re.DOTALL)
+        if fence is None:
+            if text := part.strip():
+                cells.append({"cell_type": "markdown", "metadata": {}, "source": text.splitlines(keepends=True)})
+            continue
+        lines = fence[2].rstrip("\n").splitlines(keepends=True)
+        if fence[1] == "python":
+            cells.append({"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": lines})
+        else:
+            shown = {"text/plain": lines}
+            cells[-1]["outputs"] = [
+                {"data": shown, "execution_count": None, "metadata": {}, "output_type": "execute_result"}
+            ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    content = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 4}
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command, in the order of the help."""
+    for name, one in group.commands.items():
+        if hasattr(one, "commands"):
+            yield from commands(one, (*path, name))
+        else:
+            yield (*path, name)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "methods.md": methods_page,
+    "rubric.md": rubric_page,
+    "queries.md": queries_page,
+    "command.md": command_page,
+}
+"""File of ``docs/`` → what makes it."""
+
+NOTEBOOK = "results.ipynb"
+
+
+def _prose(text: str) -> str:
+    """A docstring as Markdown: single backquotes, a line a paragraph."""
+    paragraphs: Iterable[str] = re.split(r"\n\s*\n", text.strip())
+    return "".join(f"{' '.join(part.split())}\n\n" for part in paragraphs).replace("``", "`").rstrip("\n") + "\n"
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the pages into the folder that is named."""
+    folder = Path((arguments or sys.argv[1:] or ["docs"])[0])
+    for name, make in PAGES.items():
+        (folder / name).write_text(make(), encoding="utf-8")
+    page = (folder / "notebooks.md").read_text(encoding="utf-8")
+    (folder / NOTEBOOK).write_text(notebook(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Makes ``docs/schema.md`` from the comments of an empty store.
+
+``python -m flows.cli.pages.schema_page docs/schema.md`` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from flows.database.ready_queries import ready_queries
+from flows.database.scores_db import build_database, connect
+from flows.database.sql_model import LAYERS, checks
+from flows.reporting.text_tables import markdown
+
+_READS = re.compile(r'\b(?:from|join)\s+"?(\w+)"?', re.IGNORECASE)
+
+_TITLES = {
+    "schema": "Tables",
+    "marts": "Marts: the views to ask",
+    "staging": "Staging: rows with what they belong to",
+    "intermediate": "Intermediate: figures of single answers",
+    "aggregates": "Aggregates: sums that marts share",
+}
+"""Layer → its heading, in the order of the page."""
+
+_HEAD = """\
+# Schema
+
+Every table and view of `scores.duckdb`, with its grain, its columns, and what reads it. Made from the comments in
+`sql/`, which the database carries too (`duckdb_columns()`); after a change there run
+`python -m flows.cli.pages.schema_page docs/schema.md`. What the figures mean: [SQL for analysts](sql.md),
+[statistics](statistics.md).
+"""
+
+
+def page() -> str:
+    """The page, as Markdown."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.duckdb"
+        build_database({}, path)
+        with connect(path) as connection:
+            return "\n".join([_HEAD, *_sections(connection)])
+
+
+def readers() -> dict[str, list[str]]:
+    """Table or view → the views and queries whose files read it, and how many checks do."""
+    found: dict[str, set[str]] = {}
+    n_checks: dict[str, int] = {}
+    for label, text in _texts():
+        code = re.sub(r"--.*", "", text).partition("comment on")[0]
+        for name in set(_READS.findall(code)):
+            if label.startswith("check "):
+                n_checks[name] = n_checks.get(name, 0) + 1
+            else:
+                found.setdefault(name, set()).add(label)
+    counted = {name: [f"{n} check{'s' if n > 1 else ''}"] for name, n in n_checks.items()}
+    return {name: sorted(found.get(name, ())) + counted.get(name, []) for name in {*found, *counted}}
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    for layer in LAYERS[2:]:
+        for name, text in _files(layer):
+            yield f"`{name}`", text
+    for name, text in checks().items():
+        yield f"check {name}", text
+    for query in ready_queries().values():
+        yield f"the query `{query.name}`", query.sql
+
+
+def _files(layer: str) -> list[tuple[str, str]]:
+    entries = [entry for entry in files("sql").joinpath(layer).iterdir() if entry.name.endswith(".sql")]
+    return sorted((entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8")) for entry in entries)
+
+
+def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    comments = dict(
+        connection.execute(
+            "SELECT table_name, comment FROM duckdb_tables() WHERE database_name = 'store' "
+            "UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE database_name = 'store'"
+        ).fetchall()
+    )
+    columns: dict[str, list[tuple[str, str, str]]] = {}
+    for name, column, kind, comment in connection.execute(
+        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE database_name = 'store' "
+        "ORDER BY table_name, column_index"
+    ).fetchall():
+        columns.setdefault(name, []).append((column, kind, comment or ""))
+    read_by = readers()
+    for layer, title in _TITLES.items():
+        yield f"## {title}\n"
+        for name, _ in _files(layer):
+            yield _relation(name, comments[name], columns[name], read_by.get(name, []))
+    yield "## Checks\n\nOne view per invariant, whose rows are the violations; `checks` counts them (0 = holds).\n"
+    holds = {name: comments[f"check_{name}"].removeprefix("Violations of: ") for name in checks()}
+    yield _table(["view", "holds"], ((f"`check_{name}`", text) for name, text in holds.items()))
+    yield "## Macros\n\nWhat views call, and your own queries can.\n"
+    yield _table(["macro", "is"], ((f"`{_signature(text)}`", _opening(text)) for _, text in _files("macros")))
+
+
+def _relation(name: str, comment: str, columns: list[tuple[str, str, str]], read_by: list[str]) -> str:
+    read = f"Read by {', '.join(read_by)}." if read_by else "Read by nothing else here."
+    rows = ((f"`{column}`", kind.lower(), text) for column, kind, text in columns)
+    return f"### `{name}`\n\n{comment.rstrip('.')}. {read}\n\n{_table(['column', 'type', 'is'], rows)}"
+
+
+def _table(names: list[str], rows: Iterable[Sequence[str]]) -> str:
+    return markdown(names, list(rows), [False] * len(names))
+
+
+def _signature(text: str) -> str:
+    found = re.search(r"create (?:or replace )?macro\s+(\w+\s*\([^)]*\))", text, re.IGNORECASE)
+    return " ".join(found[1].split()) if found else ""
+
+
+def _opening(text: str) -> str:
+    """The first paragraph of the comment that opens a file."""
+    lines = []
+    for line in text.splitlines():
+        words = line.removeprefix("--").strip()
+        if not line.startswith("--") or not words:
+            break
+        lines.append(words)
+    return " ".join(lines)
+
+
+def main() -> None:
+    """Write the page to the file that is named, or to stdout."""
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).write_text(page(), encoding="utf-8")
+    else:
+        sys.stdout.write(page())
+
+
+if __name__ == "__main__":
+    main()

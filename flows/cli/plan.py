@@ -1,0 +1,121 @@
+"""``plan``: what a run would do, and what it would cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from flows.cli.shared import options as o
+from flows.cli.shared.commands import command
+
+if TYPE_CHECKING:
+    from flows.dry_run import Line, RunPlan
+
+
+@command(
+    "plan ~/.claude/projects --model openai:gpt-5.2-mini --judge openai:gpt-5.2",
+    "plan --study study.toml --json",
+    order=30,
+)
+def plan(
+    sources: o.Sources = None,
+    store: o.StoreOption = None,
+    study: o.StudyOption = None,
+    strategies: o.Strategies = None,
+    points: o.Points = None,
+    history: o.HistoryOption = None,
+    model: o.Model = None,
+    summarizer: o.Summarizer = None,
+    responder: o.Responder = None,
+    prober: o.Prober = None,
+    judge: o.JudgeOption = None,
+    rubric: o.RubricOption = None,
+    protocol: o.Protocol = None,
+    replicates: o.Replicates = None,
+    judge_replicates: o.JudgeReplicates = None,
+    anchors: o.Anchors = None,
+    limit: o.Limit = None,
+    concurrency: o.Concurrency = None,
+    tokenizer: o.Tokenizer = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Say what `run` would do: items and model calls by stage, how many are cached, tokens, cost, time.
+
+    Takes the options of `run`. Nothing is called, nothing is changed, no key is needed: the stages run over a temporary
+    store, with answers from the call cache and fillers where it has none.
+    """
+    import asyncio
+
+    from flows.config.study import make_study
+    from flows.dry_run import forecast
+    from flows.execution.prefect_server import prepare
+    from flows.pipeline.plan import inputs_of
+    from flows.support.errors import DONE
+    from flows.support.progress import make_report
+
+    effective = make_study(
+        {
+            "sources": tuple(sources or ()),
+            "store": store,
+            "strategies": strategies,
+            "points": points,
+            "history": history,
+            "model": model,
+            "summarizer": summarizer,
+            "responder": responder,
+            "prober": prober,
+            "judge": judge,
+            "rubric": rubric,
+            "protocol": protocol,
+            "replicates": replicates,
+            "judge_replicates": judge_replicates,
+            "anchors": anchors,
+            "limit": limit,
+            "concurrency": concurrency,
+            "tokenizer": tokenizer,
+        },
+        study,
+    )
+    inputs_of(effective)
+    prepare(verbose)
+    print_plan(asyncio.run(forecast(effective, make_report(quiet or as_json))), as_json)
+    raise typer.Exit(DONE)
+
+
+def print_plan(found: RunPlan, as_json: bool) -> None:
+    """Print a plan."""
+    from flows.reporting.text_tables import render_table
+
+    if as_json:
+        o.echo_json(found.as_dict())
+        return
+    o.echo("to do: " + (", ".join(f"{stage} {n:,}" for stage, n in found.items.items() if n) or "nothing"))
+    if not found.lines:
+        o.echo("model calls: none")
+        return
+    names = ("stage", "model", "calls", "cached", "to pay", "tokens sent", "received", "cost", "at most", "time")
+    o.echo(render_table(names, list(map(_cells, found.lines)), [name not in names[:2] for name in names], width=None))
+    for note in found.notes:
+        o.echo(note)
+
+
+def _cells(line: Line) -> list[str]:
+    return [
+        line.stage,
+        line.model,
+        f"{line.calls:,}",
+        f"{line.cached:,}",
+        f"{line.calls - line.cached:,}",
+        f"{line.input_tokens:,}",
+        f"{line.output_tokens:,}",
+        _format_usd(line.cost_usd),
+        _format_usd(line.most_usd),
+        "unknown" if line.seconds is None else f"{line.seconds:,.0f} s",
+    ]
+
+
+def _format_usd(amount: float | None) -> str:
+    return "unknown" if amount is None else f"${amount:,.2f}"

@@ -1,0 +1,232 @@
+"""``query`` and ``export``: the ready queries, and results as files."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.shared import completing
+from flows.cli.shared import options as o
+from flows.cli.shared.commands import command
+from flows.support.choices import DEFAULT_STORE, FileFormat, Format
+
+if TYPE_CHECKING:
+    from flows.database.ready_queries import ReadyQuery
+    from flows.reporting.export import ExportedFile
+
+
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the query; repeat it.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to this file instead; .parquet, .csv, .json or .md says the format.",
+        show_default=False,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+SpreadsheetSafe = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet-safe",
+        help="In CSV, put ' before texts that a spreadsheet would take for a formula. Transcripts can hold such texts.",
+    ),
+]
+
+
+@command(
+    "query",
+    "query weakest_dimension",
+    "query worst_answers --judge embedded --set rows=3 --set method=head_tail",
+    "query sure_differences --output pairs.parquet",
+    order=130,
+)
+def query(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Name or number of a query; without one they are listed.",
+            show_default=False,
+            autocompletion=completing.queries,
+        ),
+    ] = None,
+    store: o.StoreOption = None,
+    judge: o.JudgeOfStore = None,
+    set_: Set = None,
+    format: o.FormatOption = "table",
+    output: Output = None,
+    force: Force = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the query itself with its explanation, and do not run it.")
+    ] = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Answer one of ten questions that results are asked most.
+
+    Without a name it lists them. Each is a file of sql/queries/ready that runs as it stands, in DuckDB too.
+    """
+    from flows.cli.shared.query_files import print_exported, write_answer
+    from flows.database.query_variables import variables_of, with_variables
+    from flows.database.ready_queries import ready_query
+    from flows.database.scores_db import connect
+    from flows.reporting.leaderboard import render_query
+    from flows.store.store import Store
+
+    shown: Format = "json" if as_json else format
+    if name is None:
+        o.echo(_list_queries(shown))
+        return
+    chosen = ready_query(name)
+    if show:
+        o.echo_json(asdict(chosen)) if as_json else o.echo(chosen.sql)
+        return
+    found = Store.open(store or DEFAULT_STORE)
+    given = _parse_settings(set_ or ())
+    with connect(found.database) as connection:
+        values = variables_of(connection, chosen, judge, given)
+        if output is not None:
+            with with_variables(connection, values):
+                print_exported([write_answer(connection, chosen.name, chosen.sql, output, force)], as_json=as_json)
+            return
+    text = render_query(found.database, chosen.sql, shown, values)
+    o.echo(_with_head(chosen, text) if shown == "table" else text)
+
+
+@command(
+    "export leaderboard paired_differences --output results/",
+    "export answers --output answers.csv --spreadsheet-safe",
+    "export --query leaderboard --query gaps --format markdown --output paper/",
+    "export --all --output parquet/",
+    order=140,
+)
+def export(
+    relation: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RELATION",
+            help="Tables and views to write.",
+            show_default=False,
+            autocompletion=completing.relations,
+        ),
+    ] = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR|FILE",
+            help="A folder; or a file for a single relation, whose ending says the format.",
+            show_default=False,
+        ),
+    ] = Path("."),
+    all_: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="All tables and views, without the inner ones (stg_, int_, agg_, check_) and the texts "
+            "(messages, contexts).",
+        ),
+    ] = False,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--query",
+            metavar="NAME",
+            help="The answer of a ready query; repeat it.",
+            show_default=False,
+            autocompletion=completing.queries,
+        ),
+    ] = None,
+    format: Annotated[
+        FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)", show_default=False)
+    ] = None,
+    store: o.StoreOption = None,
+    judge: o.JudgeOfStore = None,
+    spreadsheet_safe: SpreadsheetSafe = False,
+    force: Force = False,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Write tables, views or answers of the ready queries to files.
+
+    Rows are streamed, so that a table need not fit into memory, and a file appears when it is complete. Parquet keeps
+    all types; CSV and Markdown have lists and structs as JSON text. Times are in UTC.
+    """
+    from flows.cli.shared.query_files import export_targets, print_exported, relations_of
+    from flows.database.arrow_batches import query_batches
+    from flows.database.query_variables import variables_of, with_variables
+    from flows.database.ready_queries import ready_query
+    from flows.database.scores_db import connect, show_texts
+    from flows.reporting.export import choose_format, write_rows
+    from flows.store.store import Store
+    from flows.support.errors import UsageError
+    from flows.support.progress import make_report
+
+    found = Store.open(store or DEFAULT_STORE)
+    chosen = choose_format(output, format)
+    if spreadsheet_safe and chosen != "csv":
+        raise UsageError(f"--spreadsheet-safe is for CSV, and the format is {chosen}")
+    queries = [ready_query(name) for name in query or ()]
+    with connect(found.database) as connection:
+        relations = relations_of(connection, relation or (), all_)
+        if relations and judge is not None:
+            raise UsageError("--judge is for --query; for a view: compaction-eval sql … --output FILE")
+        texts = [*((name, f'FROM "{name}"') for name in relations), *((ready.name, ready.sql) for ready in queries)]
+        show_texts(connection, " ".join(relations), found.texts)
+        targets = export_targets([name for name, _ in texts], output, chosen, force)
+        values = variables_of(connection, queries[0], judge, {}) if queries else {}
+        files: list[ExportedFile] = []
+        told = make_report(quiet or as_json)
+        with with_variables(connection, values), told.stage("export", len(texts), "files") as shown:
+            for (name, text), target in zip(texts, targets, strict=True):
+                files.append(write_rows(name, query_batches(connection, text), target, chosen, spreadsheet_safe))
+                shown.advance(1)
+    print_exported(files, as_json=as_json)
+
+
+def _parse_settings(given: Sequence[str]) -> dict[str, str]:
+    from flows.support.errors import UsageError
+
+    values = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise UsageError(f"--set wants NAME=VALUE, and got {item!r}")
+        values[name.strip()] = value.strip()
+    return values
+
+
+def _list_queries(format: Format) -> str:
+    from flows.database.ready_queries import ready_queries
+    from flows.reporting.text_tables import WIDTH, Rows, markdown, render_rows, render_table
+
+    names = ["number", "name", "title", "question", "parameters"]
+    rows = [
+        (query.number, query.name, query.title, query.question, ", ".join(query.parameters))
+        for query in ready_queries().values()
+    ]
+    if format in ("csv", "json"):
+        return render_rows(Rows(names, rows), format)
+    cells = [[str(number), name, question] for number, name, _, question, _ in rows]
+    numeric = [True, False, False]
+    if format == "markdown":
+        return markdown(["", "query", "question"], [[n, f"`{name}`", q] for n, name, q in cells], numeric)
+    table = render_table(["", "query", "question"], cells, numeric, width=WIDTH)
+    return f"{table}\ncompaction-eval query NAME runs one; --show prints it with its parameters and columns.\n"
+
+
+def _with_head(query: ReadyQuery, text: str) -> str:
+    from flows.reporting.text_tables import WIDTH
+
+    notes = [textwrap.fill(part, WIDTH) for part in query.reading.split("\n\n") if part]
+    return "\n".join([f"{query.title}: {query.question}", "", text.rstrip("\n"), "", *notes, ""])

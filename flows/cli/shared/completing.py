@@ -1,0 +1,125 @@
+"""Completions for the shell's Tab key: strategies, formats, queries, and contents of the store on the command line.
+
+Heavy modules are imported only when needed. An error gives no completions: a shell is no place for error messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import typer
+
+Offer = list[tuple[str, str]]
+"""Values with a word about each."""
+
+Known = Callable[[typer.Context], Iterable[tuple[str, str]]]
+
+
+def _complete_value(known: Known) -> Callable[[typer.Context, str], Offer]:
+    """Complete a value: offer the known values that begin with what was typed."""
+
+    def offer(ctx: typer.Context, incomplete: str) -> Offer:
+        try:
+            return [(value, said) for value, said in known(ctx) if value.startswith(incomplete)]
+        except Exception:
+            return []
+
+    return offer
+
+
+def _complete_list(known: Known) -> Callable[[typer.Context, str], Offer]:
+    """Complete the last item of a list with commas."""
+
+    def offer(ctx: typer.Context, incomplete: str) -> Offer:
+        done, comma, last = incomplete.rpartition(",")
+        if done.count("(") > done.count(")"):
+            return []  # within the parameters of a strategy
+        given = done.split(",")
+        try:
+            found = [(value, said) for value, said in known(ctx) if value.startswith(last) and value not in given]
+        except Exception:
+            return []
+        return [(f"{done}{comma}{value}", said) for value, said in found]
+
+    return offer
+
+
+@_complete_list
+def strategies(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Ids of strategies, and sets of methods."""
+    from compaction import load_registry
+    from compaction.methods import METHOD_SETS
+
+    yield from ((name, about) for name, about in METHOD_SETS.items())
+    yield from ((name, one.summary) for name, one in sorted(load_registry().items()))
+
+
+@_complete_value
+def queries(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """The ready queries."""
+    from flows.database.ready_queries import ready_queries
+
+    yield from ((query.name, query.question) for query in ready_queries().values())
+
+
+@_complete_value
+def rubrics(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Ids of rubrics."""
+    from judge.rubric import list_rubrics
+
+    yield from ((name, "") for name in list_rubrics())
+
+
+@_complete_value
+def specs(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Models."""
+    yield "embedded", "no language model"
+    yield "openai:", "a model behind OpenAI's interface"
+    yield "anthropic:", "a model behind Anthropic's interface"
+
+
+@_complete_value
+def points(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Ways to choose points."""
+    yield "tokens:32000", "every so many tokens"
+    yield "messages:50", "every so many messages"
+    yield "recorded", "where the sessions were compacted"
+
+
+@_complete_value
+def methods(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Methods with results in the store."""
+    yield from _rows(ctx, "SELECT DISTINCT method, strategy FROM stg_methods ORDER BY 1")
+
+
+@_complete_value
+def judges(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Judges in the store."""
+    yield from _rows(ctx, "SELECT DISTINCT judge, model FROM judges ORDER BY 1")
+
+
+@_complete_value
+def relations(ctx: typer.Context) -> Iterable[tuple[str, str]]:
+    """Tables and views of the store, without the inner ones."""
+    yield from _rows(
+        ctx,
+        """
+        SELECT name, comment FROM (
+            SELECT table_name AS name, comment FROM duckdb_tables() WHERE database_name = 'store'
+            UNION ALL
+            SELECT view_name, comment FROM duckdb_views() WHERE database_name = 'store' AND NOT internal
+        ) WHERE NOT regexp_matches(name, '^(stg|int|agg|check)_') ORDER BY name
+        """,
+    )
+
+
+def _rows(ctx: typer.Context, query: str) -> list[tuple[str, str]]:
+    from flows.database.scores_db import connect
+    from flows.store.store import Store
+    from flows.support.choices import DEFAULT_STORE
+
+    found = Store.open(ctx.params.get("store") or DEFAULT_STORE)
+    with connect(found.database) as connection:
+        rows: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return [(name, said or "") for name, said in rows]

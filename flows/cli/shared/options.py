@@ -1,0 +1,273 @@
+"""Options that several commands share, and how a problem becomes one sentence and an exit code."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from math import isfinite
+from typing import Annotated, Any, Literal, ParamSpec
+
+import orjson
+import typer
+
+from flows.cli.shared import completing
+from flows.support.choices import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS, Format
+
+P = ParamSpec("P")
+
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SOURCE", help="Files, folders or globs of sessions; the format is detected.", show_default=False
+    ),
+]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="DIR_OR_URL",
+        help=f"Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: {DEFAULT_STORE})",
+        show_default=False,
+    ),
+]
+StudyOption = Annotated[
+    str | None,
+    typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.", show_default=False),
+]
+Strategies = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B(X=1),@SET",
+        help="Strategies to compare; sets: @defaults (all that can run), @recency-ladder (plain recency at several "
+        "sizes, for the view matched_budget) (default: @defaults)",
+        show_default=False,
+        autocompletion=completing.strategies,
+    ),
+]
+Points = Annotated[
+    str | None,
+    typer.Option(
+        help="Where to compact: tokens:N, messages:N or recorded (default: tokens:32000)",
+        show_default=False,
+        autocompletion=completing.points,
+    ),
+]
+HistoryOption = Annotated[
+    str | None,
+    typer.Option(
+        help="prefix: each point compacts the whole session so far. chain: a method lives with what it left "
+        "(default: prefix)",
+        show_default=False,
+        autocompletion=lambda: list(HISTORIES),
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Summariser, responder and prober at once: embedded, openai:MODEL (OPENAI_API_KEY; OPENAI_BASE_URL for "
+        "any compatible server) or anthropic:MODEL (default: embedded)",
+        show_default=False,
+        autocompletion=completing.specs,
+    ),
+]
+
+
+def finite(value: float | None) -> float | None:
+    """Refuse NaN, which is in no range and outside of none, and what has no end."""
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"expected a number, found {value}")
+    return value
+
+
+def _model_option(help: str) -> Any:
+    return typer.Option(metavar="SPEC", help=help, show_default=False, autocompletion=completing.specs)
+
+
+Summarizer = Annotated[str | None, _model_option("What summarises.")]
+Responder = Annotated[str | None, _model_option("What answers the probes.")]
+Prober = Annotated[str | None, _model_option("What makes the probes.")]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="SPEC",
+        help="What scores the answers: embedded, openai:MODEL or anthropic:MODEL (default: embedded)",
+        show_default=False,
+        autocompletion=completing.specs,
+    ),
+]
+Protocol = Annotated[
+    str | None,
+    typer.Option(
+        help="What a model as judge is shown. study: the compacted context too. closed: question, answer and truth "
+        "only. auto: study, unless a method leaves what only its provider can read (default: auto)",
+        show_default=False,
+        autocompletion=lambda: list(PROTOCOLS),
+    ),
+]
+BudgetUsd = Annotated[
+    float | None,
+    typer.Option("--budget-usd", metavar="X", help="Spend at most X US dollars on model calls.", show_default=False),
+]
+BudgetTokens = Annotated[
+    int | None,
+    typer.Option("--budget-tokens", metavar="N", help="Spend at most N tokens on model calls.", show_default=False),
+]
+RubricOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID|FILE.toml",
+        help="What it scores them by.",
+        show_default=False,
+        autocompletion=completing.rubrics,
+    ),
+]
+Replicates = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="How often each compaction is made, and each answered (default: 1)", show_default=False
+    ),
+]
+JudgeReplicates = Annotated[
+    int | None, typer.Option(metavar="N", help="How often each answer is judged (default: 1)", show_default=False)
+]
+Anchors = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        max=10**6,
+        help="Draw N answers once, and score them anew in every run on a new day: see drift (default: 0)",
+        show_default=False,
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, max=10**9, help="Take N sessions only, those of the sources first.", show_default=False
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Most worker processes, and most model calls in flight (default: one a core, and 64)",
+        show_default=False,
+    ),
+]
+RunnerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--runner",
+        metavar="local|dask[:ADDRESS]",
+        help="What does the work that only computes: processes of this machine, or a cluster: the one at ADDRESS, or "
+        "one that is started for the run (default: local)",
+        show_default=False,
+    ),
+]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(
+        help="o200k_base or cl100k_base (default: o200k_base)",
+        show_default=False,
+        autocompletion=lambda: list(TOKENIZERS),
+    ),
+]
+NoRedact = Annotated[
+    bool,
+    typer.Option("--no-redact", help="Store credentials as they are in the sessions, instead of a mark for each."),
+]
+TaskTypes = Annotated[
+    str | None,
+    typer.Option(
+        "--task-types",
+        metavar="FILE",
+        help="CSV, Parquet or JSON lines with session_id (or source_path) and task_type; goes before the rule.",
+        show_default=False,
+    ),
+]
+FailIfWorse = Annotated[
+    float | None,
+    typer.Option(
+        "--fail-if-worse",
+        metavar="X",
+        min=0.0,
+        max=5.0,
+        callback=finite,
+        help="End with exit code 5 when a method's overall fell by more than X, beyond noise, since the last run that "
+        "was asked this: see moved",
+        show_default=False,
+    ),
+]
+FailBelow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-below",
+        metavar="METHOD=X",
+        help="End with exit code 5 when this method's overall is below X (0 to 5); may be repeated.",
+        show_default=False,
+    ),
+]
+Ephemeral = Annotated[
+    bool,
+    typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),
+]
+Log = Annotated[
+    str | None,
+    typer.Option(
+        "--log", metavar="FILE", help="Append the run's events as JSON lines; - for stderr.", show_default=False
+    ),
+]
+LogItems = Annotated[
+    bool, typer.Option("--log-items", help="With --log: also one line for each compaction, probe, answer, verdict.")
+]
+JudgeOfStore = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="ID",
+        help="One judge only, by name or the beginning of its id (default: all).",
+        show_default=False,
+        autocompletion=completing.judges,
+    ),
+]
+Versions = Annotated[
+    Literal["current", "all"],
+    typer.Option(
+        "--versions",
+        help="Of methods: those that the newest run of the study asks for, or all, earlier and dropped ones too.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Prefect's own log, and a traceback when something breaks.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print it.")]
+
+
+def report_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn an error of a command into one sentence on stderr and its exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        from flows.cli.shared.failures import exit_codes
+
+        with exit_codes(verbose=bool(kwargs.get("verbose"))):
+            command(*args, **kwargs)
+
+    return wrapped
+
+
+def echo(text: str) -> None:
+    """Print a result on stdout."""
+    typer.echo(text.rstrip("\n"))
+
+
+def echo_json(document: Any) -> None:
+    """Print the one JSON document of ``--json``: rows as a list of objects, all else as an object.
+
+    Values that JSON has no type for are texts, and numbers that are not finite are null.
+    """
+    echo(orjson.dumps(document, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())

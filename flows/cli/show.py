@@ -1,0 +1,242 @@
+"""``leaderboard``, ``sql`` and ``list``: the commands that only look."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.query import Force, Output
+from flows.cli.shared import options as o
+from flows.cli.shared.commands import command
+from flows.support.choices import DEFAULT_STORE, Format, Split
+
+
+@command(
+    "leaderboard",
+    "leaderboard --format markdown > leaderboard.md",
+    "leaderboard --judge embedded --fail-below mask_sweagent=3.5",
+    order=100,
+)
+def leaderboard(
+    store: o.StoreOption = None,
+    judge: o.JudgeOfStore = None,
+    by: Annotated[
+        Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
+    ] = None,
+    versions: o.Versions = "current",
+    fail_below: o.FailBelow = None,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Print the leaderboard of a store.
+
+    Methods are those that the newest run of the study asks for. --versions all has earlier versions of them, and
+    methods that were dropped, too; they have no rank.
+    """
+    from flows.database.scores_db import connect
+    from flows.reporting.leaderboard import ranked_rows, render, render_by
+    from flows.reporting.thresholds import check_thresholds, format_missed, read_thresholds
+    from flows.store.store import Store
+    from flows.support.errors import WORSE
+
+    thresholds = read_thresholds(fail_below or ())
+    found = Store.open(store or DEFAULT_STORE)
+    shown: Format = "json" if as_json else format
+    o.echo(
+        render_by(found.database, by, judge, shown, versions) if by else render(found.database, judge, shown, versions)
+    )
+    if not thresholds:
+        return
+    with connect(found.database) as connection:
+        missed = format_missed(check_thresholds(ranked_rows(connection, judge).dicts(), thresholds))
+    if missed:
+        print(f"not reached: {missed}", file=sys.stderr)  # noqa: T201
+        raise typer.Exit(WORSE)
+
+
+@command(
+    'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',
+    'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',
+    order=120,
+)
+def sql(
+    query: Annotated[str, typer.Argument(help="One SELECT over the tables and views of the store.")],
+    store: o.StoreOption = None,
+    format: o.FormatOption = "table",
+    output: Output = None,
+    force: Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Query the store, read-only."""
+    from flows.cli.shared.query_files import print_exported, write_query
+    from flows.reporting.leaderboard import render_query
+    from flows.store.store import Store
+
+    found = Store.open(store or DEFAULT_STORE)
+    if output is not None:
+        print_exported([write_query(found, query, output, force)], as_json=as_json)
+        return
+    o.echo(render_query(found.database, query, "json" if as_json else format, store=found))
+
+
+class Grain(StrEnum):
+    """How fine the account is."""
+
+    FORMAT = "format"
+    KIND = "kind"
+    INPUT = "input"
+    REASON = "reason"
+
+
+_ACCOUNTS = {
+    Grain.FORMAT: "FROM intake_by_format",
+    Grain.KIND: "FROM accounting_by_format",
+    Grain.INPUT: "FROM accounting",
+    Grain.REASON: "FROM set_aside_by_reason",
+}
+
+
+@command(
+    "accounting",
+    "accounting --by reason",
+    "accounting --by input --format csv",
+    order=70,
+)
+def accounting(
+    store: o.StoreOption = None,
+    by: Annotated[
+        Grain,
+        typer.Option(
+            "--by",
+            help="format: a line a log format. kind: by role, and calls, too. input: of every file. "
+            "reason: why messages were set aside.",
+        ),
+    ] = Grain.FORMAT,
+    format: o.FormatOption = "table",
+    as_json: o.AsJson = False,
+) -> None:
+    """Print what became of every message: messages in the files = stored + set aside + folded.
+
+    Ends with exit code 1 when a message is unaccounted for.
+    """
+    from flows.reporting.leaderboard import render_query
+    from flows.store.store import Store
+    from flows.support.errors import EvalError
+
+    found = Store.open(store or DEFAULT_STORE)
+    o.echo(render_query(found.database, _ACCOUNTS[by], "json" if as_json else format))
+    lost = json.loads(render_query(found.database, "FROM check_messages_met_are_stored_or_set_aside", "json"))
+    if lost:
+        raise EvalError(
+            f"{len(lost):,} kinds of message in the inputs do not add up; see "
+            'compaction-eval sql "FROM check_messages_met_are_stored_or_set_aside"'
+        )
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    STRATEGIES = "strategies"
+    FORMATS = "formats"
+    JUDGES = "judges"
+    RUBRICS = "rubrics"
+
+
+@command(
+    "list strategies",
+    "list formats --json",
+    order=190,
+)
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    as_json: o.AsJson = False,
+) -> None:
+    """List what exists, with parameters and what each needs."""
+    found = {Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics}[kind]()
+    if as_json:
+        o.echo_json(found)
+        return
+    for item in found:
+        o.echo(item["name"])
+        for key, value in item.items():
+            if key != "name" and value not in (None, "", {}, []):
+                shown = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
+                o.echo(f"    {key + ':':<13}{', '.join(map(str, shown)) if isinstance(shown, list) else shown}")
+
+
+_NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}
+
+
+def _strategies() -> list[dict[str, Any]]:
+    from compaction import load_registry
+    from compaction.adapters.known_peers import list_peers
+
+    return [
+        {
+            "name": strategy.id,
+            "what": strategy.summary,
+            "parameters": dict(strategy.params),
+            "needs": _NEEDS[strategy.needs],
+            "peer": f"{strategy.peer} {strategy.peer_version}".strip(),
+        }
+        for _, strategy in sorted(load_registry().items())
+    ] + [{**item, "parameters": {}} for item in list_peers()]
+
+
+def _formats() -> list[dict[str, Any]]:
+    from flows.sources import formats
+
+    return [
+        {
+            "name": known.name,
+            "what": known.description,
+            "recognised": known.recognised,
+            "files": list(known.suffixes),
+            "needs": "nothing",
+        }
+        for known in formats()
+    ]
+
+
+def _judges() -> list[dict[str, Any]]:
+    from flows.llm.settings import BASE_URL_VARIABLES, KEY_VARIABLES
+
+    return [
+        {
+            "name": "embedded",
+            "what": "Scores from the facts that an answer has, lacks or makes up; no language model is asked.",
+            "needs": "nothing",
+        },
+        *(
+            {
+                "name": f"{provider}:MODEL",
+                "what": f"{what}; under the protocol study it is shown the compacted context, under closed it is not.",
+                "parameters": {"temperature": 0.0, "judge_replicates": 1, "protocol": "auto"},
+                "needs": f"{KEY_VARIABLES[provider]}, or {BASE_URL_VARIABLES[provider]}" + needs,
+            }
+            for provider, what, needs in (
+                ("openai", "Any model behind OpenAI's interface", ""),
+                ("anthropic", "Any model behind Anthropic's interface", "; the extra anthropic"),
+            )
+        ),
+    ]
+
+
+def _rubrics() -> list[dict[str, Any]]:
+    from judge.rubric import list_rubrics, load_rubric
+
+    rubrics = map(load_rubric, list_rubrics())
+    return [
+        {
+            "name": rubric.id,
+            "version": rubric.version,
+            "dimensions": list(rubric.dimensions),
+            "criteria": list(rubric.criteria),
+            "asked": {probe_type: len(ids) for probe_type, ids in rubric.asked.items()},
+        }
+        for rubric in rubrics
+    ]

@@ -1,0 +1,125 @@
+"""``store drop``: taking sessions out of a store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.shared import options as o
+from flows.cli.shared.commands import command
+from flows.support.choices import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from flows.pipeline import dropping
+    from flows.store.store import Store
+
+GROUP = """Take sessions out of a store.
+
+See `compaction-eval store drop --help`.
+"""
+"""Help of the group."""
+
+
+@command(
+    "store drop --gone",
+    "store drop --gone --yes",
+    'store drop "~/.claude/projects/secret" 0b1e* --yes',
+    order=10,
+)
+def drop(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SESSION|LOG|FOLDER]…",
+            help="Ids of sessions, paths of logs, folders of logs, or globs of either.",
+            show_default=False,
+        ),
+    ] = None,
+    gone: Annotated[bool, typer.Option("--gone", help="Every session of which no log is left.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, it is only said.")] = False,
+    store: o.StoreOption = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Take sessions out of a store: their messages, all that came of them, and their place in the results.
+
+    What is stored stays in the results until then, whether its log is still there or not. A log that is still there
+    is not read again before it changes; then its sessions come back. The answers of models stay in the call cache
+    (cache prune).
+    """
+    from flows.pipeline import dropping
+    from flows.store.store import Store
+
+    target = Store.open(store or DEFAULT_STORE)
+    found = dropping.select_sessions(target, what or (), gone=gone)
+    n_rows = 0
+    if yes and (found.sessions or found.inputs):
+        n_rows = _drop(target, what or [], gone=gone, quiet=quiet or as_json)
+    if as_json:
+        o.echo_json({"store": target.name, "dropped": yes, "sessions": _dropped_rows(found), "rows_of_results": n_rows})
+    elif not quiet:
+        o.echo("\n".join(_format_dropped(found, n_rows, done=yes)))
+
+
+def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
+    """Remove the sessions, and make the results anew."""
+    from flows.config.study import Study
+    from flows.execution.run import running
+    from flows.pipeline import dropping
+    from flows.pipeline.load import tables
+    from flows.pipeline.load.provenance import Provenance, loaded_study, study_of_results
+    from flows.support.progress import make_report
+
+    is_loaded = loaded_study(target) is not None
+    study = study_of_results(target) if is_loaded else Study()
+    study = replace(study, store=target.name, tokenizer=target.settings["tokenizer"])
+    with running(study, make_report(quiet), what="store drop", is_whole_store=True) as active:
+        found = dropping.select_sessions(target, words, gone=gone)  # another command may have changed it since
+        n_rows = dropping.drop_sessions(target, found)
+        if is_loaded:
+            with active.report.stage("rebuild", tables.STEPS, "steps") as shown:
+                makers = Provenance.of_results(target, study)
+                tables.rebuild_database(
+                    target, study, makers=makers, is_whole_store=True, stepped=lambda: shown.advance(1)
+                )
+    return n_rows
+
+
+def _dropped_rows(found: dropping.DropSelection) -> list[dict[str, Any]]:
+    from flows.pipeline.plan import is_gone
+
+    return [
+        {
+            "session_id": info.session_id,
+            "input_path": info.input_path,
+            "n_messages": info.n_messages,
+            "log_is_gone": is_gone(info.input_path),
+        }
+        for info in found.sessions
+    ]
+
+
+def _format_dropped(found: dropping.DropSelection, n_rows: int, *, done: bool) -> list[str]:
+    from flows.pipeline.plan import is_gone
+    from flows.support.plurals import quantity
+
+    lines = [
+        f"{info.session_id}: {quantity(info.n_messages, 'message')}, {info.input_path}"
+        + (" (gone)" if is_gone(info.input_path) else "")
+        for info in found.sessions
+    ]
+    if not found.sessions and not found.inputs:
+        return ["nothing to take out"]
+    total = f"{quantity(len(found.sessions), 'session')} and {quantity(len(found.inputs), 'log')} that are gone"
+    if done:
+        lines.append(f"taken out: {total}, with {quantity(n_rows, 'row')} of results")
+    else:
+        lines.append(f"would take out: {total}; nothing was changed: add --yes to do it")
+    if found.present:
+        lines.append(
+            f"{quantity(len(found.present), 'session')} would come back when the log changes, as it is still there: "
+            "move it away, or out of the sources"
+        )
+    return lines

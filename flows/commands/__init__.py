@@ -1,1 +1,0 @@
-"""The command's verbs, one module each; ``options`` holds what they share."""

@@ -1,0 +1,306 @@
+"""A study: all that one run depends on, frozen and typed.
+
+Defaults ← TOML file (``--study``) ← flags. The effective study is stored with the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method, parse_methods
+from compaction.closest import did_you_mean
+from compaction.methods import try_parameters
+from compaction.tokens import DEFAULT_ENCODING
+from flows.config.runner_spec import LOCAL, Runner
+from flows.config.study_values import MODEL_ROLES, check_methods, check_model, check_value
+from flows.llm.settings import ModelSettings, is_model, make_settings
+from flows.sessions.task_type_labels import MOST_BYTES, read_labels
+from flows.support.choices import DEFAULT_STORE
+from flows.support.errors import UsageError
+from flows.support.ids import content_id
+from flows.support.toml_lines import KeyPositions, Step, read_toml
+from judge.given_files import read_given
+from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
+
+JUDGE_KEYS = (
+    "judge",
+    "rubric",
+    "protocol",
+    "judge_replicates",
+    "concurrency",
+    "runner",
+    "budget_usd",
+    "budget_tokens",
+)
+"""What of a study a backfill may change."""
+IN_FLIGHT = 64
+"""Model calls at a time, where the study does not say."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that a run depends on. Plain data, so that Prefect can show and store it."""
+
+    sources: tuple[str, ...] = ()
+    """Files, folders and globs of sessions; empty for the sample sessions of the package."""
+    store: str = DEFAULT_STORE
+    """Where everything is kept: a folder, or the URL of an object store (``s3://bucket/prefix``)."""
+    strategies: tuple[str, ...] = ()
+    """``id``, ``id(name=value,…)`` or a set (``@recency-ladder``); empty for ``@defaults``."""
+    named_methods: tuple[str, ...] = ()
+    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``, which run
+    beside what the file's ``strategies`` list."""
+    points: str = "tokens:32000"
+    """Where sessions are compacted: ``tokens:N``, ``messages:N`` (every so many), or ``recorded`` (where they were)."""
+    history: str = "prefix"
+    """``prefix``: each point compacts the session up to it. ``chain``: what the method left last time, and the rest."""
+    summarizer: str = "embedded"
+    """What writes the summaries: ``embedded`` (no language model), ``openai:MODEL`` or ``anthropic:MODEL``."""
+    responder: str = "embedded"
+    """What answers the probes, from the compacted context."""
+    prober: str = "embedded"
+    """What makes the probes, from the history before the point."""
+    judge: str = "embedded"
+    """What scores the answers."""
+    rubric: str = DEFAULT_RUBRIC
+    """Id of a rubric, or the path of its TOML file."""
+    replicates: int = 1
+    """How often each compaction is made and answered."""
+    judge_replicates: int = 1
+    """How often each answer is judged."""
+    anchors: int = 0
+    """Answers that are drawn once and scored anew by every run on a new day, to see the judge drift; 0 for none."""
+    anchor_days: int = 1
+    """Days from one scoring of the anchors to the next."""
+    limit: int | None = None
+    """The first so many sessions only; None for all."""
+    concurrency: int | None = None
+    """Most things at a time: worker processes (None: one a core) and model calls in flight (None: 64)."""
+    runner: str = LOCAL
+    """What does the work that only computes: ``local``, ``dask``, ``dask:ADDRESS`` (``flows.config.runner_spec``); it
+    changes no result."""
+    tokenizer: str = DEFAULT_ENCODING
+    """What tokens are counted with; a store keeps to the first."""
+    redact: bool = True
+    """Whether credentials are masked before anything is stored."""
+    task_types: str | None = None
+    """A file of task types by session (CSV, Parquet, JSON lines), which go before the rule's; None for the rule's."""
+    protocol: str = "auto"
+    """What a model as judge is shown. ``study``: the compacted context too. ``closed``: question, answer and truth
+    only. ``auto``: ``study``, unless a method leaves contexts that only its provider can read."""
+    budget_usd: float | None = None
+    """US dollars that one run may spend on model calls; None for no limit."""
+    budget_tokens: int | None = None
+    """Tokens, sent and received together, that one run may spend; None for no limit."""
+    models: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Spec → settings of every model that the study names (``flows.llm.settings``), base URL filled in."""
+
+    @property
+    def points_spec(self) -> PointsSpec:
+        """``points``, parsed."""
+        return PointsSpec.parse(self.points)
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether workers of a cluster do the work that only computes."""
+        return Runner.parse(self.runner).is_cluster
+
+    @property
+    def study_key(self) -> str:
+        """Hash of what makes answers comparable; runs with the same key add to one leaderboard."""
+        parts = [self._identity(spec) for spec in (self.summarizer, self.responder, self.prober)]
+        return content_id("study", self.points, self.history, *parts, self.tokenizer)
+
+    def _identity(self, spec: str) -> Any:
+        settings = self.settings(spec)
+        return settings.identity if settings else spec
+
+    def settings(self, spec: str) -> ModelSettings | None:
+        """How the study uses a model; None for ``embedded``."""
+        return ModelSettings(spec=spec, **self.models[spec]) if spec in self.models else None
+
+    @property
+    def model_settings(self) -> list[ModelSettings]:
+        """The models that the study asks, each once."""
+        specs = dict.fromkeys((self.summarizer, self.prober, self.responder, self.judge))
+        return [settings for spec in specs if (settings := self.settings(spec))]
+
+    @property
+    def judge_protocol(self) -> Literal["study", "closed"]:
+        """``protocol``, decided."""
+        if self.protocol == "auto":
+            return "closed" if any(method.is_opaque for method in self.methods()) else "study"
+        return "closed" if self.protocol == "closed" else "study"
+
+    @property
+    def label_sha256(self) -> str | None:
+        """Hash of the file of task types as it is now; None without one."""
+        try:
+            return hashlib.sha256(read_given(self.task_types, MOST_BYTES)).hexdigest() if self.task_types else None
+        except OSError as error:
+            raise UsageError(f"task types {self.task_types}: {error.strerror or error}") from None
+
+    def methods(self) -> list[Method]:
+        """The strategies with their parameters, each once; without ``strategies`` all and those with a name."""
+        own = {method.name: method for method in map(parse_method, self.named_methods)}
+        methods = [
+            method for spec in self.strategies for method in ([own[spec]] if spec in own else parse_methods(spec))
+        ]
+        found: dict[str, Method] = {}
+        for method in methods or [*default_methods(), *own.values()]:
+            known = found.get(method.spec, method)
+            if known.label and method.label and known.label != method.label:
+                raise StrategyError(f"{known.label!r} and {method.label!r} are the same method")
+            found[method.spec] = method if method.label else known
+        return list(found.values())
+
+    def load_rubric(self) -> Rubric:
+        """The rubric that the judge scores by."""
+        return load_rubric(self.rubric)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, as stored with the run."""
+        return asdict(self)
+
+
+_KEYS = tuple(known.name for known in fields(Study) if known.name not in ("named_methods", "models"))
+
+
+def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
+    """The effective study of a run.
+
+    ``flags`` holds what was given on the command line (None for not given); ``model`` sets summariser, responder and
+    prober at once. Raises UsageError, naming the flag, or the file, line and key.
+    """
+    study = Study()
+    tables: dict[str, Any] = {}
+    places = None
+    if path is not None:
+        values, places = read_toml(Path(path), "study")
+        tables = values.pop("models", {})
+        study = _apply(study, values, places.of)
+    study = _apply(study, {key: value for key, value in flags.items() if value is not None and value != ()}, _flag)
+    study = with_models(study, tables, places)
+    _check_providers(study, f"study {path}: " if path else "")
+    for method in study.methods():
+        try:
+            try_parameters(method, study.points_spec.budget)
+        except StrategyError as error:
+            raise UsageError(f"{f'study {path}: ' if path else ''}method {method.name}: {error}") from None
+    return study
+
+
+def with_judge(study: Study, flags: Mapping[str, Any], path: str | None = None) -> Study:
+    """A study with another judge: of a study file only what concerns the judge is taken.
+
+    Raises UsageError, naming the flag, or the file, line and key.
+    """
+    tables: dict[str, Any] = {}
+    places = None
+    if path is not None:
+        values, places = read_toml(Path(path), "study")
+        tables = values.get("models", {})
+        study = _apply(study, {key: value for key, value in values.items() if key in JUDGE_KEYS}, places.of)
+    study = _apply(study, {key: value for key, value in flags.items() if value is not None}, _flag)
+    asked = {study.summarizer, study.prober, study.responder}  # as they were: what they made has their settings
+    kept = {spec: values for spec, values in study.models.items() if spec in asked}
+    study = with_models(replace(study, models=kept), tables, places, ("judge",))
+    _check_providers(study, f"study {path}: " if path else "")
+    return study
+
+
+def with_models(study: Study, tables: Any, places: KeyPositions | None, roles: Sequence[str] = MODEL_ROLES) -> Study:
+    """The study with the settings of each model in these roles; ``tables`` is ``[models]`` of a study file.
+
+    Settings that the study has already stay. Raises UsageError, naming file, line and key.
+    """
+
+    def place(*path: Step) -> str:
+        return places.of("models", *path) if places else "models"
+
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise UsageError(f'{place()}: expected tables such as [models."openai:NAME"]')
+    for spec in tables:
+        if not is_model(spec):
+            raise UsageError(f"{place(spec)}: this is no model; expected openai:NAME or anthropic:NAME")
+    wanted = {spec for role in roles if (spec := getattr(study, role)) != "embedded"}
+    found = {}
+    for spec in sorted({*wanted, *tables} - set(study.models)):  # what nobody uses is looked over, too
+        settings = make_settings(spec, tables.get(spec, {}), place(spec), partial(place, spec))
+        found[spec] = {key: value for key, value in asdict(settings).items() if key != "spec"}
+    return replace(study, models={**study.models, **{spec: found[spec] for spec in sorted(wanted & set(found))}})
+
+
+def _flag(key: Step) -> str:
+    return "--" + str(key).replace("_", "-")
+
+
+def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -> Study:
+    """The study with values; ``place`` says what an error on a key begins with."""
+    changes: dict[str, Any] = {}
+    if "model" in values:
+        model = check_model(values["model"], place("model"))
+        changes.update(summarizer=model, responder=model, prober=model)
+    for key, value in values.items():
+        if key == "model":
+            continue
+        if key == "methods":
+            changes["named_methods"] = check_methods(value, place)
+            continue
+        if key not in _KEYS:
+            known = sorted((*_KEYS, "methods", "model"))
+            raise UsageError(f"{place(key)}: unknown key{did_you_mean(key, known)}; known: {', '.join(known)}")
+        changes[key] = check_value(key, value, place(key))
+    if changes.get("strategies") and "named_methods" in changes:  # a method that a file names is wanted
+        names = [parse_method(spec).name for spec in changes["named_methods"]]
+        changes["strategies"] = tuple(dict.fromkeys([*changes["strategies"], *names]))
+    changed = replace(study, **changes)
+    if changed.task_types and "task_types" in changes:
+        read_labels(changed.task_types)  # says what is wrong with the file before anything is done
+    for key in ("methods", "strategies", "points", "rubric"):
+        if key in values:
+            _check_meaning(changed, key, place(key))
+    return changed
+
+
+def _check_meaning(study: Study, key: str, place: str) -> None:
+    try:
+        if key in ("strategies", "methods"):
+            study.methods()
+        elif key == "points":
+            _ = study.points_spec
+        else:
+            study.load_rubric()
+    except (StrategyError, PointsError, RubricError) as error:
+        raise UsageError(f"{place}: {error}") from None
+
+
+def _check_providers(study: Study, place: str) -> None:
+    """A provider's own compaction is asked of the model that summarises, and must be of that provider."""
+    for method in study.methods():
+        if method.provider and not study.summarizer.startswith(f"{method.provider}:"):
+            raise UsageError(
+                f"{place}method {method.name} has {method.provider} compact and takes a key: name the model with "
+                f"--summarizer {method.provider}:MODEL, found {study.summarizer}"
+            )
+        if method.is_opaque and study.protocol == "study" and study.judge != "embedded":
+            raise UsageError(
+                f"{place}protocol study: nobody but {method.provider} can read what {method.name} leaves, so the judge "
+                "cannot be shown contexts; use the protocol closed (or auto) for all methods"
+            )
+        if method.is_opaque and not study.responder.startswith(f"{method.provider}:"):
+            raise UsageError(
+                f"{place}method {method.name}: what it leaves can be read by {method.provider}'s models only: name one "
+                f"with --responder {method.provider}:MODEL, found {study.responder}"
+            )
+        responder = study.settings(study.responder)
+        if method.is_opaque and responder is not None and responder.api != "responses":
+            raise UsageError(
+                f"{place}method {method.name}: what it leaves can be sent to the interface responses only: set "
+                f'api = "responses" in [models."{responder.spec}"] of a study file'
+            )

@@ -1,0 +1,1 @@
+"""The DuckDB file: its model, its rows, its ready queries."""

@@ -1,0 +1,155 @@
+"""The model of ``sql/``: its layers, tables and checks, and a database of them without rows."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pyarrow as pa
+
+from flows.support.errors import StoreError
+
+LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
+"""Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made."""
+
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+"""Extensions would be fetched from the network."""
+
+
+def sql_text(folder: str, name: str) -> str:
+    """The query ``sql/<folder>/<name>.sql``."""
+    return files("sql").joinpath(folder, f"{name}.sql").read_text(encoding="utf-8")
+
+
+@cache
+def sql_sha256() -> str:
+    """Hash of all SQL that a database's content and views come from."""
+    digest = hashlib.sha256()
+    texts = [(folder, _layer(folder)) for folder in (*LAYERS, "load")]
+    for folder, files_of_folder in (*texts, ("checks", checks().items())):
+        for name, text in files_of_folder:
+            digest.update(f"{folder}/{name}\0{text}\0".encode())
+    return digest.hexdigest()
+
+
+@cache
+def relations() -> frozenset[str]:
+    """Every table and view that ``sql/`` makes."""
+    names = (name for folder in LAYERS if folder != "macros" for name, _ in _layer(folder))
+    return frozenset([*names, *(f"check_{name}" for name in checks()), "checks"])
+
+
+@cache
+def empty_database() -> bytes:
+    """The file of a database without rows: to bind every view takes two seconds, to copy the outcome none."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.duckdb"
+        with duckdb.connect(path, config=OFFLINE) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("BEGIN")  # one commit, not one a statement, of which there are hundreds
+            _create(connection)
+            connection.execute("COMMIT")
+            connection.execute("CHECKPOINT")
+        return path.read_bytes()
+
+
+@cache
+def schemas() -> Mapping[str, pa.Schema]:
+    """The Arrow schema of every table, read off ``sql/schema``."""
+    with duckdb.connect(":memory:", config=OFFLINE) as connection:
+        for name, text in _layer("schema"):
+            run_sql(connection, f"schema/{name}.sql", text)
+        return {name: connection.table(name).limit(0).to_arrow_table().schema for name, _ in _layer("schema")}
+
+
+@cache
+def table_keys() -> Mapping[str, Mapping[str, str]]:
+    """What ``sql/schema/keys.toml`` says: by table, or by what else stands once, its columns as ``key``."""
+    return tomllib.loads(files("sql").joinpath("schema", "keys.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def checks() -> Mapping[str, str]:
+    """Invariant → the query whose rows are its violations, under a comment that says what holds; by name."""
+    found = dict(_layer("checks"))
+    for name, said in table_keys().items():
+        key, table = said["key"], said.get("table", name)
+        holds = said.get("holds", f"{key} {'identify' if ',' in key else 'identifies'} a row of {table}")
+        query = f"SELECT {key}, count(*) AS n_rows\nFROM {table}\nGROUP BY {key}\nHAVING count(*) > 1"
+        found[f"unique_{name}"] = f"-- {holds}.\n{query}"
+    return dict(sorted(found.items()))
+
+
+def first_sentence(error: Exception) -> str:
+    """The message of a DuckDB error without the query that it repeats and without its class."""
+    text = " ".join(re.split(r"\n\s*\nLINE ", str(error))[0].split())
+    return re.sub(r"^[\w ]+? Error: ", "", text).rstrip(".")
+
+
+def _layer(folder: str) -> Iterator[tuple[str, str]]:
+    """Name and text of a folder's files, by name."""
+    entries = [entry for entry in files("sql").joinpath(folder).iterdir() if entry.name.endswith(".sql")]
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        yield entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8")
+
+
+def _create(connection: duckdb.DuckDBPyConnection) -> None:
+    for folder in LAYERS:
+        for name, text in _layer(folder):
+            run_sql(connection, f"{folder}/{name}.sql", text)
+            if folder not in ("macros", "schema"):
+                comment_on(connection, "VIEW", name, grain_of(text))
+    for name, text in checks().items():
+        run_sql(connection, f"checks/{name}.sql", f'CREATE VIEW "check_{name}" AS\n{text}')
+        comment_on(connection, "VIEW", f"check_{name}", f"Violations of: {grain_of(text)}")
+    counts = "\nUNION ALL ".join(
+        f"SELECT '{name}' AS invariant, (FROM \"check_{name}\" SELECT count(*)) AS violations, "
+        f"{literal(grain_of(text))} AS meaning"
+        for name, text in checks().items()
+    )
+    run_sql(connection, "checks", f"CREATE VIEW checks AS\n{counts}")
+    comment_on(
+        connection, "VIEW", "checks", "One row per invariant; the rows behind its count are in check_<invariant>"
+    )
+    comment_on(connection, "COLUMN", "checks.invariant", "Name of the invariant")
+    comment_on(connection, "COLUMN", "checks.violations", "Rows that break it; 0 = holds")
+    comment_on(connection, "COLUMN", "checks.meaning", "What holds")
+
+
+def run_sql(connection: duckdb.DuckDBPyConnection, origin: str, text: str) -> None:
+    """Run SQL of a file; StoreError names the file, as ``origin`` below ``sql/``."""
+    try:
+        connection.execute(text)
+    except duckdb.Error as error:
+        raise StoreError(f"sql/{origin} cannot be run: {first_sentence(error)}") from error
+
+
+def grain_of(text: str) -> str:
+    """The first paragraph of the comment that opens an SQL file."""
+    lines = []
+    for line in text.splitlines():
+        words = line.removeprefix("--").strip()
+        if not line.startswith("--") or not words:
+            break
+        lines.append(words)
+    return " ".join(lines).rstrip(".")
+
+
+def comment_on(connection: duckdb.DuckDBPyConnection, kind: str, name: str, text: str) -> None:
+    """Put a comment on a table, view or column."""
+    connection.execute(f"COMMENT ON {kind} {name} IS {literal(text)}")
+
+
+def literal(text: str) -> str:
+    """A text as SQL."""
+    return "'" + text.replace("'", "''") + "'"

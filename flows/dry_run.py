@@ -1,0 +1,336 @@
+"""What a run would do, found out by doing it where nothing is kept.
+
+The stages run over a temporary store that links to the files of the real one, with models that look into the real call
+cache and otherwise note what would be sent, answering with a filler of the length that is assumed. So the number of
+calls is that of the code itself: an anchored summary's several calls, a chain's, a judge's. What cannot be known
+beforehand is how long the answers will be, and which probes a model makes; both are assumptions that the plan states.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from compaction import (
+    CompactionPoint,
+    Completion,
+    ModelError,
+    ModelRequest,
+    NativeRequest,
+    TokenCounter,
+    Transcript,
+)
+from compaction.testing import ScriptedProvider
+from flows.config.runner_spec import LOCAL
+from flows.config.study import IN_FLIGHT, Study
+from flows.execution.run import running
+from flows.execution.stage_executor import PlainCalls
+from flows.llm.budget import most_tokens
+from flows.llm.cache.call_cache import CallCache
+from flows.llm.cache.keys import call_key
+from flows.llm.clients.requests import sent_turns
+from flows.llm.clients.transport import TokenUse
+from flows.llm.gateway import called_for
+from flows.llm.prices import Prices
+from flows.llm.settings import ModelSettings
+from flows.pipeline.backfill.backlog import backlog_of
+from flows.pipeline.backfill.selection import Selection
+from flows.pipeline.engine import engine_calling, engine_for
+from flows.store.call_cache_sync import has_cache, open_cache
+from flows.store.call_journal import mean_seconds
+from flows.store.store import MARKER, Store
+from flows.support.progress import Report
+from judge import NotAsked, Probe, ProbeFailed, Prober
+from judge.embedded import EmbeddedProber
+
+ASSUMED_SHARE = 0.5
+"""Share of its token limit that an answer is assumed to have."""
+CALLS_A_PROBE = 2
+"""Calls that a model which writes a probe is assumed to need: one that writes and one that guesses."""
+COUNTED = 50
+"""Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
+LINKED = (
+    "transcripts",
+    "points",
+    "compactions",
+    "probes",
+    "answers",
+    "scores",
+    "methods",
+    "judges",
+    "quarantine",
+    "anchors",
+    "anchor_scores",
+)
+
+
+@dataclass
+class Line:
+    """What one stage would ask of one model."""
+
+    stage: str
+    model: str
+    calls: int = 0
+    cached: int = 0
+    """Of the calls, those that the cache would answer."""
+    input_tokens: int = 0
+    """That would be sent, without the cached calls, by the study's tokenizer."""
+    output_tokens: int = 0
+    """Assumed to come back."""
+    cost_usd: float | None = 0.0
+    """With the assumed answers; None where the price is not known."""
+    most_usd: float | None = 0.0
+    """With the longest answers that the limits allow, and the most tokens that any tokenizer makes of the texts."""
+    seconds: float | None = None
+    """Wall time by the mean of what the model took so far, at the study's concurrency; None where nothing is known."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with ``to_pay`` beside it."""
+        return {**asdict(self), "to_pay": self.calls - self.cached}
+
+
+class CallRecorder:
+    """Takes the place of the gateway: answers from the cache, and notes everything else."""
+
+    def __init__(self, cache: CallCache | None, counter: TokenCounter, prices: Prices | None = None) -> None:
+        self.lines: dict[tuple[str, str], Line] = {}
+        self._cache, self._counter, self._prices = cache, counter, prices or Prices()
+        self._lock = threading.Lock()
+        self._seen: set[str] = set()
+        self._counted: dict[str, list[int]] = {}
+        """Stage → prompts counted, their characters, their tokens."""
+
+    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
+        """The cached answer, or a filler."""
+        key = call_key(settings, request)
+        found = self._cache.get(key) if self._cache else None
+        if found is not None:
+            self._note(settings, key, request, cached=True)
+            return Completion(found.text, found.model, cached=True)
+        self._note(settings, key, request, cached=False)
+        filler = f"{key} {_filler(round(request.max_tokens * ASSUMED_SHARE))}"  # no two alike, as answers are
+        if request.check is not None:
+            raise ModelError("planned, not asked", "unavailable")
+        return Completion(filler, settings.model)
+
+    def native(
+        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
+    ) -> tuple[Mapping[str, Any], Completion]:
+        """The cached response, or one of the provider's shape."""
+        key = call_key(settings, request, replicate)
+        found = self._cache.get(key) if self._cache else None
+        self._note(settings, key, request, cached=found is not None)
+        if found is not None:
+            return found.body, Completion(found.text, found.model, cached=True)
+        return ScriptedProvider().compact(request)
+
+    def assume(self, settings: ModelSettings, calls: int) -> None:
+        """Note calls that the one just refused would have been followed by, each like it."""
+        with self._lock:
+            line = self._line(settings)
+            share = calls / max(line.calls - line.cached, 1)
+            line.calls += calls
+            line.input_tokens += round(line.input_tokens * share)
+            line.output_tokens += round(line.output_tokens * share)
+            for name in ("cost_usd", "most_usd"):
+                so_far = getattr(line, name)
+                setattr(line, name, None if so_far is None else so_far * (1 + share))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _line(self, settings: ModelSettings) -> Line:
+        stage, _ = called_for()
+        return self.lines.setdefault((stage, settings.spec), Line(stage, settings.spec))
+
+    def _note(self, settings: ModelSettings, key: str, request: ModelRequest | NativeRequest, *, cached: bool) -> None:
+        with self._lock:
+            line = self._line(settings)
+            line.calls += 1
+            if cached or key in self._seen:  # identical calls are made once
+                line.cached += 1
+                return
+            self._seen.add(key)
+            most = most_tokens(settings, request)
+            use = TokenUse(self._tokens(line.stage, settings, request), round(most.output_tokens * ASSUMED_SHARE))
+            line.input_tokens += use.input_tokens
+            line.output_tokens += use.output_tokens
+            for name, cost in (
+                ("cost_usd", self._prices.cost(settings, use)),
+                ("most_usd", self._prices.bound(settings, most.input_tokens, most.output_tokens)),
+            ):
+                so_far = getattr(line, name)
+                setattr(line, name, None if so_far is None or cost is None else so_far + cost)
+
+    def _tokens(self, stage: str, settings: ModelSettings, request: ModelRequest | NativeRequest) -> int:
+        if isinstance(request, NativeRequest):
+            text = str(request.body)
+        else:
+            said = sent_turns(settings, request.messages)
+            calls = [(call.name, call.arguments, result.text) for one in said for call, result in one.calls]
+            text = "\n".join([*(one.text for one in said), *(part for call in calls for part in call)])
+        number, characters, tokens = self._counted.setdefault(stage, [0, 0, 0])
+        if number < COUNTED:
+            found = self._counter.count(text)
+            self._counted[stage] = [number + 1, characters + len(text), tokens + found]
+            return found
+        return round(len(text) * tokens / max(characters, 1))
+
+
+def _filler(tokens: int) -> str:
+    return "planned " * max(tokens, 1)
+
+
+@dataclass
+class PlannedProber:
+    """A model that writes probes, while nothing is asked: the embedded prober's take the place of its probes."""
+
+    asked: Prober
+    other: Prober
+    recorder: CallRecorder
+    settings: ModelSettings
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.asked.name
+
+    def probes(self, transcript: Transcript, point: CompactionPoint) -> list[Probe | NotAsked | ProbeFailed]:
+        """The model's probes where the cache has them; for each other the calls beyond the first are assumed."""
+        found = list(self.asked.probes(transcript, point))
+        others = {item.probe_type: item for item in self.other.probes(transcript, point)}
+        n_missing = sum(isinstance(item, ProbeFailed) for item in found)
+        if n_missing:
+            self.recorder.assume(self.settings, n_missing * (CALLS_A_PROBE - 1))
+        return [others[item.probe_type] if isinstance(item, ProbeFailed) else item for item in found]
+
+
+@contextmanager
+def shadow_store(study: Study) -> Iterator[Study]:
+    """The study over a temporary store that has all that the real one has; what is written there is gone at the end."""
+    real = Store.at(study.store)
+    with tempfile.TemporaryDirectory(prefix="compaction-eval-plan-") as folder:
+        root = Path(folder) / "store"
+        root.mkdir()
+        if (marker := real.place.read(real.root / MARKER)) is not None:
+            (root / MARKER).write_bytes(marker)
+        for name in LINKED if marker is not None else ():
+            (root / name).mkdir()
+            for path in real.place.local_paths(real.place.paths(real.root / name, "")):
+                if path.is_file():
+                    (root / name / path.name).symlink_to(path.absolute())
+        yield replace(study, store=str(root), runner=LOCAL, budget_usd=None, budget_tokens=None)
+
+
+def with_times(lines: list[Line], seconds_a_call: Mapping[tuple[str, str], float], study: Study) -> list[Line]:
+    """The lines with their wall time, where the journal knows how long a stage's calls to a model take."""
+    in_flight = study.concurrency or IN_FLIGHT
+    return [
+        replace(line, seconds=mean * (line.calls - line.cached) / in_flight)
+        if (mean := seconds_a_call.get((line.stage, line.model))) is not None
+        else line
+        for line in lines
+    ]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a run would do."""
+
+    items: dict[str, int]
+    """Stage → items that would be worked on: what the store does not have yet."""
+    lines: list[Line]
+    notes: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for ``--json``."""
+        return {"items": self.items, "calls": [line.as_dict() for line in self.lines], "notes": self.notes}
+
+
+async def forecast(study: Study, report: Report) -> RunPlan:
+    """Go through a run of this study where nothing is kept."""
+    from flows.answer import answer  # noqa: PLC0415 (Prefect, which they import, takes seconds)
+    from flows.compact import compact  # noqa: PLC0415
+    from flows.ingest import ingest  # noqa: PLC0415
+    from flows.probe import probe  # noqa: PLC0415
+    from flows.score import score  # noqa: PLC0415
+
+    return await _forecast(study, report, [stage.fn for stage in (ingest, compact, probe, answer, score)])
+
+
+async def forecast_backfill(study: Study, selection: Selection, report: Report) -> RunPlan:
+    """The same for a backfill."""
+    from flows.score import judge_backlog  # noqa: PLC0415 (as above)
+
+    real = Store.open(study.store)
+
+    async def judge(planned: Study) -> None:
+        with (
+            running(planned) as run,
+            backlog_of(real, study, engine_for(study), selection, run.scope.sessions, beside=run.store) as found,
+        ):
+            await judge_backlog(run, found)
+
+    return await _forecast(study, report, [judge], is_whole_store=True)
+
+
+async def _forecast(
+    study: Study,
+    report: Report,
+    stages: Sequence[Callable[[Study], Awaitable[None]]],
+    *,
+    is_whole_store: bool = False,
+) -> RunPlan:
+    real = Store.at(study.store)
+    with ExitStack() as stack:
+        cache = stack.enter_context(open_cache(real)) if has_cache(real) else None
+        recorder = CallRecorder(cache, engine_for(study).counter)
+        planned = stack.enter_context(shadow_store(study))
+        engine = engine_calling(planned, lambda: recorder)
+        prober = study.settings(study.prober)
+        if prober is not None:
+            engine = replace(engine, prober=PlannedProber(engine.prober, EmbeddedProber(), recorder, prober))
+        run = stack.enter_context(
+            running(
+                planned,
+                report,
+                "plan",
+                is_whole_store=is_whole_store,
+                executor=PlainCalls(),
+                calls=recorder,
+                engine=engine,
+            )
+        )
+        for stage in stages:
+            await stage(planned)
+        items = {name: tally.done + tally.failed for name, tally in run.log.tallies.items()}
+        lines = with_times(list(recorder.lines.values()), _seconds_a_call(study), study)
+    return RunPlan(items, lines, _notes(study, lines))
+
+
+def _seconds_a_call(study: Study) -> dict[tuple[str, str], float]:
+    """Stage and model → mean seconds of the calls that the store knows of."""
+    return mean_seconds(Store.open(study.store)) if Store.at(study.store).is_there else {}
+
+
+def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
+    notes = []
+    if lines:
+        notes.append(
+            f"answers are assumed to have {ASSUMED_SHARE:.0%} of their token limit; at most is with all of it, and "
+            "with a token a byte of what is sent"
+        )
+    if study.prober != "embedded":
+        notes.append(
+            f"probes that are not written yet are taken to need {CALLS_A_PROBE} calls each, and to be as many as "
+            "the embedded prober finds"
+        )
+    unknown = sorted({line.model for line in lines if line.cost_usd is None})
+    if unknown:
+        names = ", ".join(unknown)
+        notes.append(f"no price is known for {names}: set input_usd and output_usd in [models] of the study")
+    return notes

@@ -1,0 +1,112 @@
+"""Verdicts by a provider's batch interface, at half the price: the backfill then finds them in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
+
+from flows.execution.run import Run
+from flows.llm.batch.prefill import BatchItem, BatchOutcome, BatchPlan, plan_prefill, prefill
+from flows.llm.prices import Prices
+from flows.pipeline.plan import ScoreJob, shuffle_jobs
+from flows.pipeline.tasks.score import cases_of
+from flows.sessions.buckets import Slice
+from flows.sessions.session_parts import SessionInfo
+from flows.store.call_cache_sync import batches_folder
+from flows.store.store import Store
+from flows.support.errors import UsageError
+from flows.support.ids import bucket_bits
+from judge.llm import ModelJudge
+
+
+class VerdictRequests(Sequence[BatchItem]):
+    """What a model as judge would be asked, made when it is looked at: contexts are long, and there are many."""
+
+    def __init__(self, run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> None:
+        """Raises UsageError when the study's judge is no language model."""
+        judge, settings = run.engine.judge, run.study.settings(run.study.judge)
+        if not isinstance(judge, ModelJudge) or settings is None:
+            raise UsageError("--batch: the embedded judge asks nobody; name a model with --judge")
+        self._judge, self._settings, self._run = judge, settings, run
+        mixed = shuffle_jobs(jobs)
+        self._places = [(info, job) for info in sessions for job in mixed.get(info.session_id, ())]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[BatchItem]:
+        start = 0
+        while start < len(self._places):
+            info = self._places[start][0]
+            end = start
+            while end < len(self._places) and self._places[end][0] is info:
+                end += 1
+            yield from self._of(info, [job for _, job in self._places[start:end]])
+            start = end
+
+    @overload
+    def __getitem__(self, index: int) -> BatchItem: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[BatchItem]: ...
+    def __getitem__(self, index: int | slice) -> BatchItem | list[BatchItem]:
+        if isinstance(index, slice):
+            return [item for info, job in self._places[index] for item in self._of(info, [job])]
+        info, job = self._places[index]
+        return next(self._of(info, [job]))
+
+    def _of(self, info: SessionInfo, jobs: Sequence[ScoreJob]) -> Iterator[BatchItem]:
+        run = self._run
+        store = Store.at(run.root).within(bucket_bits(info.session_id))
+        for asked in cases_of(store, run.study, self._judge.rubric, Slice(((info, tuple(jobs)),))):
+            yield self._settings, self._judge.request(asked.case), asked.job.answer_id
+
+
+def judge_in_batches(
+    run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bool
+) -> BatchOutcome:
+    """Submit what is in no batch yet and take what has come back. Raises CallsStoppedError at the budget."""
+    requests = VerdictRequests(run, sessions, jobs)
+    _ = run.calls.threads  # opens the cache
+    assert run.calls.cache is not None
+    return prefill(
+        requests,
+        cache=run.calls.cache,
+        folder=batches_folder(run.store),
+        prices=Prices(),
+        run_id=run.run_id,
+        stage="score",
+        budget=run.calls.budget,
+        wait=wait,
+        report=run.report.say,
+    )
+
+
+def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> BatchPlan:
+    """What ``judge_in_batches`` would do."""
+    _ = run.calls.threads
+    assert run.calls.cache is not None
+    folder = batches_folder(run.store)
+    return plan_prefill(VerdictRequests(run, sessions, jobs), cache=run.calls.cache, folder=folder, prices=Prices())
+
+
+def planned(found: BatchPlan) -> str:
+    """A plan in a sentence."""
+    cost = "a cost that is not known" if found.cost_usd is None else f"at most ${found.cost_usd:,.2f}"
+    return (
+        f"verdicts: {found.cached:,} cached, {found.pending:,} under way in batches, {found.live:,} left to live "
+        f"calls, {found.to_send:,} to be sent in batches: {found.input_tokens:,} tokens to send and "
+        f"{found.output_tokens:,} to receive at most, {cost}"
+    )
+
+
+def said(outcome: BatchOutcome) -> str:
+    """An outcome in a sentence."""
+    parts = [
+        f"{outcome.cached:,} verdicts were cached",
+        f"{outcome.answered:,} came back",
+        f"{outcome.pending:,} are under way",
+        f"{sum(outcome.unusable.values()) + sum(outcome.unserved.values()):,} are left to live calls",
+    ]
+    reasons = {**outcome.unusable, **outcome.unserved}
+    more = "; ".join(f"{number:,} × {reason}" for reason, number in list(reasons.items())[:3])
+    return ", ".join(parts) + (f" ({more})" if more else "")

@@ -1,0 +1,89 @@
+"""The model calls of a run: what they may cost, what has been paid for, and the threads that wait for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext, suppress
+from functools import cached_property
+from typing import Any
+
+from flows.config.study import IN_FLIGHT, Study
+from flows.llm.budget import Budget
+from flows.llm.cache.call_cache import CallCache
+from flows.llm.cache.meter import MeterReading
+from flows.llm.gateway import Gateway
+from flows.llm.remote_model import Calls
+from flows.pipeline.engine import Engine
+from flows.pipeline.tasks.task_context import ItemThreads, Tally, TaskTools
+from flows.store.call_cache_sync import open_cache, ship_calls
+from flows.store.store import Store
+from flows.support.errors import EvalError
+from flows.support.progress import Note
+
+OPEN_BATCHES = 8
+"""Batches of model calls that are under way together, so that the end of one leaves no call unused."""
+
+
+class ModelCalls:
+    """The model calls of a run. Cache and gateway are opened when the first task that calls a model is submitted."""
+
+    def __init__(self, study: Study, store: Store, stack: ExitStack, run_id: str, other: Calls | None = None) -> None:
+        """``stack`` ends what is opened; ``other`` takes the place of the gateway where nothing is to be called."""
+        self.budget = Budget(study.budget_usd, study.budget_tokens)
+        """What this run may spend."""
+        self.cache: CallCache | None = None
+        """What has been paid for."""
+        self._in_flight = study.concurrency or IN_FLIGHT
+        self.items = ItemThreads(self._in_flight, self._note_uses)
+        self._store, self._stack, self._run_id = store, stack, run_id
+        self._gateway, self._has_other = other, other is not None
+
+    def gateway(self) -> Calls:
+        """What calls go through. Raises RuntimeError before it is open."""
+        if self._gateway is None:
+            raise RuntimeError("no task is under way that may call a model")
+        return self._gateway
+
+    @cached_property
+    def threads(self) -> ThreadPoolExecutor:
+        """For batches that wait for a model: threads of this process, around one gateway."""
+        if not self._has_other:
+            self.cache = open_cache(self._store)
+            self._stack.callback(self.cache.close)
+            self._stack.push(self._ship_at_end)
+            self._gateway = Gateway(self.cache, run_id=self._run_id, concurrency=self._in_flight, budget=self.budget)
+        self._stack.callback(self.items.close)
+        pool = ThreadPoolExecutor(OPEN_BATCHES, thread_name_prefix="batch")
+        self._stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+        self._stack.callback(self.gateway().close)
+        return pool
+
+    def submit(self, engine: Engine, function: Callable[..., Tally], *args: Any) -> Future[Tally]:
+        """Do one task in a thread, with an engine."""
+        return self.threads.submit(self._carry_out, function, args, TaskTools(engine, self.items))
+
+    @staticmethod
+    def _carry_out(function: Callable[..., Tally], args: tuple[Any, ...], tools: TaskTools) -> Tally:
+        tally = function(*args, tools=tools)
+        tally.used.cpu_seconds = 0.0  # several tasks share the process, and the run counts its time
+        return tally
+
+    def _note_uses(self) -> None:
+        """Write down which cached answers were used: a kill must not lose what no later run asks for again."""
+        if self.cache is not None:
+            self.cache.flush()
+
+    def spending(self) -> Note:
+        """Says what the model calls from now on come to, and what all of the run's have cost."""
+        before = self.cache.meter.read() if self.cache else MeterReading()
+        return lambda: self.cache.meter.read().since(before) if self.cache else ""
+
+    def ship(self) -> None:
+        """Bring what has been paid for to where the store is."""
+        if self.cache is not None:
+            ship_calls(self._store, self.cache)
+
+    def _ship_at_end(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        with suppress(EvalError) if kind else nullcontext():  # what ended the run is what is to be said
+            self.ship()

@@ -1,0 +1,199 @@
+"""How every stage runs: a task a bucket, each in the process that knows the bucket's sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flows.execution.model_calls import OPEN_BATCHES
+from flows.execution.run import Run
+from flows.execution.stage_executor import PlainCalls
+from flows.pipeline.stages import Stage, drop_repeated_rows, unfinished_buckets, work_bucket
+from flows.pipeline.tasks.task_context import Tally
+from flows.store.storage import LOCAL
+from flows.support import event_log
+from flows.support.errors import EvalError
+from flows.support.resource_use import StageTime
+
+SHIPPED_EVERY = 60.0
+"""Seconds between two copies of the call cache to the store, while a stage waits for a model."""
+AHEAD = 2
+"""Buckets that a process has in hand: one at work and one waiting, so that it never waits for Prefect."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One task's work."""
+
+    key: str
+    """By which its worker is chosen, and its weight counted."""
+    weight: float
+    n_items: int
+    call: Callable[[str], Future[Tally]]
+    """Begins it, given the key."""
+    waits: bool = False
+    """Whether it waits for a language model: it then runs in this process, and tells of each item."""
+
+
+async def run_stage(run: Run, stage: Stage) -> Tally:
+    """Do what the stage has left to do, bucket by bucket."""
+    with run.log.timed(stage.key) as time:
+        return await _run_stage(run, stage, time)
+
+
+async def _run_stage(run: Run, stage: Stage, time: StageTime) -> Tally:
+    known = run.scope.buckets()
+    buckets = unfinished_buckets(run.store, run.study, stage, known)
+    time.sessions = sum(len(bucket.sessions) for bucket in buckets)
+    time.settled = sum(len(bucket.sessions) for bucket in known) - time.sessions
+    waits = run.waits(stage.part)
+    units = [
+        Unit(
+            bucket.key,
+            bucket.weight,
+            run.n_jobs(stage, bucket) if waits else len(bucket.sessions),
+            lambda key, bucket=bucket: run.submit(  # type: ignore[misc]
+                stage.part, key, work_bucket, run.root, run.study, bucket, stage.key
+            ),
+            waits,
+        )
+        for bucket in buckets
+    ]
+    time.unit = stage.unit
+    tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
+    if run.study.on_cluster:
+        for bucket in buckets:
+            await asyncio.to_thread(drop_repeated_rows, run.root, run.study, bucket, stage.key)
+    return tally
+
+
+async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
+    """Run the tasks of a stage, heaviest first, and add up what they came to.
+
+    ``key`` names it in the run's record, where that is not what people see it by.
+    """
+    if not units:
+        run.log.tallies.setdefault(stage, Tally())
+        return Tally()
+    tallies: list[Tally] = []
+    with run.log.timed(key or stage) as time:
+        time.unit = time.unit or unit
+        try:
+            await _all_of(run, stage, unit, units, tallies)
+        finally:
+            whole = Tally.total(tallies)
+            run.log.tallies[stage] = Tally.total([whole, run.log.tallies.get(stage, Tally())])
+            time.add(whole.used, done=whole.done, failed=whole.failed, left=whole.counts.get("left", 0))
+            time.tasks += len(tallies)
+            time.retries += sum(run.log.restarts.pop(_name(stage, unit, one), 0) for one in units)
+    return whole
+
+
+def _name(stage: str, unit: str, one: Unit) -> str:
+    """A task's name, as Prefect's page has it."""
+    return f"{stage} {one.key}: {one.n_items:,} {unit}"
+
+
+async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallies: list[Tally]) -> None:
+    names = {one.key: _name(stage, unit, one) for one in units}
+    calls = {names[one.key]: partial(_carry_out, run, one, names[one.key]) for one in units}
+    tracked = run.executor.carry_out(stage, calls)
+    computed = (
+        PlainCalls().carry_out(stage, calls) if run.study.on_cluster else tracked
+    )  # a cluster's tasks are Prefect's
+    lanes = run.workers.queue_sizes() if any(not one.waits for one in units) else []
+    slots = [asyncio.Semaphore(AHEAD * n) for n in lanes]
+    open_batches = asyncio.Semaphore(OPEN_BATCHES)
+    total = sum(one.n_items for one in units)
+    async with run.executor.page(stage, total, unit) as advance_page, _shipped(run):
+        note = run.calls.spending() if any(one.waits for one in units) else None
+        with (
+            run.report.stage(stage, total, unit, note) as shown,
+            run.calls.items.reporting(shown.advance),
+            run.calls.items.reporting(advance_page),
+        ):
+
+            async def do(one: Unit) -> None:
+                async with open_batches if one.waits else slots[run.workers.queue_of(one.key, one.weight)]:
+                    tally = await (tracked if one.waits else computed)(names[one.key])
+                    tallies.append(_logged(stage, one, tally))
+                del calls[names[one.key]]
+                if not one.waits:
+                    shown.advance(one.n_items)
+                    advance_page(one.n_items)
+
+            await _together(stage, [do(one) for one in sorted(units, key=lambda one: -one.weight)])
+            if lanes:
+                run.workers.stage_over()
+
+
+async def _carry_out(run: Run, one: Unit, name: str) -> Tally:
+    """Let a worker do one task; one that has died is replaced before the task is tried again."""
+    try:
+        return await asyncio.wrap_future(one.call(one.key))
+    except BrokenProcessPool:
+        run.workers.replace_dead()
+        run.log.restarts[name] += 1
+        event_log.event("task_broke", level=logging.WARNING, task=name, error="the worker process died")
+        raise
+
+
+@asynccontextmanager
+async def _shipped(run: Run) -> AsyncIterator[None]:
+    """Bring what is paid for to where the store is, now and then and at the end, where that is not this machine."""
+    if run.store.place is LOCAL:
+        yield
+        return
+
+    async def now_and_then() -> None:
+        while True:
+            await asyncio.sleep(SHIPPED_EVERY)
+            with suppress(EvalError):  # the end of the stage tries again, and says it
+                await asyncio.to_thread(run.calls.ship)
+
+    shipping = asyncio.create_task(now_and_then())
+    try:
+        yield
+    finally:
+        shipping.cancel()
+    await asyncio.to_thread(run.calls.ship)
+
+
+def _logged(stage: str, one: Unit, tally: Tally) -> Tally:
+    """A task's tally, of which the log has been told."""
+    for fields in tally.items:
+        event_log.event("item", level=event_log.ITEMS, **fields)
+    tally.items = []
+    event_log.event(
+        "task_ended",
+        stage=stage,
+        bucket=one.key,
+        done=tally.done,
+        failed=tally.failed,
+        left=tally.counts.get("left", 0),
+        seconds=round(tally.used.busy_seconds, 3),
+        cpu_seconds=round(tally.used.cpu_seconds, 3),
+    )
+    return tally
+
+
+async def _together(stage: str, work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all of it side by side; what breaks one ends the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for one in work:
+                group.create_task(one)
+    except BaseExceptionGroup as errors:
+        if isinstance(errors.exceptions[0], BrokenProcessPool):
+            raise EvalError(
+                f"worker processes died again and again during {stage}, perhaps for want of memory; what was finished "
+                "is kept: run again, with a smaller --concurrency if memory is short"
+            ) from None
+        raise errors.exceptions[0] from None

@@ -1,0 +1,1 @@
+"""Calls by the providers' batch interfaces."""

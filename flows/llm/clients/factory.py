@@ -1,0 +1,26 @@
+"""The client for a model's provider."""
+
+from __future__ import annotations
+
+from flows.llm.clients.openai_client import OpenAITransport
+from flows.llm.clients.transport import Transport
+from flows.llm.settings import ModelSettings
+from flows.support.errors import UsageError, install_extra
+
+
+def make_transport(settings: ModelSettings) -> Transport:
+    """A new client for all models at the base URL of these settings, with the key from the environment.
+
+    Raises UsageError when the provider's package is not installed.
+    """
+    if settings.provider == "openai":
+        return OpenAITransport(settings)
+    try:
+        from flows.llm.clients.anthropic_client import AnthropicTransport  # noqa: PLC0415 (an extra, and slow to import)
+    except ModuleNotFoundError as error:
+        if error.name != "anthropic":
+            raise
+        raise UsageError(
+            f"model {settings.spec!r}: the package anthropic is not installed; {install_extra('anthropic')}"
+        ) from None
+    return AnthropicTransport(settings)

@@ -1,0 +1,283 @@
+"""Sending one call on the event loop: budget, limit, try, wait, next try, until there is a reply or an error."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import uuid4
+
+from compaction.model import ModelError, ModelRequest, NativeRequest
+from flows.llm.adaptive_limit import AdaptiveLimit, PausedError
+from flows.llm.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charge_for
+from flows.llm.cache.records import JournalEntry, StoredCall
+from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse, Transport
+from flows.llm.retries import RetryPolicy, error_of, without_keys, without_secrets
+from flows.llm.settings import ModelSettings
+from flows.support.clock import now
+
+_TRACEBACK_CHARACTERS = 3_000
+"""Characters of a client's traceback in the log: its innermost frames."""
+
+THROTTLED: frozenset[FaultKind] = frozenset({"rate_limited", "overloaded", "timeout"})
+"""Faults that mean too many calls at once. A server that queues requests shows this by timeouts."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A call to a model, with the run, stage and item for its journal row."""
+
+    settings: ModelSettings
+    request: ModelRequest | NativeRequest
+    key: str
+    run_id: str = ""
+    stage: str = ""
+    item_id: str = ""
+
+    def entry(
+        self,
+        use: TokenUse | None,
+        cost_usd: float | None,
+        *,
+        seconds: float,
+        started_at: str,
+        cached: bool = False,
+        status: str = "done",
+        error: str | None = None,
+    ) -> JournalEntry:
+        """A row of the journal. Tokens are None if their number is unknown."""
+        read, written = (None, None) if use is None else (use.input_tokens, use.output_tokens)
+        return JournalEntry(
+            uuid4().hex,
+            self.run_id,
+            self.stage,
+            self.item_id,
+            self.settings.spec,
+            self.key,
+            read,
+            written,
+            cost_usd,
+            cached,
+            seconds,
+            status,
+            started_at,
+            error,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PaidAnswer:
+    """An answer that is not stored yet."""
+
+    call: StoredCall
+    entry: JournalEntry
+
+
+@dataclass(slots=True)
+class _Server:
+    """Client and limit that all calls to one server share."""
+
+    transport: Transport
+    limit: AdaptiveLimit
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call while it is made."""
+
+    asked: ModelCall
+    line: _Server
+    most: Charge | None
+    began: float | None = None
+    """Start of the first try."""
+    blanks: int = 0
+
+
+class Sender:
+    """Makes calls. Used from one event loop."""
+
+    def __init__(
+        self,
+        transport: Callable[[ModelSettings], Transport],
+        price: Price,
+        policy: RetryPolicy,
+        concurrency: int,
+        *,
+        budget: Budget | None,
+        note: Callable[[JournalEntry], None],
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self.under_way: set[asyncio.Task[object]] = set()
+        """Tasks with a try under way, whose answer may already be paid for."""
+        self._make_transport = transport
+        self._price = price
+        self._policy = policy
+        self._concurrency = concurrency
+        self._budget = budget
+        self._note = note
+        self._clock = clock
+        self._sleep = sleep
+        self._lines: dict[tuple[str, str], _Server] = {}
+        self._unusable: dict[tuple[str, str], str] = {}
+
+    async def send(self, asked: ModelCall, most: Charge | None) -> PaidAnswer:
+        """Send a call and return the reply. Raises ModelError or CallsStoppedError.
+
+        ``most``: the highest cost of a try, for the budget.
+        """
+        policy = self._policy
+        call = _Call(asked, self._line(asked.settings), most)
+        number = 1
+        while True:
+            try:
+                return await self._try(call, again=number > 1)
+            except PausedError as pause:
+                raise ModelError(f"{asked.settings.spec}: {pause}; it was not asked", "unavailable") from None
+            except CallFault as fault:
+                call.blanks += fault.kind == "blank"
+                if fault.kind == "unusable":
+                    self._unusable[asked.settings.spec, asked.settings.base_url] = without_secrets(str(fault))
+                if policy.is_last(fault, number, call.blanks):
+                    raise error_of(asked.settings, fault, number) from None
+                wait = policy.wait(number, fault.wait)
+                began = call.began or 0.0  # a fault is one of a try that began
+                if self._clock() + wait - began > policy.deadline:
+                    late = f" (the next would be {wait:.0f} s later, past {policy.deadline:.0f} s for a call)"
+                    raise error_of(asked.settings, fault, number, late) from None
+            number += 1
+            await self._sleep(wait)
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        for line in self._lines.values():
+            with suppress(Exception):  # nothing depends on it any more
+                await line.transport.close()
+
+    def _line(self, settings: ModelSettings) -> _Server:
+        server = (settings.provider, settings.base_url)
+        line = self._lines.get(server)
+        if line is None:
+            try:
+                transport = self._make_transport(settings)
+            except CallFault as fault:
+                raise error_of(settings, fault, 1) from None
+            limit = AdaptiveLimit(
+                self._concurrency, patience=self._policy.deadline, clock=self._clock, sleep=self._sleep
+            )
+            line = self._lines[server] = _Server(transport, limit)
+        return line
+
+    def _refuse_unusable(self, asked: ModelCall) -> None:
+        reason = self._unusable.get((asked.settings.spec, asked.settings.base_url))
+        if reason is not None:
+            raise ModelError(f"{asked.settings.spec}: {reason}", "unusable")
+
+    async def _try(self, call: _Call, *, again: bool) -> PaidAnswer:
+        """One try within budget and limit. Raises CallFault."""
+        limit, most = call.line.limit, call.most
+        if self._budget is not None and most is not None:
+            await self._budget.reserve(most)
+        paid = NOTHING
+        try:
+            place = await limit.acquire(again=again)
+            try:
+                self._refuse_unusable(call.asked)
+                paid = most or NOTHING  # until it is known better
+                reply, result = await self._send_once(call)
+                limit.succeeded(reply.pause)
+                if result.entry.input_tokens is not None:
+                    paid = charge_for(reply.use, result.entry.cost_usd)
+                return result
+            except CallFault as fault:
+                if fault.kind in THROTTLED:
+                    limit.throttled(place, fault.wait)
+                if fault.use is not None:
+                    paid = charge_for(fault.use, self._price(call.asked.settings, fault.use))
+                elif fault.kind in UNCHARGED:
+                    paid = NOTHING
+                raise
+            finally:
+                limit.release()
+        finally:
+            if self._budget is not None and most is not None:
+                self._budget.settle(most, paid)
+
+    async def _send_once(self, call: _Call) -> tuple[Reply, PaidAnswer]:
+        """One try. A fault, and an end of the program, is noted in the journal before it is raised."""
+        asked, settings = call.asked, call.asked.settings
+        started_at, start = now(), self._clock()
+        call.began = start if call.began is None else call.began
+        task = asyncio.current_task()
+        assert task is not None
+        self.under_way.add(task)
+        try:
+            reply = await self._transport(call)
+        except CallFault as fault:
+            cost = None if fault.use is None else self._price(settings, fault.use)
+            self._note(
+                asked.entry(
+                    fault.use,
+                    0.0 if fault.use is None and fault.kind in UNCHARGED else cost,
+                    seconds=self._clock() - start,
+                    started_at=started_at,
+                    status=fault.kind,
+                    error=without_secrets(str(fault)),
+                )
+            )
+            raise
+        except asyncio.CancelledError:
+            self._note(
+                asked.entry(
+                    None,
+                    None,
+                    seconds=self._clock() - start,
+                    started_at=started_at,
+                    status="connection",
+                    error="the run ended before the answer came",
+                )
+            )
+            raise
+        finally:
+            self.under_way.discard(task)
+        use, cost = self._count_use(settings, reply.use)
+        end = self._clock()
+        stored = StoredCall(reply.text, reply.model, reply.use, cost, end - call.began, reply.body)
+        return reply, PaidAnswer(stored, asked.entry(use, cost, seconds=end - start, started_at=started_at))
+
+    def _count_use(self, settings: ModelSettings, use: TokenUse) -> tuple[TokenUse | None, float | None]:
+        """Tokens and dollars of an answer. A server that counts no tokens has told nothing: both are unknown then.
+
+        A model that is free by its settings costs nothing all the same.
+        """
+        if use.input_tokens or use.output_tokens:
+            return use, self._price(settings, use)
+        return None, 0.0 if self._price(settings, TokenUse(1_000_000, 1_000_000)) == 0 else None
+
+    async def _transport(self, call: _Call) -> Reply:
+        settings, request = call.asked.settings, call.asked.request
+        try:
+            async with asyncio.timeout(settings.timeout):
+                if isinstance(request, NativeRequest):
+                    return await call.line.transport.send_native(settings, request)
+                reply = await call.line.transport.send(settings, request)
+        except TimeoutError:
+            raise CallFault("timeout", f"no whole answer within {settings.timeout:g} s") from None
+        except CallFault:
+            raise
+        except Exception as error:
+            _log.error("%s: the client failed: %s", settings.spec, _traceback_end(traceback.format_exc()))
+            raise CallFault("malformed", f"the client failed: {type(error).__name__}: {error}") from None
+        if not reply.text.strip():
+            raise CallFault("blank", "the model answered with nothing", use=reply.use)
+        return reply
+
+
+def _traceback_end(text: str) -> str:
+    """The end of a traceback without keys. Keys are removed before the cut, so none is cut in two."""
+    return without_keys(text)[-_TRACEBACK_CHARACTERS:]

@@ -1,0 +1,1 @@
+"""Which stored answers get scores of another judge."""

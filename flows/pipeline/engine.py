@@ -1,0 +1,149 @@
+"""The engine's parts by their specs: what summarises, asks, answers and judges.
+
+A part is ``embedded`` (in the process, without a language model) or a language model behind the gateway of the run. A
+part's ``name`` carries its version and goes into the ids of what it made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import orjson
+
+from compaction import NativeCompactor, Summarizer, TiktokenCounter, TokenCounter
+from compaction.summarizers.extractive import EmbeddedSummarizer
+from compaction.summarizers.model import ModelSummarizer
+from flows.config.study import Study
+from flows.llm.remote_model import Calls, RemoteCompactor, RemoteModel
+from flows.llm.settings import ModelSettings
+from flows.support.ids import content_id
+from judge import Judge, Prober, Responder, Rubric
+from judge.embedded import EmbeddedJudge, EmbeddedProber, EmbeddedResponder
+from judge.llm import ModelJudge, ModelResponder
+from judge.llm.prober import ModelProber
+
+Role = Literal["summarizer", "prober", "responder", "judge"]
+
+
+class LazyCounter:
+    """Exact counts; the vocabulary is loaded when the first text is counted."""
+
+    def __init__(self, encoding: str) -> None:
+        self.name = encoding
+
+    @cached_property
+    def _counter(self) -> TiktokenCounter:
+        return TiktokenCounter(self.name)
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, special tokens read as plain text."""
+        return self._counter.count(text)
+
+
+def no_gateway() -> Calls:
+    """The gateway of an engine that is not to call a model. Raises RuntimeError."""
+    raise RuntimeError("no run is under way that may call a model")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """All parts that one study works with."""
+
+    counter: TokenCounter
+    summarizer: Summarizer
+    prober: Prober
+    responder: Responder
+    judge: Judge
+    remote: frozenset[Role] = frozenset()
+    """The parts that call a language model: they wait more than they work."""
+    summarizes: ModelSettings | None = field(default=None)
+    """The model that summarises; None for the embedded summariser."""
+    gateway: Callable[[], Calls] = no_gateway
+    """What the models call through."""
+
+    @property
+    def judge_id(self) -> str:
+        """Hash of everything that the judge's scores depend on."""
+        return content_id("judge", asdict(self.judge.version))
+
+    def summarizer_for(self, replicate: int) -> Summarizer:
+        """What summarises in one compaction; a language model's remembers what went wrong in it."""
+        if self.summarizes is None:
+            return self.summarizer
+        return ModelSummarizer(RemoteModel(self.summarizes, self.gateway), replicate)
+
+    def natives_for(self, replicate: int) -> Mapping[str, NativeCompactor]:
+        """The provider that compacts on its side, by name, if the summarising model has one."""
+        if self.summarizes is None:
+            return {}
+        return {self.summarizes.provider: RemoteCompactor(self.summarizes, self.gateway, replicate)}
+
+
+def engine_for(study: Study) -> Engine:
+    """The engine of a study, which calls no model.
+
+    It is the same object for the same parts, so that what it has worked out is kept.
+    """
+    return _engine(*_parts(study))
+
+
+def engine_calling(study: Study, gateway: Callable[[], Calls]) -> Engine:
+    """An engine of a study whose models call through a gateway, which is asked for at each call."""
+    return _make_engine(*_parts(study), gateway)
+
+
+_Parts = tuple[str, str, tuple[str, str, str, str], bytes, Literal["study", "closed"]]
+
+
+def _parts(study: Study) -> _Parts:
+    """What of a study its engine depends on."""
+    specs = (study.summarizer, study.prober, study.responder, study.judge)
+    protocol = study.judge_protocol if study.judge != "embedded" else "study"
+    return study.tokenizer, study.rubric, specs, orjson.dumps(study.models), protocol
+
+
+@lru_cache(maxsize=4)
+def _engine(*parts: *_Parts) -> Engine:
+    return _make_engine(*parts, no_gateway)
+
+
+_counter = lru_cache(maxsize=4)(LazyCounter)
+
+
+def _make_engine(
+    tokenizer: str,
+    rubric: str,
+    specs: tuple[str, str, str, str],
+    models: bytes,
+    protocol: Literal["study", "closed"],
+    gateway: Callable[[], Calls],
+) -> Engine:
+    counter = _counter(tokenizer)
+    study = Study(rubric=rubric, models=orjson.loads(models))
+    summarizer, prober, responder, judge = map(study.settings, specs)
+    names: tuple[Role, ...] = ("summarizer", "prober", "responder", "judge")
+    return Engine(
+        counter=counter,
+        summarizer=ModelSummarizer(RemoteModel(summarizer, gateway)) if summarizer else EmbeddedSummarizer(counter),
+        prober=ModelProber(RemoteModel(prober, gateway), counter=counter) if prober else EmbeddedProber(),
+        responder=ModelResponder(RemoteModel(responder, gateway)) if responder else EmbeddedResponder(),
+        judge=_judge(judge, study.load_rubric(), counter, protocol, gateway),
+        remote=frozenset(name for name, spec in zip(names, specs, strict=True) if spec != "embedded"),
+        summarizes=summarizer,
+        gateway=gateway,
+    )
+
+
+def _judge(
+    settings: ModelSettings | None,
+    rubric: Rubric,
+    counter: TokenCounter,
+    protocol: Literal["study", "closed"],
+    gateway: Callable[[], Calls],
+) -> Judge:
+    if settings is None:
+        return EmbeddedJudge(rubric, counter)
+    return ModelJudge(RemoteModel(settings, gateway), rubric, protocol)

@@ -1,0 +1,1 @@
+"""The tables of ``scores.duckdb``, made from the files of a store."""

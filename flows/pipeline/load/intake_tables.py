@@ -1,0 +1,157 @@
+"""Rows of the tables that say what was read and what became of it, part by part, so that none of them is held whole."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from flows.database.scores_db import DatabaseDraft
+from flows.database.sql_model import schemas
+from flows.sessions.session_parts import Part, SessionInfo, iter_parts
+from flows.sessions.task_type_labels import Labels
+from flows.store.damage import damage_error
+from flows.store.store import Store
+
+Row = dict[str, Any]
+
+FOLDED = "copy of a session that is stored"
+"""Reason under which the messages of folded sessions are set aside; the view ``accounting`` knows it."""
+
+BATCH_ROWS = 5_000
+"""Rows of a table that are in memory at a time; a session's row is about 1 KB."""
+
+TABLES = ("sessions", "inputs", "messages_met", "set_aside", "masked_secrets", "folded_sessions")
+"""Tables that are made from the descriptions of the parts."""
+
+
+def fill_intake(draft: DatabaseDraft, store: Store, labels: Labels) -> None:
+    """Load ``TABLES``; types that ``labels`` gives to sessions go before their own."""
+    waiting: dict[str, list[Row]] = {name: [] for name in TABLES}
+    for part in iter_parts(store):
+        for name, row in _rows_of(part, labels):
+            waiting[name].append(row)
+        for name, rows in waiting.items():
+            if len(rows) >= BATCH_ROWS:
+                draft.insert(name, as_table(name, rows))
+                rows.clear()
+    for name, rows in waiting.items():
+        draft.insert(name, as_table(name, rows))
+
+
+def fill_quarantine(draft: DatabaseDraft, store: Store) -> None:
+    """Load the table ``quarantine``."""
+    waiting: list[Row] = []
+    for row in each_quarantined(store):
+        waiting.append({**row, "source_path": row["path"]})
+        if len(waiting) >= BATCH_ROWS:
+            draft.insert("quarantine", as_table("quarantine", waiting))
+            waiting.clear()
+    draft.insert("quarantine", as_table("quarantine", waiting))
+
+
+def each_quarantined(store: Store) -> Iterator[Row]:
+    """Everything that could not be read, with the ``input`` that it was part of."""
+    for path, content in store.place.contents(store.quarantine, ".jsonl"):
+        try:
+            yield from map(json.loads, content.decode().splitlines())
+        except ValueError:
+            raise damage_error(
+                store.place.display_name(path), "the file that it is about is read again when it has changed"
+            ) from None
+
+
+def as_table(name: str, rows: Iterable[Row]) -> pa.Table:
+    """Rows as those of a table; recorded times are read, and what the table does not have is left out."""
+    schema = schemas()[name]
+    picked = [{column: row[column] for column in schema.names} for row in rows]
+    for field in schema:
+        if pa.types.is_timestamp(field.type):
+            for row in picked:
+                row[field.name] = utc_time(row[field.name])
+    return pa.Table.from_pylist(picked, schema=schema)
+
+
+def utc_time(text: str | None) -> datetime | None:
+    """A recorded time as UTC without its offset; None for what is no time. One without an offset is taken as UTC."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    if found is None or found.tzinfo is None:
+        return found
+    return found.astimezone(UTC).replace(tzinfo=None)
+
+
+def _session_row(info: SessionInfo) -> Row:
+    usage = info.usage
+    return {
+        "session_id": info.session_id,
+        "source_format": info.source_format,
+        "source_path": info.source_path or info.input_path,
+        "input_path": info.input_path,
+        "title": info.title,
+        "task_type": info.task_type,
+        "task_type_by": info.task_type_by,
+        "n_messages": info.n_messages,
+        "n_tokens": info.n_tokens,
+        "started_at": info.started_at,
+        "ended_at": info.ended_at,
+        **{f"n_{role}": info.roles.get(role, 0) for role in ("system", "user", "assistant", "tool")},
+        "n_tool_calls": info.n_tool_calls,
+        "n_open_calls": info.n_open_calls,
+        "n_stray_results": info.n_stray_results,
+        "n_set_aside": sum(info.set_aside.values()),
+        "n_recorded_compactions": len(info.compactions),
+        "parent_session_id": info.parent_session_id,
+        "model": info.model,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost_usd": usage.cost_usd,
+        "tokenizer": info.tokenizer,
+        "content_sha256": info.content_sha256,
+    }
+
+
+def _with_task_type(row: Row, labels: Labels) -> Row:
+    label = labels.find(row["session_id"], row["source_path"])
+    return row if label is None else {**row, "task_type": label, "task_type_by": "label file"}
+
+
+def _rows_of(part: Part, labels: Labels) -> Iterator[tuple[str, Row]]:
+    """Table and row of everything that a part tells of."""
+    for info in part.sessions:
+        yield "sessions", _with_task_type(_session_row(info), labels)
+    copies: dict[str, list[SessionInfo]] = {}
+    for info in part.folded:
+        copies.setdefault(info.input_path, []).append(info)
+        folded = {"recorded_id": info.recorded_id, "folded_into": info.folded_into, "n_apart": info.n_apart}
+        yield "folded_sessions", {**_session_row(info), **folded}
+    for record in part.inputs:
+        path = record.fingerprint.path
+        here = copies.get(path, [])
+        yield (
+            "inputs",
+            {
+                "input_path": path,
+                "source_format": record.format,
+                "n_bytes": record.fingerprint.size,
+                "n_sessions": record.n_sessions,
+                "n_folded": len(here),
+                "n_messages": record.n_messages,
+                "n_quarantined": record.n_refused if record.kept_because else record.n_set_aside,
+            },
+        )
+        for kind, number in record.met.items():
+            yield "messages_met", {"input_path": path, "kind": kind, "n_met": number}
+        copied = sum((Counter(info.by_kind()) for info in here), Counter[str]())
+        for kind, reason, number in (*record.aside, *((kind, FOLDED, number) for kind, number in copied.items())):
+            if number:
+                yield "set_aside", {"input_path": path, "kind": kind, "reason": reason, "n_set_aside": number}
+        for kind, number in record.masked.items():
+            yield "masked_secrets", {"input_path": path, "kind": kind, "n_masked": number}

@@ -1,0 +1,331 @@
+"""What a run came to: counts, what failed or was set aside, and where to look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from flows.config.study import Study
+from flows.database.scores_db import connect
+from flows.pipeline.load.intake_tables import each_quarantined
+from flows.pipeline.plan import input_name, inputs_of, is_gone, stored_sessions
+from flows.sessions.deduplicate import WORSE
+from flows.sessions.session_parts import InputRecord, Part, SessionInfo
+from flows.sessions.task_type_labels import read_labels
+from flows.store.store import Store
+from flows.support.errors import DONE, INCOMPLETE, STOPPED
+from flows.support.plurals import quantity
+
+EXAMPLES = 3
+"""Reasons that are shown of each kind."""
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Something that is not as it was asked for."""
+
+    what: str
+    count: int
+    reasons: tuple[tuple[str, int], ...]
+    """The commonest, with how often."""
+    look: str
+    """Where to see all of them."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A run's outcome over the sessions of its study."""
+
+    counts: dict[str, int]
+    shortfalls: tuple[Shortfall, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+    """Sentences that explain why there is no leaderboard."""
+    stopped: str = ""
+    """Why no more calls were made, and what is left; blank when the run came to its end."""
+
+    @property
+    def exit_code(self) -> int:
+        """0; 4 when the budget stopped it; else 3 when something failed or was set aside."""
+        if self.stopped:
+            return STOPPED
+        return INCOMPLETE if self.shortfalls or self.problems else DONE
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for ``--json``."""
+        return {**asdict(self), "exit_code": self.exit_code}
+
+    def lines(self) -> list[str]:
+        """The summary as text."""
+        text = ", ".join(f"{number:,} {_named(name, number)}" for name, number in self.counts.items())
+        lines = [text, *self.notes]
+        for item in self.shortfalls:
+            lines.append(f"{item.count:,} {item.what}; see {item.look}")
+            lines += [f"    {number:,} × {reason}" for reason, number in item.reasons]
+        return [*lines, *self.problems, *filter(None, [self.stopped])]
+
+
+def _named(name: str, number: int) -> str:
+    return name.removesuffix("s") if number == 1 else name
+
+
+def masked_note(records: Iterable[InputRecord]) -> str:
+    """How many secrets were masked, by kind; blank when none was. The values are nowhere."""
+    tally = sum((Counter(record.masked) for record in records), Counter[str]())
+    if not tally:
+        return ""
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(tally.items(), key=lambda p: (-p[1], p[0])))
+    return f"{tally.total():,} secrets were masked before anything was stored: {kinds} (table masked_secrets)"
+
+
+def label_note(study: Study, parts: Iterable[Part]) -> str:
+    """How many labels of the study's file of task types belong to no session; blank when all do."""
+    if not study.task_types:
+        return ""
+    sessions = [(info.session_id, info.source_path or info.input_path) for part in parts for info in part.sessions]
+    unknown = read_labels(study.task_types).n_unknown(sessions)
+    return f"{unknown:,} labels in {study.task_types} belong to no session of the store" if unknown else ""
+
+
+def scope_notes(parts: Sequence[Part]) -> list[str]:
+    """How many sessions are as no log has them now, because it is gone or reads worse than before."""
+    gone = [info for info in stored_sessions(parts) if is_gone(info.input_path)]
+    kept = [record for record in all_records(parts) if record.kept_because]
+    notes = []
+    if gone:
+        notes.append(
+            f"{quantity(len(gone), 'session')} whose log is gone stay in the results; to take them out: "
+            "compaction-eval store drop --gone"
+        )
+    if kept:
+        notes.append(f"{quantity(len(kept), 'log')} {WORSE} (table quarantine): {_some(kept)}")
+    return notes
+
+
+def _some(records: Sequence[InputRecord]) -> str:
+    more = len(records) - EXAMPLES
+    names = ", ".join(record.fingerprint.path for record in records[:EXAMPLES])
+    return names + (f" and {more:,} more" if more > 0 else "")
+
+
+def records_of(parts: Iterable[Part], study: Study) -> list[InputRecord]:
+    """The study's inputs as they were read."""
+    paths = set(map(input_name, inputs_of(study)))
+    return [record for record in all_records(parts) if record.fingerprint.path in paths]
+
+
+def all_records(parts: Iterable[Part]) -> list[InputRecord]:
+    """Every input that the store has, as it was read, by path."""
+    return sorted((record for part in parts for record in part.inputs), key=lambda record: record.fingerprint.path)
+
+
+def summarize_run(
+    store: Store,
+    study: Study,
+    parts: Sequence[Part],
+    sessions: Sequence[SessionInfo],
+    records: Sequence[InputRecord],
+    checks: Sequence[tuple[str, int]],
+    draft: duckdb.DuckDBPyConnection | None = None,
+    stopped: str = "",
+    run_id: str = "",
+) -> Summary:
+    """The outcome over some sessions and inputs, as the database holds it now, or as the one that is being made will.
+
+    ``checks`` are those that do not hold, with their numbers of violations. ``stopped`` says why the run made no more
+    calls; ``run_id`` names the run whose model calls are told of.
+    """
+    counts = {"sessions": len(sessions), "messages": sum(info.n_messages for info in sessions)}
+    shortfalls, notes = [], []
+    aside = _set_aside(store, records)
+    paths = {record.fingerprint.path for record in records}
+    folded = sum(info.input_path in paths for part in parts for info in part.folded)
+    if folded:
+        notes.append(f"{folded:,} copies of sessions were folded into longer ones (table folded_sessions)")
+    notes += scope_notes(parts)
+    notes.append(masked_note(records))
+    notes.append(label_note(study, parts))
+    with _scope(connect(store.database) if draft is None else draft.cursor(), sessions) as query:
+        counts |= query.counts()
+        if counts["points"]:
+            notes.append(query.spent(run_id))
+            notes += [query.too_short(str(study.points_spec)), query.not_asked()]
+            notes += query.not_applicable(is_asked_for=bool(study.strategies))
+        shortfalls = [*aside, *query.failures(), *failed_checks(checks)]
+    problems = [] if counts["points"] else [_no_points(study, sessions, store)]
+    return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems), stopped)
+
+
+def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
+    paths = {record.fingerprint.path for record in records}
+    tally = Counter(row["reason"] for row in each_quarantined(store) if row["input"] in paths)
+    if not tally:
+        return []
+    what = "places in the sources could not be read and were set aside"
+    return [Shortfall(what, tally.total(), _top(tally), store.place.display_name(store.quarantine))]
+
+
+def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:EXAMPLES])
+
+
+def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> str:
+    if not sessions:
+        return (
+            f"no session could be read, so there is nothing to compare; "
+            f"{store.place.display_name(store.quarantine)} says why"
+        )
+    longest = max(sessions, key=lambda info: info.n_messages).n_messages
+    if longest < 4:
+        return f"no session is long enough to be compacted: the longest has {longest} messages"
+    if study.points == "recorded":
+        return "no session has a compaction that its agent recorded; try --points messages:20"
+    step = min(20, longest // 2)
+    return f"no session reaches a compaction point at {study.points}; try --points messages:{step}"
+
+
+def failed_checks(checks: Sequence[tuple[str, int]]) -> list[Shortfall]:
+    """The checks that do not hold, each with its number of violations, as one entry; none where all hold."""
+    if not checks:
+        return []
+    what = f"violations of {quantity(len(checks), 'check')}: the figures are not on the same questions, or not whole"
+    look = 'compaction-eval sql "FROM checks WHERE violations > 0"'
+    return [Shortfall(what, sum(number for _, number in checks), tuple(checks[:EXAMPLES]), look)]
+
+
+@contextmanager
+def _scope(connection: duckdb.DuckDBPyConnection, sessions: Sequence[SessionInfo]) -> Iterator[_Scope]:
+    """Queries over some sessions; the connection is closed at the end."""
+    with connection:
+        ids = pa.table({"session_id": pa.array([info.session_id for info in sessions], pa.string())})
+        connection.register("session_ids", ids)
+        yield _Scope(connection)
+
+
+class _Scope:
+    """Queries over the study's sessions; their ids are in ``session_ids``."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._connection.execute(_WITH + sql, list(values)).fetchall()
+
+    def counts(self) -> dict[str, int]:
+        names = ("points", "methods", "compactions", "probes", "answers", "scores", "measurements")
+        row = self._all(
+            """SELECT (SELECT count(*) FROM p),
+            (SELECT count(DISTINCT method_id) FROM made), (SELECT count(*) FROM made),
+            (SELECT count(*) FROM q), (SELECT count(*) FROM a),
+            (SELECT count(*) FROM scores SEMI JOIN a USING (answer_id) WHERE score IS NOT NULL),
+            (SELECT count(*) FROM measures SEMI JOIN c USING (compaction_id) WHERE status = 'done')"""
+        )[0]
+        return dict(zip(names, row, strict=True))
+
+    def too_short(self, spec: str) -> str:
+        row = self._all("SELECT count(*) FROM session_ids ANTI JOIN p USING (session_id)")[0]
+        return f"{row[0]:,} of these sessions have no compaction point (--points {spec})" if row[0] else ""
+
+    def not_asked(self) -> str:
+        row = self._all(
+            "SELECT count(*) FROM probes_not_asked SEMI JOIN p USING (point_id) "
+            "WHERE NOT starts_with(reason, 'failed: ')"
+        )[0]
+        return f"{row[0]:,} probes were not asked, because the history proves no answer to them" if row[0] else ""
+
+    def not_applicable(self, *, is_asked_for: bool) -> list[str]:
+        """A note per method that does not apply at some points.
+
+        Of one that applies at no point nothing is said, unless the study names its strategies: then it was asked for.
+        """
+        rows = self._all(
+            """SELECT method_id, method, c.error, count(DISTINCT point_id) AS n FROM c JOIN methods USING (method_id)
+            WHERE c.status = 'not_applicable' GROUP BY ALL ORDER BY method, method_id, n DESC, c.error"""
+        )
+        n_points = self._all("SELECT count(*) FROM p")[0][0]
+        reasons: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        for method_id, method, reason, number in rows:
+            reasons.setdefault((method_id, method), []).append((reason, number))
+        notes = []
+        for (_, method), found in reasons.items():
+            number = sum(n for _, n in found)
+            if number < n_points or is_asked_for:
+                why = "; ".join(f"{n:,} × {reason}" for reason, n in found[:EXAMPLES])
+                notes.append(f"{method}: {number:,} of {n_points:,} points not applicable ({why})")
+        return notes
+
+    def spent(self, run_id: str) -> str:
+        """What a run's model calls came to; blank when it made none."""
+        row = self._all(
+            "SELECT count(*) FILTER (WHERE NOT cached), count(*) FILTER (WHERE cached), "
+            "count(*) FILTER (WHERE NOT cached AND status <> 'done'), sum(input_tokens) FILTER (WHERE NOT cached), "
+            "sum(output_tokens) FILTER (WHERE NOT cached), sum(cost_usd) FILTER (WHERE NOT cached), "
+            "count(*) FILTER (WHERE NOT cached AND cost_usd IS NULL AND status = 'done') "
+            "FROM calls WHERE run_id = ?",
+            [run_id],
+        )[0]
+        sent, cached, faulty, tokens_in, tokens_out, cost, unknown = row
+        if not sent and not cached:
+            return ""
+        price = f"${cost or 0:,.4f}"
+        if unknown:
+            price = f"{price} and {unknown:,} calls of unknown price" if cost else "cost unknown"
+        return (
+            f"{sent:,} model calls sent ({faulty:,} of them faulty), {cached:,} answered from the cache; "
+            f"{tokens_in or 0:,} tokens sent, {tokens_out or 0:,} received, {price} (view costs)"
+        )
+
+    def failures(self) -> list[Shortfall]:
+        kinds = (
+            (
+                "compactions failed",
+                "SELECT error FROM c WHERE status = 'failed'",
+                "SELECT * FROM compactions WHERE status = 'failed'",
+            ),
+            (
+                "probes could not be made",
+                "SELECT reason FROM probes_not_asked SEMI JOIN p USING (point_id) "
+                "WHERE starts_with(reason, 'failed: ')",
+                "SELECT * FROM probes_not_asked WHERE starts_with(reason, 'failed: ')",
+            ),
+            (
+                "measurements failed",
+                "SELECT error FROM measures SEMI JOIN c USING (compaction_id) WHERE status = 'failed'",
+                "SELECT * FROM measures WHERE status = 'failed'",
+            ),
+            (
+                "answers failed",
+                "SELECT error FROM a WHERE status = 'failed'",
+                "SELECT * FROM answers WHERE status = 'failed'",
+            ),
+            (
+                "scores failed",
+                "SELECT unscored_reason FROM scores SEMI JOIN a USING (answer_id) "
+                "WHERE starts_with(unscored_reason, 'the judge failed')",
+                "SELECT * FROM scores WHERE starts_with(unscored_reason, 'the judge failed')",
+            ),
+        )
+        found = []
+        for what, sql, look in kinds:
+            rows = self._all(
+                f"SELECT coalesce(reason, '') AS reason, count(*) AS n, sum(n) OVER ()::BIGINT "  # noqa: S608 (as above)
+                f"FROM ({sql}) AS failed (reason) GROUP BY ALL ORDER BY n DESC, reason LIMIT {EXAMPLES}"
+            )
+            if rows:
+                where = f'compaction-eval sql "{look}"'
+                found.append(Shortfall(what, rows[0][2], tuple((reason, n) for reason, n, _ in rows), where))
+        return found
+
+
+_WITH = """WITH p AS (SELECT * FROM points SEMI JOIN session_ids USING (session_id)),
+c AS (SELECT * FROM compactions SEMI JOIN p USING (point_id)),
+made AS (SELECT * FROM c WHERE status <> 'not_applicable'),
+q AS (SELECT * FROM probes SEMI JOIN p USING (point_id)),
+a AS (SELECT * FROM answers SEMI JOIN c USING (compaction_id))
+"""

@@ -1,0 +1,77 @@
+"""The sessions that a command is about, read from the store once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from flows.config.study import Study
+from flows.pipeline.plan import PointInfo, inputs_of, known_points, sessions_in_scope, stored_sessions, unread_inputs
+from flows.sessions.buckets import Bucket, buckets_of, depth_for
+from flows.sessions.session_parts import Part, SessionInfo, read_parts
+from flows.sources import Input
+from flows.store.store import Store
+
+
+class Scope:
+    """What a command works on: each reading is made when it is first asked for, and kept until ``reread``."""
+
+    def __init__(
+        self,
+        store: Store,
+        study: Study,
+        *,
+        is_whole_store: bool = False,
+        n_workers: Callable[[], int] = lambda: 1,
+    ) -> None:
+        """``is_whole_store``: all sessions that the store holds, not those of the study's sources, which may be gone.
+
+        ``n_workers`` is asked when the buckets of a new store are made.
+        """
+        self.store, self.study, self.is_whole_store = store, study, is_whole_store
+        self._n_workers = n_workers
+
+    @cached_property
+    def inputs(self) -> list[Input]:
+        """The study's sources."""
+        return inputs_of(self.study)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """What has been ingested."""
+        return read_parts(self.store)
+
+    @cached_property
+    def sessions(self) -> list[SessionInfo]:
+        """The sessions, in the order of their paths."""
+        if self.is_whole_store:
+            return stored_sessions(self.parts)[: self.study.limit]
+        return sessions_in_scope(self.parts, self.study, self.study.limit)
+
+    @cached_property
+    def _buckets(self) -> list[Bucket]:
+        depth = self.depth(self._n_workers())
+        self.store.tidy(depth)
+        return buckets_of(self.sessions, depth)
+
+    def buckets(self) -> list[Bucket]:
+        """The same sessions, bucket by bucket; the files of the store are brought to as many buckets."""
+        return self._buckets
+
+    def depth(self, n_workers: int) -> int:
+        """Bits of the buckets (``flows.sessions.buckets``)."""
+        n_tokens = sum(info.n_tokens for part in self.parts for info in part.sessions)
+        return depth_for(self.store, n_tokens, n_workers)
+
+    def points(self) -> dict[str, list[PointInfo]]:
+        """Session → its compaction points, as far as they have been found by now."""
+        return known_points(self.store, self.study, self.sessions)
+
+    def unread(self) -> list[Input]:
+        """The inputs that are not in the store as they are now."""
+        return unread_inputs(self.parts, self.inputs, self.study)
+
+    def reread(self) -> None:
+        """Look again: an ingestion has changed the sessions."""
+        for name in ("inputs", "parts", "sessions", "_buckets"):
+            self.__dict__.pop(name, None)

@@ -1,0 +1,126 @@
+"""Answers of a slice of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from compaction import CallsStoppedError, Message
+from compaction.tokens import total_tokens
+from flows.llm.gateway import calling_for
+from flows.pipeline.engine import Engine
+from flows.pipeline.plan import AnswerJob
+from flows.pipeline.tasks.task_context import (
+    Contexts,
+    Items,
+    SliceRows,
+    Tally,
+    TaskContext,
+    recalled,
+    session,
+    unless_stopped,
+    why,
+)
+from flows.sessions.buckets import Slice
+from flows.sessions.session_parts import SessionInfo
+from flows.store import parquet_schemas
+from flows.store.store import Store
+from flows.support import event_log
+
+
+class _Asked(NamedTuple):
+    """One answer to be made."""
+
+    info: SessionInfo
+    job: AnswerJob
+    context: tuple[Message, ...]
+    probe: dict[str, Any]
+
+
+def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
+    """Answer probes, each from one compacted context and what its method fetches for the question."""
+    store, parts, methods = task.store, task.engine, task.study.methods()
+    rows, tally = [], Tally()
+
+    def answered(asked: _Asked) -> dict[str, Any]:
+        job = asked.job
+        context, fetched = recalled(
+            methods[job.method],
+            asked.context,
+            asked.probe["question"],
+            lambda: session(store, asked.info).messages[: job.cut_seq],
+        )
+        row = _answer(parts, context, asked.probe, job)
+        row.update(
+            fetched_tokens=total_tokens(fetched, parts.counter),
+            answer_id=job.answer_id,
+            session_id=asked.info.session_id,
+            compaction_id=job.compaction_id,
+            probe_id=job.probe_id,
+            replicate=job.replicate,
+            responder=parts.responder.name,
+            answered_at=datetime.now(UTC).replace(tzinfo=None),
+        )
+        return row
+
+    for row in task.items.map(unless_stopped(answered), _items(store, work), lambda _: 1, cached_first=True):
+        if row is None:
+            tally.leave()
+            continue
+        rows.append(row)
+        tally.add(row["status"])
+        _log(task.items, row)
+    store.answers.write(pa.Table.from_pylist(rows, schema=parquet_schemas.ANSWERS))
+    return tally
+
+
+def _log(items: Items, row: dict[str, Any]) -> None:
+    names = (
+        "answer_id",
+        "compaction_id",
+        "probe_id",
+        "session_id",
+        "replicate",
+        "status",
+        "model",
+        "input_tokens",
+        "output_tokens",
+        "cost_usd",
+        "seconds",
+    )
+    items.log("answer", **{name: row.get(name) for name in names}, error=event_log.unquoted_reason(row.get("error")))
+
+
+def _items(store: Store, work: Slice[AnswerJob]) -> Iterator[_Asked]:
+    sessions = [info.session_id for info, _ in work.items]
+    left, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
+    for info, jobs in work.items:
+        contexts = left.of(info, (job.compaction_id for job in jobs))
+        rows = probes.rows({job.probe_id for job in jobs})
+        for job in jobs:
+            yield _Asked(info, job, contexts[job.compaction_id], rows[job.probe_id])
+
+
+def _answer(parts: Engine, context: tuple[Message, ...], probe: dict[str, Any], job: AnswerJob) -> dict[str, Any]:
+    start = perf_counter()
+    try:
+        with calling_for("answer", job.answer_id):
+            answer = parts.responder.answer(context, probe["question"], probe["max_tokens"], job.replicate)
+    except CallsStoppedError:
+        raise
+    except Exception as error:  # whatever a responder raises costs this answer and no other
+        return {"status": "failed", "error": why(error), "seconds": perf_counter() - start}
+    return {
+        "status": "done",
+        "text": answer.text,
+        "n_tokens": parts.counter.count(answer.text),
+        "model": answer.model,
+        "input_tokens": answer.input_tokens,
+        "output_tokens": answer.output_tokens,
+        "cost_usd": answer.cost_usd,
+        "seconds": perf_counter() - start,
+    }

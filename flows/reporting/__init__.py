@@ -1,0 +1,1 @@
+"""Figures for people: tables for terminals, exports, the page of a store."""

@@ -1,0 +1,89 @@
+"""What the views say, for one judge: every figure of the page comes from a query in ``sql``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from flows.database.query_variables import with_variables
+from flows.database.ready_queries import ready_query
+from flows.database.sql_model import sql_text
+from flows.reporting.text_tables import Rows, fetch_rows
+from flows.support.errors import UsageError
+
+Row = dict[str, Any]
+
+QUERIES = (
+    "methods",
+    "dimensions",
+    "pairs",
+    "splits",
+    "coverage",
+    "agreement",
+    "sessions",
+    "session_scores",
+    "questions",
+    "losses",
+    "criteria",
+    "costs",
+)
+"""Files of ``sql/queries/report`` of which the page takes all rows."""
+READY = ("forgetting", "what_is_missing", "weakest_dimension")
+"""Ready queries of ``sql/queries/ready`` that it takes too."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All figures of a page."""
+
+    judge: Row
+    """The judge that they are by."""
+    other_judges: list[Row]
+    """Judges of the store whose scores are not in them."""
+    about: Row
+    """The store and its last run."""
+    rows: Mapping[str, Rows]
+    """Query → its rows."""
+
+    def of(self, query: str) -> list[Row]:
+        """The rows of a query."""
+        return self.rows[query].dicts()
+
+    @property
+    def contenders(self) -> list[Row]:
+        """The methods that are no controls, best first."""
+        return [row for row in self.of("methods") if not row["is_control"]]
+
+
+def load_figures(connection: duckdb.DuckDBPyConnection, judge: str | None = None) -> Figures:
+    """Ask all queries.
+
+    Args:
+        connection: To a store's ``scores.duckdb`` (``flows.database.scores_db.connect``).
+        judge: A judge's name or the beginning of its id; without it the one with the most scored answers.
+
+    Raises:
+        UsageError: no answer has been scored, or none by such a judge.
+    """
+    judges = fetch_rows(connection, sql_text("queries/report", "judges")).dicts()
+    if not judges:
+        raise UsageError("no answer of this store has been scored yet; `compaction-eval run` does that")
+    chosen = _choose_judge(judges, judge)
+    with with_variables(connection, {"judge_id": chosen["judge_id"], "judge": chosen["judge_id"]}):
+        rows = {name: fetch_rows(connection, sql_text("queries/report", name)) for name in QUERIES}
+        rows |= {name: fetch_rows(connection, ready_query(name).sql) for name in READY}
+        [about] = fetch_rows(connection, sql_text("queries/report", "about")).dicts()
+    return Figures(chosen, [row for row in judges if row is not chosen], about, rows)
+
+
+def _choose_judge(judges: list[Row], wanted: str | None) -> Row:
+    if wanted is None:
+        return judges[0]
+    for row in judges:
+        if row["judge"] == wanted or row["judge_id"].startswith(wanted):
+            return row
+    known = ", ".join(f"{row['judge']} ({row['judge_id']})" for row in judges)
+    raise UsageError(f"no scores of a judge {wanted!r} in this store; judges with scores: {known}")

@@ -1,0 +1,220 @@
+"""Puts the page together: figures, details, words, style and scripts in one file that loads nothing.
+
+The content-security policy is in the page. Scripts and the style are allowed by their hashes, everything else is
+refused; data stand in elements that no browser runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from flows.database.scores_db import connect
+from flows.reporting.html import library
+from flows.reporting.html.charts import chart_specs
+from flows.reporting.html.choice import ordered_points
+from flows.reporting.html.detail import Details, collect_details, pack_json
+from flows.reporting.html.figures import Figures, Row, load_figures
+from flows.reporting.html.formats import FORMATS, quote_link
+from flows.reporting.html.payload import as_json, page_data
+from flows.reporting.html.said import summary_sentences
+from flows.reporting.html.words import TextCatalogue, load_catalogue
+from flows.reporting.leaderboard import DIMENSIONS
+from flows.store.store import Store
+from flows.support.atomic_files import write_output
+from flows.support.choices import PAGE_BYTES
+from flows.support.errors import UsageError
+from flows.support.progress import Report, Silent
+from flows.support.versions import VERSION
+
+SECTIONS = (
+    "summary",
+    "leaderboard",
+    "dimensions",
+    "differences",
+    "tokens",
+    "forgetting",
+    "splits",
+    "cost",
+    "answers",
+    "coverage",
+    "judge",
+)
+SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js", "start.js")
+"""In the order in which they stand on each other; one element, so that the browser asks once."""
+SPLITS = ("probe_type", "task_type", "length", "source")
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A page that was written."""
+
+    path: Path
+    n_bytes: int
+    judge: Row
+    """Row of ``judges`` that its figures are by."""
+    other_judges: list[Row]
+    n_shown: int
+    """Points whose texts are in it."""
+    n_points: int
+    """Points with a scored question that the store has."""
+    has_charts: bool
+
+
+def write_report(
+    store: Store,
+    out: Path,
+    *,
+    judge: str | None = None,
+    language: str = "en",
+    most_bytes: int = PAGE_BYTES,
+    texts: bool = True,
+    report: Report | None = None,
+) -> ReportFile:
+    """Make the page of a store.
+
+    Args:
+        store: An open store with a ``scores.duckdb``.
+        out: The file to write; replaced as a whole when it is there.
+        judge: A judge's name or the beginning of its id; without it the one with the most scored answers.
+        language: ``en`` or ``zh``.
+        most_bytes: Size that the page may have: points are shown in full as far as they fit.
+        texts: Whether texts of sessions and answers go into it at all.
+        report: Where progress is told; nowhere without it.
+
+    Raises:
+        StoreError: the store has no database, or one of another version.
+        UsageError: nothing has been scored, no such judge, or the page has no room even without single points.
+    """
+    said = load_catalogue(language)
+    with connect(store.database) as connection:
+        found = load_figures(connection, judge)
+        code = _vega() if library.is_installed() else None
+        whole = bare = _page(store, found, Details({}, [], 0), said, code, texts=texts)
+        shown = Details({}, [], 0)
+        room = most_bytes - len(bare)
+        if room < 0:
+            raise UsageError(
+                f"the page needs {len(bare) / 1e6:.1f} MB without any texts, more than the {most_bytes / 1e6:g} MB "
+                "that it may have; allow more with --max-mb"
+            )
+        if texts:
+            with (report or Silent()).stage("texts", len(list(ordered_points(found))), "points") as told:
+                shown = collect_details(connection, store, found, room, lambda: told.advance(1))
+            whole = _page(store, found, shown, said, code, texts=True)
+    write_output(out, whole)
+    return ReportFile(
+        out, len(whole), found.judge, found.other_judges, len(shown.points), shown.n_points, code is not None
+    )
+
+
+@cache
+def _vega() -> str:
+    return f"(()=>{{{library.bundle()}\n}})();"
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("flows.reporting.html").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters |= FORMATS
+    return environment.from_string(_asset("page.html.jinja"))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def content_policy(scripts: list[str], style: str) -> str:
+    """What the page may do: run these scripts, have this style, and nothing else.
+
+    Charts set single properties of style on what they draw, which is allowed by ``style-src-attr`` alone.
+    """
+    return (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _page(store: Store, found: Figures, shown: Details, said: TextCatalogue, code: str | None, *, texts: bool) -> bytes:
+    style = _asset("style.css")
+    scripts = [*([code] if code else []), "\n".join(map(_asset, SCRIPTS))]
+    data, pairs = page_data(found, shown, said, chart_specs(said), texts=texts)
+    html = _template().render(
+        **_values(store, found, shown, said, texts=texts),
+        csp=content_policy(scripts, style),
+        style=Markup(style),  # noqa: S704 (files of this package)
+        scripts=[Markup(text) for text in scripts],  # noqa: S704 (the same, and the installed library)
+        data=as_json(data),
+        packs={"pairs": pack_json(pairs).decode(), **{session: pack.decode() for session, pack in shown.packs.items()}},
+        has_charts=code is not None,
+        drawn_by=library.version() if code else "",
+        install=library.INSTALL,
+    )
+    return html.encode()
+
+
+def _values(store: Store, found: Figures, shown: Details, said: TextCatalogue, *, texts: bool) -> Mapping[str, Any]:
+    """What the template shows, besides style, scripts and data."""
+    board = found.of("methods")
+    best = found.contenders[0]["method"] if found.contenders else ""
+    at = {(session, cycle) for session, cycle in shown.points}
+    losses = [_with_link({**row, "question": row["question"] if texts else ""}, at) for row in found.of("losses")]
+    titles = {row["session_id"]: row["title"] or row["session_id"] for row in found.of("sessions")}
+    return {
+        "w": said,
+        "version": VERSION,
+        "made_at": datetime.now(UTC),
+        "store_name": store.root.name,
+        "judge": found.judge,
+        "other_judges": found.other_judges,
+        "about": found.about,
+        "sections": SECTIONS,
+        "dimensions": tuple(DIMENSIONS),
+        "board": board,
+        "best": best,
+        "summary": summary_sentences(found, said),
+        "weakest": found.of("weakest_dimension"),
+        "forgetting": found.of("forgetting"),
+        "split_names": SPLITS,
+        "costs": found.of("costs"),
+        "history": "chain" if any(row["history"] == "chain" for row in board) else "prefix",
+        "losses": losses,
+        "first_loss": next((row for row in losses if row["place"] == 2 and row["href"]), None),
+        "missing": found.of("what_is_missing"),
+        "coverage": found.of("coverage"),
+        "criteria": found.of("criteria"),
+        "agreement": found.of("agreement"),
+        "has_people": any(row["kind"] == "judge and people" for row in found.of("agreement")),
+        "has_details": texts,
+        "n_shown": len(shown.points),
+        "n_points": shown.n_points,
+        "shown_points": [
+            {"href": _href(best, session, cycle), "title": titles[session], "cycle": cycle}
+            for session, cycle in shown.points
+        ],
+        "stage": lambda name: said.of("stage").get(name, name),
+    }
+
+
+def _with_link(row: Row, at: set[tuple[str, int]]) -> Row:
+    is_here = (row["session_id"], row["cycle"]) in at
+    return {**row, "href": _href(row["method"], row["session_id"], row["cycle"], row["probe_type"]) if is_here else ""}
+
+
+def _href(*parts: str | int) -> str:
+    return "#/" + "/".join(quote_link(str(part)) for part in parts)

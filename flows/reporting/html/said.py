@@ -1,0 +1,85 @@
+"""The sentences at the top of the page, which sum up the results."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from flows.reporting.html.figures import Figures, Row
+from flows.reporting.html.formats import format_score, format_share
+from flows.reporting.html.visible import show_invisible
+from flows.reporting.html.words import TextCatalogue
+from flows.reporting.paired_differences import LEVEL
+
+NAMED = 4
+"""Methods that are named where more are meant."""
+
+
+def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
+    """The sentences that sum up the figures."""
+    contenders = figures.contenders
+    if not contenders:
+        return []
+    best, *others = contenders
+    values = {
+        "method": show_invisible(best["method"]),
+        "overall": format_score(best["overall"]),
+        "removed": format_share(best["tokens_removed"]),
+    }
+    if best["ci_low"] is None:
+        found = [words("said.best_plain", **values)]
+    else:
+        found = [words("said.best", **values, low=format_score(best["ci_low"]), high=format_score(best["ci_high"]))]
+    if best["ci_low"] is not None:
+        tied = _tied_with_best(figures, best, others)
+        found.append(_ties([show_invisible(row["method"]) for row in tied], words))
+        known = [row for row in [best, *tied] if row["tokens_removed"] is not None]
+        if tied and known:
+            least = max(known, key=lambda row: row["tokens_removed"])
+            found.append(
+                words(
+                    "said.cheapest",
+                    method=show_invisible(least["method"]),
+                    removed=format_share(least["tokens_removed"]),
+                    overall=format_score(least["overall"]),
+                )
+            )
+    controls = {row["strategy"]: row for row in figures.of("methods") if row["is_control"]}
+    if {"none", "empty"} <= controls.keys():
+        found.append(
+            words(
+                "said.controls",
+                none=format_score(controls["none"]["overall"]),
+                empty=format_score(controls["empty"]["overall"]),
+            )
+        )
+    names = {row["method"] for row in contenders}
+    weakest = Counter(row["weakest"] for row in figures.of("weakest_dimension") if row["method"] in names)
+    if weakest:
+        [(dimension, n)] = weakest.most_common(1)
+        shown = words.of("dimension").get(dimension, dimension)
+        found.append(words("said.weakest", dimension=shown, n=n, all=weakest.total()))
+    return found
+
+
+def _tied_with_best(figures: Figures, best: Row, others: list[Row]) -> list[Row]:
+    """Methods whose paired difference to the best is within noise; tie groups compare only with their first method."""
+    apart = {
+        name
+        for row in figures.of("pairs")
+        if row["dimension"] == "overall" and _is_below(row["p_adjusted_in_dimension"])
+        for one, name in ((row["method_a"], row["method_b"]), (row["method_b"], row["method_a"]))
+        if one == best["method"]
+    }
+    return [row for row in others if row["method"] not in apart]
+
+
+def _is_below(p: float | None) -> bool:
+    return p is not None and p < LEVEL
+
+
+def _ties(names: list[str], words: TextCatalogue) -> str:
+    if not names:
+        return words("said.no_ties")
+    if len(names) <= NAMED:
+        return words("said.tie", names=", ".join(names))
+    return words("said.ties", n=len(names), names=", ".join(names[:NAMED]))

@@ -1,0 +1,348 @@
+"""The leaderboard as text, and answers to a user's own queries on the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from rich.text import Text
+
+from flows.database.scores_db import connect, show_texts
+from flows.database.sql_model import first_sentence
+from flows.reporting.text_tables import (
+    MISSING,
+    WIDTH,
+    Rows,
+    fetch_rows,
+    is_numeric,
+    markdown,
+    plain_cell,
+    render_rows,
+    render_table,
+    render_text,
+    rounded,
+    rows_of_judge,
+    two_decimals,
+)
+from flows.store.store import Store
+from flows.support.choices import Format, Split, Versions
+from flows.support.errors import UsageError
+from flows.support.plurals import quantity
+
+MOST_PARTS = 8
+"""Parts of a split that fit beside each other."""
+
+DIMENSIONS = {
+    "accuracy": "acc",
+    "context_awareness": "ctx",
+    "artifact_trail": "art",
+    "completeness": "cmp",
+    "continuity": "cnt",
+    "instruction_following": "ins",
+}
+"""The six dimensions of the study's rubric, with the heads that fit."""
+
+
+def render(path: Path, judge: str | None = None, format: Format = "table", versions: Versions = "current") -> str:
+    """The leaderboard of one judge, or of every judge one after the other. Figures of several judges are never mixed.
+
+    Args:
+        path: The ``scores.duckdb`` to read.
+        judge: A judge id or the beginning of one, or a judge's name such as ``embedded``; all judges without it.
+        format: ``table`` and ``markdown`` are for reading and say below what judged and what is missing; ``csv`` and
+            ``json`` are the view ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
+        versions: ``all`` has methods that the newest run does not ask for, too.
+
+    Raises:
+        StoreError: there is no database yet.
+        UsageError: no judge of that name has scored anything in it.
+    """
+    with connect(path) as connection:
+        picked = ranked_rows(connection, judge, versions)
+        if format in ("csv", "json"):
+            return render_rows(picked, format)
+        by_judge: dict[str, list[dict[str, Any]]] = {}
+        for row in picked.dicts():
+            by_judge.setdefault(row["judge_id"], []).append(row)
+        if not by_judge:
+            return "No answer has been scored yet; `coverage` says how far the run got.\n"
+        return "\n".join(_section(connection, judge_id, found, format) for judge_id, found in by_judge.items())
+
+
+def ranked_rows(
+    connection: duckdb.DuckDBPyConnection, judge: str | None = None, versions: Versions = "current"
+) -> Rows:
+    """The rows of the view ``leaderboard`` with the interval of ``overall``, best first; arguments as in ``render``.
+
+    Raises:
+        UsageError: no judge of that name has scored anything.
+    """
+    rows = fetch_rows(
+        connection,
+        """
+        SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high, stg_methods.is_control
+        FROM leaderboard
+        JOIN stg_methods ON stg_methods.method_id = leaderboard.method_id
+        LEFT JOIN leaderboard_long AS long
+            ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
+            AND long.dimension = 'overall'
+        WHERE leaderboard.is_current OR $all
+        ORDER BY
+            leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.rank NULLS LAST,
+            leaderboard.method
+        """,
+        all=versions == "all",
+    )
+    return rows_of_judge(rows, judge)
+
+
+def render_by(
+    path: Path,
+    by: Split,
+    judge: str | None = None,
+    format: Format = "table",
+    versions: Versions = "current",
+) -> str:
+    """The means of ``overall`` in the parts of a split, one judge after the other.
+
+    Args:
+        path: The ``scores.duckdb`` to read.
+        by: What to split by; the views ``leaderboard_by_…`` have the same figures.
+        judge: As in ``render``.
+        format: ``csv`` and ``json`` are the view with all dimensions and intervals; ``table`` and ``markdown`` show
+            the first ``MOST_PARTS`` parts.
+        versions: As in ``render``.
+
+    Raises:
+        StoreError: there is no database yet.
+        UsageError: no judge of that name has scored anything in it.
+    """
+    with connect(path) as connection:
+        query = f"SELECT * FROM leaderboard_by_{by} WHERE is_current OR $all"  # noqa: S608 (one of SPLITS)
+        rows = rows_of_judge(fetch_rows(connection, query, all=versions == "all"), judge)
+        board = fetch_rows(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
+    if format in ("csv", "json"):
+        return render_rows(rows, format)
+    ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
+    partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
+    overall = [row for row in rows.dicts() if row["dimension"] == "overall"]
+    for row in overall:
+        row["is_partial"] = (row["judge_id"], row["method_id"]) in partial
+    if not overall:
+        return "No answer has been scored yet; `coverage` says how far the run got.\n"
+    by_judge: dict[str, list[dict[str, Any]]] = {}
+
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
+        rank = ranks[row["judge_id"], row["method_id"]]
+        return row["judge"] or "", row["judge_id"], rank is None, rank or 0
+
+    for row in sorted(overall, key=place):
+        by_judge.setdefault(row["judge_id"], []).append(row)
+    return "\n".join(_split_section(found, by, format) for found in by_judge.values())
+
+
+def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str:
+    parts = sorted({row[by] for row in rows})
+    shown = parts[:MOST_PARTS]
+    table: dict[str, dict[Any, dict[str, Any]]] = {}
+    for row in rows:
+        table.setdefault(_starred_name(row), {})[row[by]] = row
+    names = ["method", *map(str, shown)]
+    cells = [
+        [method, *(two_decimals(found[part]["mean"]) if part in found else MISSING for part in shown)]
+        for method, found in table.items()
+    ]
+    most = {part: max(found[part]["n_sessions"] for found in table.values() if part in found) for part in shown}
+    cells.append(["sessions", *(str(most[part]) for part in shown)])
+    judge = rows[0]["judge"]
+    note = f"Mean of overall by {by}; judge {judge} {rows[0]['judge_id']}."
+    if judge == "embedded":
+        note += " No language model gave these scores."
+    if len(parts) > len(shown):
+        note += f" {len(parts) - len(shown)} more in the view leaderboard_by_{by}."
+    if any(row["is_partial"] for row in rows):
+        note += " * Over fewer points than the rest, so over other questions."
+    note += " Intervals: --format csv."
+    numeric = [False] + [True] * len(shown)
+    if format == "markdown":
+        return f"{markdown(names, cells, numeric)}\n{note}\n"
+    return render_table(names, cells, numeric, width=WIDTH) + render_text(Text(note), WIDTH)
+
+
+def render_query(
+    path: Path,
+    sql: str,
+    format: Format = "table",
+    variables: Mapping[str, str] | None = None,
+    store: Store | None = None,
+) -> str:
+    """The result of a query on the store. The query can read the store's tables and views, and nothing else.
+
+    ``variables`` are set for it: ``getvariable('name')``. The views of texts need ``store``.
+
+    Raises:
+        StoreError: there is no database yet.
+        UsageError: the query cannot be run.
+    """
+    with connect(path) as connection:
+        try:
+            if store is not None:
+                show_texts(connection, sql, store.texts)
+            for name, value in (variables or {}).items():
+                connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+            rows = fetch_rows(connection, sql)
+        except duckdb.Error as error:
+            raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
+    if format in ("csv", "json"):
+        return render_rows(rows, format)
+    cells = [[plain_cell(value) for value in row] for row in rows.values]
+    numeric = [is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
+    if format == "markdown":
+        return markdown(rows.names, cells, numeric)
+    return f"{render_table(rows.names, cells, numeric, width=None)}{quantity(len(cells), 'row')}\n"
+
+
+def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], format: Format) -> str:
+    names = ["method", "overall ±95%", "group", *DIMENSIONS.values(), "removed", "answers"]
+    numeric = [False] + [True] * (len(names) - 1)
+    note = _note(connection, judge_id, rows)
+    if format == "markdown":
+        narrow = [[" ".join(cell.split()) for cell in _line(row)] for row in rows]
+        return f"{markdown(names, narrow, numeric)}\n{note}\n"
+    cells: list[list[str]] = []
+    group = rows[0]["tie_group"]
+    for row in rows:
+        if row["tie_group"] not in (group, None):
+            group = row["tie_group"]
+            cells += [[""] * len(names)] if cells else []  # a line of air between groups
+        cells.append(_line(row))
+    return render_table(names, cells, numeric, width=WIDTH) + render_text(Text(note), WIDTH)
+
+
+def _line(row: dict[str, Any]) -> list[str]:
+    half = MISSING if row["ci_high"] is None else f"±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
+    return [
+        _starred_name(row),
+        f"{two_decimals(row['overall'])} {half:>5}",
+        MISSING if row["tie_group"] is None else str(row["tie_group"]),
+        *(two_decimals(row[name]) for name in DIMENSIONS),
+        MISSING if row["tokens_removed"] is None else f"{rounded(100 * row['tokens_removed']):.1f}%",
+        str(row["n_answers"]),
+    ]
+
+
+def _starred_name(row: dict[str, Any]) -> str:
+    """The method's name, with a star where its figures are over fewer points than the rest."""
+    name = str(row["method"]) if row["is_current"] else f"{row['method']} (earlier)"
+    return f"{name} *" if row["is_partial"] else name
+
+
+def _explain_star(row: dict[str, Any]) -> str:
+    where = "so it has no rank: no question of it has been scored for a method that applies everywhere"
+    if row["overall_for_rank"] is not None:
+        as_if = two_decimals(row["overall_for_rank"])
+        where = f"so it is ranked by its differences to them on the same questions: as if overall were {as_if}"
+    points = quantity(row["n_points_not_applicable"], "point")
+    return (
+        f"* {row['method']} is not applicable at {points}: its figures are over fewer questions than the other "
+        f"methods', {where}."
+    )
+
+
+def facts_of(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, Any]:
+    """What a judge's figures are based on, and what they lack."""
+    return fetch_rows(connection, _FACTS, judge_id=judge_id).dicts()[0]
+
+
+def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
+    """What judged, what the figures rest on, and what is not in them."""
+    facts = facts_of(connection, judge_id)
+    counts = [
+        f"{quantity(sum(row['n_answers'] for row in rows), 'answer')} in {quantity(facts['n_sessions'], 'session')}",
+        f"{sum(row['n_unscored'] for row in rows):,} unscored",
+        f"{facts['n_missing']:,} not judged yet",
+        f"{quantity(facts['n_failed_compactions'], 'compaction')}, {quantity(facts['n_failed_probes'], 'probe')} and "
+        f"{quantity(facts['n_failed_answers'], 'answer')} failed",
+        f"{quantity(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
+        f"{facts['n_probes_missing']:,} missing",
+    ]
+    lines = [_judge_line(connection, judge_id, rows, facts["responders"] or []), "; ".join(counts) + "."]
+    if facts["n_sessions"] == 1:
+        lines.append("One session: no interval and no groups, because it cannot say how sessions differ.")
+    else:
+        lines.append(
+            "±95%: half the interval of overall, clustered by session. Same group: not told apart from the group's "
+            "first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals that overlap "
+            "say little of two methods, because both were asked the same questions: compaction-eval compare A B."
+        )
+    if facts["n_different_questions"]:
+        lines.append(
+            "The methods do not rest on the same questions "
+            f"({quantity(facts['n_different_questions'], 'time')} a method lacks one that another has): "
+            "see overall_on_shared_probes and the views coverage and checks."
+        )
+    lines += [_explain_star(row) for row in rows if row["is_partial"]]
+    if facts["n_earlier"] and all(row["is_current"] for row in rows):
+        lines.append(
+            f"{quantity(facts['n_earlier'], 'method')} of earlier runs, of another version or dropped from the study, "
+            "not shown: --versions all."
+        )
+    elif facts["n_earlier"]:
+        lines.append("(earlier): not asked for by the newest run, so without a place in the groups.")
+    if facts["responders"] and len(facts["responders"]) > 1:
+        lines.append(f"Answers of several responders are averaged: {', '.join(facts['responders'])}.")
+    made = [("answers", facts["responders"]), ("summaries", facts["summarizers"]), ("probes", facts["probers"])]
+    lines.append(
+        "; ".join(f"{what} by {', '.join(names)}" for what, names in made if names).capitalize()
+        + ". Methods none (nothing removed) and empty (everything) are controls."
+    )
+    lines.append(
+        "overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp completeness, "
+        "cnt continuity, ins instruction following; removed: share of tokens"
+        + (", what is fetched for a question not counted (see the view pareto)." if facts["has_fetched"] else ".")
+    )
+    return "\n".join(lines)
+
+
+def _judge_line(
+    connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], responders: list[str]
+) -> str:
+    """Which judge gave the scores, by which rubric, and whether it judges its own answers."""
+    (judge, model, rubric, protocol), *_ = fetch_rows(
+        connection, "SELECT judge, model, rubric, protocol FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
+    ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown", "unknown")]
+    if judge == "embedded":
+        said = (
+            f"Embedded judge {judge_id}, rubric {rubric}: no language model gave these scores, and they are "
+            "not to be compared with scores that a model or a person gave."
+        )
+    else:
+        named = judge if model in judge else f"{judge} ({model})"
+        said = f"Judge {named}, id {judge_id}, rubric {rubric}, protocol {protocol}."
+    if any(name.startswith(f"{judge}@") for name in responders):
+        said += " It judges its own answers, which models tend to favour."
+    return said
+
+
+_FACTS = """
+SELECT
+    (SELECT count(DISTINCT session_id) FROM agg_session_scores WHERE judge_id = $judge_id) AS n_sessions,
+    (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage_by_judge WHERE judge_id = $judge_id) AS n_missing,
+    (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'compaction') AS n_failed_compactions,
+    (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'answer') AS n_failed_answers,
+    (SELECT coalesce(sum(failed), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_failed_probes,
+    (SELECT coalesce(sum(expected), 0)::BIGINT FROM coverage WHERE stage = 'probe_not_asked') AS n_not_asked,
+    (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_probes_missing,
+    (SELECT count(*) FROM check_same_questions_scored WHERE judge_id = $judge_id) AS n_different_questions,
+    (SELECT count(*) FROM leaderboard WHERE judge_id = $judge_id AND NOT is_current) AS n_earlier,
+    (
+        SELECT list_sort(list(DISTINCT stg_answers.responder))
+        FROM int_judged_answers JOIN stg_answers USING (answer_id)
+        WHERE int_judged_answers.judge_id = $judge_id
+    ) AS responders,
+    (SELECT list_sort(list(DISTINCT summarizer)) FROM methods WHERE summarizer IS NOT NULL) AS summarizers,
+    (SELECT list_sort(list(DISTINCT prober)) FROM probes) AS probers,
+    (SELECT coalesce(bool_or(fetched_tokens > 0), false) FROM answers) AS has_fetched
+"""

@@ -1,0 +1,1 @@
+"""``compaction-eval serve``: nightly runs on a schedule."""

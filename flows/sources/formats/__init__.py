@@ -1,0 +1,1 @@
+"""One module a log format; a folder where a format needs several."""

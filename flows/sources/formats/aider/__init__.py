@@ -1,0 +1,1 @@
+"""Aider's history in Markdown."""

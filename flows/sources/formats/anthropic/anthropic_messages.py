@@ -1,0 +1,199 @@
+"""Logs of Anthropic's Messages API: a list of messages, an object with ``messages``, or JSON lines of either.
+
+An object may hold the prompt under ``system``, and the answer to its messages under ``response``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from compaction.transcript import Message, ToolCall, Transcript, Usage
+from flows.sources.formats.anthropic._stream import join_stream
+from flows.sources.reading.anthropic_blocks import Turns, is_message, prompt_text
+from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.blocks import iso_time, text_or_none
+from flows.sources.reading.inputs import Head, Record
+from flows.sources.reading.requests import as_list, drop_openings, native_id, request_and_response
+from flows.sources.reading.session import BOOKKEEPING, SessionDraft, fingerprint
+from flows.sources.reading.usage import sum_usages
+
+NAME = "anthropic_messages"
+_OTHER_ROLES = {"tool", "function", "developer", "model"}
+
+
+def detect(head: Head) -> bool:
+    """Whether the file holds messages with blocks that only this API has."""
+    if isinstance(head.document, list):
+        return _are_messages(head.document) or any(map(is_exchange, head.document))
+    return any(map(is_exchange, head.records)) or _are_messages(head.records)
+
+
+def _are_messages(values: Any) -> bool:
+    """Whether one message is of this API, and none of another one that has some of the same blocks."""
+    found = False
+    for value in values:
+        if isinstance(value, dict):
+            if _is_other(value) or "parts" in value:
+                return False
+            found = found or is_message(value)
+    return found
+
+
+def _is_other(message: Record) -> bool:
+    role = message.get("role")
+    return (isinstance(role, str) and role in _OTHER_ROLES) or "tool_calls" in message
+
+
+def is_exchange(value: Any) -> bool:
+    """Whether a value is a request, with or without its response."""
+    if not isinstance(value, dict):
+        return False
+    request, response = request_and_response(value, "messages", "content")
+    messages = as_list(request.get("messages"))
+    messages = [one for one in messages if isinstance(one, dict) and "role" in one]
+    if not messages:
+        return False
+    if _are_messages(messages):
+        return True
+    if any(map(_is_other, messages)):
+        return False
+    return _is_answer(response) or isinstance(request.get("system"), list) or "anthropic_version" in request
+
+
+def _is_answer(response: Record | None) -> bool:
+    return response is not None and response.get("role") == "assistant" and response.get("type") == "message"
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """One session per object; messages on lines of their own are one session together."""
+    yield from drop_openings(source, _sessions(source))
+
+
+def _sessions(source: Source) -> Iterator[Transcript]:
+    document = source.document
+    together = _Session(source)
+    told: dict[str, _ResponseDetails] = {}
+    found = False
+    for where, ref, value in _values(source):
+        if isinstance(value, dict) and "role" not in value and _has_messages(value):
+            found = True
+            for transcript in _exchange(source, where, ref, value):
+                yield told.setdefault(transcript.session_id, _ResponseDetails()).of_all(transcript)
+        elif isinstance(value, dict) and "role" not in value and document is None:
+            together.session.leave_out(BOOKKEEPING)
+        else:
+            together.message(where, ref, value)
+    if together.session.drafts or not found:
+        yield from together.build(None)
+
+
+class _ResponseDetails:
+    """What a log says only once about an answer, although it repeats the conversation with each request."""
+
+    def __init__(self) -> None:
+        self.usages: list[Usage] = []
+        self.reasoning: dict[tuple[int | None, str, tuple[ToolCall, ...]], str] = {}
+
+    def of_all(self, transcript: Transcript) -> Transcript:
+        """The conversation, with the usage of all its answers and the reasoning that the client did not send back."""
+        self.usages.append(transcript.usage)
+        messages = tuple(map(self._recalled, transcript.messages))
+        return replace(transcript, usage=sum_usages(self.usages), messages=messages)
+
+    def _recalled(self, message: Message) -> Message:
+        if message.role != "assistant":
+            return message
+        key = (message.seq, message.text, message.tool_calls)
+        if message.reasoning:
+            self.reasoning[key] = message.reasoning
+            return message
+        return replace(message, reasoning=self.reasoning.get(key, ""))
+
+
+def _values(source: Source) -> Iterator[tuple[int | None, str, Any]]:
+    document = source.document
+    if isinstance(document, list):
+        yield from ((None, f"{source.name}#{index}", value) for index, value in enumerate(document))
+        return
+    for where, record in source.records():
+        yield where, source.name if document is not None else source.ref(where), record
+
+
+def _has_messages(value: Record) -> bool:
+    request, _ = request_and_response(value, "messages", "content")
+    return isinstance(request.get("messages"), list)
+
+
+def _exchange(source: Source, where: int | None, ref: str, record: Record) -> Iterator[Transcript]:
+    request, response = request_and_response(record, "messages", "content")
+    response = response or join_stream(record)
+    session = _Session(source)
+    prompt = request.get("system")
+    if prompt:
+        session.prompt(where, ref, prompt)
+    for index, message in enumerate(as_list(request.get("messages"))):
+        session.message(where, f"{ref}#{index}", message)
+    if response is not None and response is not record:
+        session.answer(where, f"{ref}/response", {"role": "assistant", **response})
+    draft = session.session
+    draft.model = text_or_none(request.get("model")) or text_or_none((response or {}).get("model"))
+    draft.title = text_or_none(record.get("title"))
+    draft.cwd = text_or_none(record.get("cwd"))
+    draft.started_at = iso_time(record.get("timestamp") or record.get("created_at"))
+    native = native_id(record, request)
+    for built in session.build(native):
+        if native is None and response is not None:
+            # Not every client sends back the reasoning that the answer had.
+            plain = [replace(message, reasoning="") for message in built.messages]
+            yield replace(built, session_id=f"{NAME}-{fingerprint(plain)}")
+        else:
+            yield built
+
+
+class _Session:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.turns = Turns(self.session)
+
+    def prompt(self, where: int | None, ref: str, prompt: Any) -> None:
+        try:
+            self.session.say("system", prompt_text(prompt), ref)
+        except BAD_CONTENT as error:
+            self.source.quarantine(where, f"{ref}: system: {error}", prompt)
+
+    def message(self, where: int | None, ref: str, message: Any) -> None:
+        try:
+            self.turns.take(message, ref)
+        except BAD_CONTENT as error:
+            self.source.quarantine(where, f"{ref}: {error}", message)
+            return
+        if message.get("role") == "assistant":
+            self.session.model = self.session.model or text_or_none(message.get("model"))
+
+    def answer(self, where: int | None, ref: str, response: Record) -> None:
+        """The answer. If the request ends with an assistant message, that message is the beginning of the answer."""
+        last = self.session.drafts[-1] if self.session.drafts else None
+        begun = last if last is not None and last.role == "assistant" and not last.calls else None
+        try:
+            self.turns.answer(response, ref, iso_time(response.get("created_at")), begun)
+        except BAD_CONTENT as error:
+            self.source.quarantine(where, f"{ref}: {error}", response)
+
+    def build(self, native: str | None) -> Iterator[Transcript]:
+        built = self.session.build(NAME, native)
+        if built is not None:
+            yield built
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "Anthropic Messages API: a list of messages, an object with `messages`, or JSON lines of either",
+    "messages with blocks such as tool_use, tool_result and thinking; a request with its response of type message",
+    detect,
+    read,
+    order=210,
+    of_list=lambda messages: {"messages": messages},
+)

@@ -1,0 +1,1 @@
+"""Harbor's Agent Trajectory Interchange Format."""

@@ -1,0 +1,379 @@
+"""Harbor's Agent Trajectory Interchange Format (ATIF): steps that hold a response together with its results.
+
+A run that was summarised goes on in another file (``continued_trajectory_ref``): whichever file is read, the parts in
+the folder are one session. Steps that were copied from an earlier part count there and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.atif import _terminus
+from flows.sources.formats.atif._files import (
+    TrajectoryPart,
+    chain_parts,
+    is_continuation,
+    is_trajectory,
+    open_part,
+    parent_of,
+    references,
+    references_of,
+    run_id,
+)
+from flows.sources.reading.account import Kind
+from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.blocks import arguments_text, text_of, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, SessionDraft, plain_id
+from flows.sources.reading.usage import make_usage
+
+NAME = "atif"
+COPIED = "copied context"
+_LEFT_BRANCH = "summary of a left branch"
+_ROLES: dict[str, Kind] = {"system": "system", "user": "user", "agent": "assistant"}
+_NOT_PARSED = "Previous response had parsing errors"
+_DEEPEST = 20
+
+
+def detect(head: Head) -> bool:
+    """Whether the file holds trajectories."""
+    if isinstance(head.document, list):
+        return any(map(is_trajectory, head.document[:5]))
+    return any(map(is_trajectory, head.records[:5]))
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The run with its continuations, then its sub-agents; many trajectories in a file are a session each."""
+    document = source.document
+    if isinstance(document, dict):
+        parts, missing = chain_parts(source, document)
+        parent = parent_of(source, document) if not is_continuation(parts[0]) else None
+        yield from _run(source, parts, parent, missing=missing)
+    elif isinstance(document, list):
+        for index, value in enumerate(document):
+            yield from _one(source, None, f"{source.name}#{index}", value)
+    else:
+        for where, record in source.records():
+            yield from _one(source, where, source.ref(where), record)
+
+
+def _one(source: Source, where: int | None, ref: str, value: Any) -> Iterator[Transcript]:
+    if is_trajectory(value):
+        yield from _run(source, [TrajectoryPart(ref, value)], None)
+    else:
+        source.quarantine(where, f"{ref}: expected a trajectory with steps", value)
+
+
+def _run(
+    source: Source, parts: list[TrajectoryPart], parent: str | None, *, missing: str | None = None, depth: int = 0
+) -> Iterator[Transcript]:
+    """A trajectory and its sub-agents; ``parent`` is the id of the run that started it."""
+    native = _native_id(parts[0], parent)
+    run = _Run(source)
+    for part in parts:
+        run.part(part)
+    if missing is not None:
+        run.session.leave_out("continuation that is not in the folder")
+    built = run.session.build(NAME, native, parent_session_id=f"{NAME}-{plain_id(parent)}" if parent else None)
+    if built is not None:
+        native = native or built.session_id.removeprefix(f"{NAME}-")
+        yield built
+    for agent, side in run.sides.items():
+        inline = side.session.build(
+            NAME, f"{native or 'run'}.{agent}", parent_session_id=f"{NAME}-{plain_id(native)}" if native else None
+        )
+        if inline is not None:
+            yield inline
+    if depth < _DEEPEST:
+        yield from _sub_agents(source, parts, native, depth)
+
+
+def _native_id(part: TrajectoryPart, parent: str | None) -> str | None:
+    """The run's id. A sub-agent that has its parent's, or none, adds the trajectory's own."""
+    native, own = run_id(part.trajectory), text_or_none(part.trajectory.get("trajectory_id"))
+    if parent is None:
+        return native or own
+    if native is not None and native != parent:
+        return native
+    return f"{parent}.{own or part.name.partition('.json')[0]}"
+
+
+def _sub_agents(source: Source, parts: list[TrajectoryPart], native: str | None, depth: int) -> Iterator[Transcript]:
+    """Those in the file, then those in files of the folder that the steps name."""
+    taken: set[str] = set()
+    for part in parts:
+        embedded = part.trajectory.get("subagent_trajectories")
+        for index, sub in enumerate(embedded if isinstance(embedded, list) else ()):
+            ref = f"{part.name}/subagent_trajectories#{index}"
+            if not is_trajectory(sub):
+                source.quarantine(None, f"{ref}: expected a trajectory with steps", sub)
+                continue
+            own = text_or_none(sub.get("trajectory_id"))
+            taken.update({own} if own else ())
+            # Ids of the run are shared by its sub-agents: the trajectory's own tells them apart.
+            named = {**sub, "session_id": f"{native}.{own}"} if own and native else sub
+            yield from _run(source, [TrajectoryPart(ref, named)], native, depth=depth + 1)
+        for reference in references(part.trajectory):
+            name = reference.get("trajectory_path")
+            if reference.get("trajectory_id") in taken or not isinstance(name, str) or name in taken:
+                continue
+            taken.add(name)
+            found = open_part(source, name)
+            if found is None:
+                source.account.leave_out("sub-agent that is not in the folder")
+            else:
+                yield from _run(source, [found], native, depth=_DEEPEST)
+
+
+class _Run:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.tokens: int | None = None
+        self.copied: list[tuple[Kind, str]] = []
+        self.is_terminus = False
+        self.is_open = False
+        self.name = ""
+        self.has_usage = False
+        self.sides: dict[str, _Run] = {}
+
+    def part(self, part: TrajectoryPart) -> None:
+        """One file."""
+        trajectory, self.name = part.trajectory, part.name
+        self._agent(trajectory.get("agent"))
+        self.copied = []
+        self.is_open = is_continuation(part) or bool(self.session.drafts)
+        for index, step in enumerate(trajectory["steps"]):
+            ref = f"{part.name}#{index}"
+            try:
+                if not isinstance(step, dict):
+                    raise MalformedError(f"a step is {kind_of(step)}, expected an object")
+                self._side(step)._step(step, ref)
+            except BAD_CONTENT as error:
+                self.source.quarantine(None, f"{ref}: {error}", step)
+        self._join()
+        self._totals(trajectory.get("final_metrics"))
+
+    def _side(self, step: Record) -> _Run:
+        """Claude Code's converter has the steps of sub-agents among those of the session, by their times."""
+        extra = step.get("extra")
+        if not isinstance(extra, dict) or extra.get("is_sidechain") is not True:
+            return self
+        agent = text_or_none(extra.get("agent_id")) or "sidechain"
+        if agent not in self.sides:
+            self.sides[agent] = _Run(self.source)
+            self.sides[agent].session.cwd = self.session.cwd
+        return self.sides[agent]
+
+    def _agent(self, agent: Any) -> None:
+        if not isinstance(agent, dict):
+            return
+        self.is_terminus = str(agent.get("name")).lower().startswith("terminus")
+        extra = agent.get("extra")
+        extra = extra if isinstance(extra, dict) else {}
+        folders = extra.get("cwds")
+        folder = folders[0] if isinstance(folders, list) and folders else extra.get("cwd")
+        self.session.model = self.session.model or text_or_none(agent.get("model_name"))
+        self.session.cwd = self.session.cwd or text_or_none(folder)
+
+    def _totals(self, totals: Any) -> None:
+        """The totals say what the steps do not; a continuation's hold those of the parts before it."""
+        if isinstance(totals, dict) and not self.has_usage:
+            names = ("total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd")
+            self.session.use("totals", make_usage(*(totals.get(name) for name in names)))
+
+    def _step(self, step: Record, ref: str) -> None:
+        kind = _ROLES.get(str(step.get("source")))
+        if kind is None:
+            raise MalformedError(f"source is {step.get('source')!r}, expected system, user or agent")
+        text = _text(step.get("message"))
+        if step.get("is_copied_context") is True:
+            self._copy(kind, text, step)
+            return
+        self._join()
+        time, extra = text_or_none(step.get("timestamp")), step.get("extra")
+        extra = extra if isinstance(extra, dict) else {}
+        if kind == "assistant":
+            self._answer(text, step, extra, ref, time)
+            return
+        managed = extra.get("context_management")
+        if kind == "system" and (
+            (isinstance(managed, dict) and managed.get("type") == "compaction") or self._is_handoff(step)
+        ):
+            self._summarised(step)
+            return
+        if kind == "system":
+            self.session.say("system", text, ref, time)
+        else:
+            self.session.say("user", text, ref, time, typed=True)
+        self._results(step, [], ref, time)
+
+    def _copy(self, kind: Kind, text: str, step: Record) -> None:
+        self.session.leave_out(COPIED, kind)
+        calls, results = step.get("tool_calls"), (step.get("observation") or {}).get("results")
+        self.session.leave_out(COPIED, "tool_call", len(calls) if isinstance(calls, list) else 0)
+        self.session.leave_out(COPIED, "tool", len(results) if isinstance(results, list) else 0)
+        self.copied.append((kind, text))
+
+    def _join(self) -> None:
+        """Where a part goes on: of what was copied the new stands in the place of what was not copied."""
+        if not (self.is_open and self.copied):
+            return
+        self.is_open = False
+        copied, said = set(self.copied), self.session.drafts
+        known = {(draft.role, "\n".join(draft.texts)) for draft in said}
+        fresh = [text for kind, text in self.copied if (kind, text) not in known and text]
+        self.session.compacted(
+            summary="\n\n".join(fresh) or None,
+            dropped=[draft for draft in said if (draft.role, "\n".join(draft.texts)) not in copied],
+            tokens_before=self.tokens,
+        )
+
+    def _is_handoff(self, step: Record) -> bool:
+        return self.is_terminus and any(
+            "summarization" in str(ref.get("trajectory_path") or ref.get("session_id"))
+            for ref in references_of(step.get("observation"))
+        )
+
+    def _summarised(self, step: Record) -> None:
+        """A notice of a compaction. Terminus keeps the task, and has its summary in the file of a sub-agent."""
+        self.session.leave_out(BOOKKEEPING, "system")
+        refs = list(references_of(step.get("observation")))
+        said = self.session.drafts
+        kept = {id(draft) for at, draft in enumerate(said) if draft.role == "system" or (self.is_terminus and at == 0)}
+        summary = self._handed_over(refs)
+        self.session.compacted(
+            summary=summary,
+            dropped=[draft for draft in said if id(draft) not in kept],
+            tokens_before=self.tokens,
+            has_opaque_summary=bool(refs) and summary is None,
+        )
+
+    def _handed_over(self, refs: list[Record]) -> str | None:
+        """What the next agent was told and asked back: both stay in its context."""
+        for ref in refs:
+            name = ref.get("trajectory_path")
+            if not isinstance(name, str) or "questions" not in name:
+                continue
+            part = open_part(self.source, name)
+            steps = part.trajectory["steps"] if part is not None else []
+            told = [_text(step.get("message")) for step in steps if isinstance(step, dict)]
+            return "\n\n".join(filter(None, told)) or None
+        return None
+
+    def _answer(self, text: str, step: Record, extra: Record, ref: str, time: str | None) -> None:
+        event = extra.get("pi_event_type")
+        if event == "compaction":
+            self.session.compacted(summary=text or None, dropped=None, tokens_before=extra.get("tokens_before"))
+            self._use(step, ref)
+            return
+        if event in ("branch_summary", "tool_result_usage"):
+            self.session.leave_out(_LEFT_BRANCH if event == "branch_summary" else BOOKKEEPING)
+            self._use(step, ref)
+            return
+        draft = self.session.respond(None, ref, time)
+        draft.add_reasoning(step.get("reasoning_content"))
+        self.session.model = self.session.model or text_or_none(step.get("model_name"))
+        self._use(step, ref)
+        calls = step.get("tool_calls") or []
+        if not isinstance(calls, list):
+            raise MalformedError(f"tool_calls is {kind_of(calls)}, expected a list")
+        is_refused = not calls and self._is_refused(step)
+        parsed = _terminus.parse_answer(text) if not calls and not is_refused else None
+        draft.add_text(parsed[0] if parsed is not None else text)
+        ids = [self._call(draft, call, ref) for call in calls]
+        if parsed is not None:
+            ids = [self.session.call(draft, None, parsed[1], parsed[2])]
+        if is_refused:  # nothing ran: what follows is the harness asking again
+            self.session.say("user", _text(step["observation"]["results"][0].get("content")), ref, time)
+            step = {**step, "observation": {"results": step["observation"]["results"][1:]}}
+        self._results(step, [one for one in ids if one is not None], ref, time)
+
+    def _is_refused(self, step: Record) -> bool:
+        """Whether the harness could not read the answer, so that nothing of it was run."""
+        results = (step.get("observation") or {}).get("results")
+        first = results[0] if isinstance(results, list) and results else None
+        return isinstance(first, dict) and _text(first.get("content")).startswith(_NOT_PARSED)
+
+    def _call(self, draft: MessageDraft, call: Any, ref: str) -> str | None:
+        if not isinstance(call, dict):
+            self.source.quarantine(None, f"{ref}: a call is {kind_of(call)}, expected an object", call)
+            return None
+        name = call.get("function_name") or call.get("name")
+        return self.session.call(draft, call.get("tool_call_id") or call.get("id"), name, call.get("arguments"))
+
+    def _results(self, step: Record, ids: list[str], ref: str, time: str | None) -> None:
+        observation = step.get("observation")
+        results = observation.get("results") if isinstance(observation, dict) else None
+        if observation is not None and not isinstance(results, list):
+            raise MalformedError(f"observation is {kind_of(observation)}, expected an object with a list of results")
+        results = results or []
+        named = {one.get("source_call_id") for one in results if isinstance(one, dict)}
+        free = [one for one in ids if one not in named]
+        unnamed = sum(isinstance(one, dict) and one.get("source_call_id") is None for one in results)
+        if unnamed == 1:
+            free = free[-1:]  # the result of the step as a whole came after the last call
+        for result in results:
+            self._result(result, free, ref, time)
+
+    def _result(self, result: Any, free: list[str], ref: str, time: str | None) -> None:
+        if not isinstance(result, dict):
+            self.source.quarantine(None, f"{ref}: a result is {kind_of(result)}, expected an object", result)
+            return
+        own, content, extra = result.get("source_call_id"), result.get("content"), result.get("extra")
+        if own is None and content is None:
+            self.session.leave_out(BOOKKEEPING)
+            return
+        if own is None and free:
+            own = free.pop(0)
+        self.session.result(own, _text(content), ref, time, is_error=_is_error(extra))
+
+    def _use(self, step: Record, ref: str) -> None:
+        metrics = step.get("metrics")
+        if not isinstance(metrics, dict):
+            return
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+        usage = make_usage(*(metrics.get(name) for name in names))
+        if usage is not None:
+            self.has_usage = True
+            self.session.use(ref, usage)
+            self.tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+
+
+def _text(content: Any) -> str:
+    """A message's text; an image or a sound is a file that its part names."""
+    if not isinstance(content, list):
+        return text_of(content) if not isinstance(content, dict) else arguments_text(content)
+    return text_of([_with_link(part) for part in content])
+
+
+def _with_link(part: Any) -> Any:
+    place = part.get("source") if isinstance(part, dict) else None
+    if isinstance(place, dict) and isinstance(place.get("path"), str):
+        return {**part, "source": {"url": place["path"]}}
+    return part
+
+
+def _is_error(extra: Any) -> bool:
+    """Whether a converter says that the call failed: each has a name of its own for it."""
+    if not isinstance(extra, dict):
+        return False
+    code = extra.get("exit_code")
+    return any(extra.get(key) is True for key in ("is_error", "tool_result_is_error")) or (
+        isinstance(code, int) and code != 0
+    )
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "Harbor ATIF trajectory (Agent Trajectory Interchange Format), with continuations and sub-agents",
+    "`schema_version` ATIF-v1 and `steps` of source system, user or agent",
+    detect,
+    read,
+    order=120,
+    is_made_of_others=True,
+)

@@ -1,0 +1,305 @@
+"""Claude Code sessions: JSON lines with an envelope round each fragment of an API message.
+
+The file is a tree (``parentUuid``) written in order of arrival. File order is kept; a branch is dropped only when a
+person went back and wrote another prompt in the place of one. One response is spread over several lines, with the
+results of parallel calls between them: lines are joined by ``message.id``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.claude_code._thread import ClaudeThread
+from flows.sources.reading.account import Kind
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import text_or_none
+from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
+from flows.sources.reading.usage import make_usage
+
+NAME = "claude_code"
+_KNOWN = {
+    "progress",
+    "file-history-snapshot",
+    "queue-operation",
+    "last-prompt",
+    "custom-title",
+    "ai-title",
+    "agent-name",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "summary",
+    "attachment",
+    "system",
+    "tag",
+    "agent-setting",
+}
+_SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
+_PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
+
+
+def detect(head: Head) -> bool:
+    """Whether one of the first records is a line of Claude Code."""
+    records = _unwrap(head.document) or head.records
+    return any(map(_is_line, records)) and not any(map(_is_gemini, records))
+
+
+def _is_gemini(record: Record) -> bool:
+    """Whether it is a line of Qwen Code, which has the envelope of Claude Code round turns of Gemini."""
+    message = record.get("message")
+    return isinstance(message, dict) and "parts" in message
+
+
+def _unwrap(document: Any) -> list[Record] | None:
+    lines = document.get("loglines") if isinstance(document, dict) else None
+    return [line for line in lines if isinstance(line, dict)] if isinstance(lines, list) else None
+
+
+def _is_line(record: Record) -> bool:
+    kind = record.get("type")
+    if kind in ("user", "assistant"):
+        return isinstance(record.get("message"), dict) and "role" in record["message"]
+    if kind in ("summary", "file-history-snapshot"):
+        return "leafUuid" in record or "snapshot" in record
+    return kind in _KNOWN and ("sessionId" in record or "parentUuid" in record)
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The session of the file, and each of its sub-agents as a session of its own."""
+    log = _Log(source)
+    wrapped = _unwrap(source.document)
+    if wrapped is None:
+        source.each(log.take, log.skip)
+    else:
+        for number, record in enumerate(wrapped, 1):
+            source.guard(log.take, number, record)
+    yield from log.transcripts()
+
+
+class _Log:
+    """First pass: which lines there are, how they are linked, and who owns them (the session, a sub-agent)."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.lines: list[tuple[int, Record]] = []
+        self.agent_lines: list[tuple[int, Record]] = []
+        """What sub-agents said, out of progress notices."""
+        self.parents: dict[str, str | None] = {}
+        self.places: dict[str, int] = {}
+        self.prompts: dict[str, list[str]] = defaultdict(list)
+        self.bookkeeping = 0
+        self.duplicates: Counter[Kind | None] = Counter()
+        self.session_id: str | None = None
+        self.cwd: str | None = None
+        self.cost: Any = None
+        self.agents: dict[str, str] = {}
+        self.titles: dict[str, str] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self._roots: dict[str, str] = {}
+
+    def skip(self, line: bytes) -> bool:
+        """Whether a line is a progress notice or a snapshot, by its first bytes; a third of a log's lines are."""
+        if line.startswith(_SKIPPED_STARTS):
+            if b"}{" in line:
+                return False  # possibly two objects on one line
+        else:
+            at = line.find(b'"type":"progress"', 0, 1200)
+            # No brace before it: the key is the envelope's own, not one of something nested.
+            if at < 0 or line.find(b"{", 1, at) > 0 or not line.endswith((b"}\n", b"}", b"}\r\n")):
+                return False
+            if b'"agent_progress"' in line or b"}{" in line:
+                return False
+            own = line.rfind(b'"uuid":"') + 8
+            uuid = line[own : line.find(b'"', own)].decode("utf-8", "replace")
+            parent = _PARENT.match(line)
+            self._node(uuid, parent.group(1).decode("utf-8", "replace") if parent else None)
+        self.bookkeeping += 1
+        return True
+
+    def _node(self, uuid: str, parent: Any) -> None:
+        self.parents[uuid] = parent if isinstance(parent, str) else None
+        self.places[uuid] = len(self.places)
+
+    def take(self, where: int, record: Record) -> None:
+        """Notes one line."""
+        record = log_line(record, self.agents)
+        kind, uuid = record.get("type"), record.get("uuid")
+        if kind in ("user", "assistant") and not isinstance(record.get("message"), dict):
+            raise MalformedError(f"message is {kind_of(record.get('message'))}, expected an object")
+        if not isinstance(kind, str):
+            raise MalformedError("a line without a type")
+        if self.session_id is None:
+            self.session_id = text_or_none(record.get("sessionId"))
+        if isinstance(uuid, str):
+            if uuid in self.parents:
+                self._repeated(self.session_id or "", record)
+                return
+            self._node(uuid, record.get("logicalParentUuid") or record.get("parentUuid"))
+        if kind in ("user", "assistant") or (kind == "system" and "boundary" in str(record.get("subtype"))):
+            if isinstance(uuid, str) and isinstance(record.get("parentUuid"), str) and is_prompt(record):
+                self.prompts[record["parentUuid"]].append(uuid)
+            self.lines.append((where, slim_line(record)))
+        elif kind == "attachment" and queued_prompt(record) is not None:
+            self.lines.append((where, slim_line(record)))
+        elif kind == "progress" and (said := agent_line(record)) is not None:
+            self._agent_line(where, said)
+        elif kind not in _KNOWN and isinstance(record.get("message"), dict) and "role" in record["message"]:
+            raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
+        else:
+            self.bookkeeping += 1
+            self.cwd = self.cwd or text_or_none(record.get("cwd"))
+            self.cost = record.get("total_cost_usd", self.cost)
+            title = record.get("customTitle") or record.get("aiTitle") or record.get("summary")
+            if isinstance(title, str) and (kind != "summary" or record.get("leafUuid") in self.parents):
+                self.titles[kind] = title
+
+    def _agent_line(self, where: int, said: Record) -> None:
+        key = (said["agentId"], str(said.get("uuid")))
+        if said.get("uuid") is not None and key in self._seen:
+            self._repeated(said["agentId"], said)
+            return
+        self._seen.add(key)
+        self.agent_lines.append((where, slim_line(said)))
+
+    def _repeated(self, whose: str, record: Record) -> None:
+        """Counts a line that was there before; the pieces of one response are one message."""
+        kinds: list[Kind | None] = []
+        for kind, response in kinds_of(record):
+            if response is None or (whose, "response " + response) not in self._seen:
+                kinds.append(kind)
+            if response is not None:
+                self._seen.add((whose, "response " + response))
+        self.duplicates.update(kinds or [None])
+
+    def rewound(self) -> set[str]:
+        """Lines of abandoned branches. Of sibling prompts, only the one that was continued last is live."""
+        groups = [uuids for uuids in self.prompts.values() if len(uuids) > 1]
+        if not groups:
+            return set()
+        children: dict[str, list[str]] = defaultdict(list)
+        latest = dict(self.places)
+        for _ in range(2):  # a child's line can stand before its parent's
+            for uuid in reversed(self.parents):
+                parent = self.parents[uuid]
+                if parent in latest and latest[parent] < latest[uuid]:
+                    latest[parent] = latest[uuid]
+        for uuid, parent in self.parents.items():
+            if parent is not None:
+                children[parent].append(uuid)
+        gone: set[str] = set()
+        for uuids in groups:
+            live = max(uuids, key=lambda uuid: latest[uuid])
+            for uuid in uuids:
+                if uuid != live:
+                    _add_below(uuid, children, gone, live)
+        return gone
+
+    def transcripts(self) -> Iterator[Transcript]:
+        """Second pass: the threads, each in file order."""
+        threads = self._threads()
+        native = self.session_id
+        main = threads[None].session
+        main.title = next(
+            (self.titles[kind] for kind in ("custom-title", "ai-title", "summary") if kind in self.titles), None
+        )
+        # Sub-agents in a file of their own: what is not theirs is counted with the first of them.
+        sessions = [thread.session for thread in threads.values()]
+        first = main if main.drafts else next((session for session in sessions if session.drafts), main)
+        first.leave_out(BOOKKEEPING, None, self.bookkeeping)
+        main.use("total", make_usage(cost=self.cost))
+        for session in sessions:
+            session.cwd = session.cwd or self.cwd
+        for kind, count in self.duplicates.items():
+            first.leave_out(DUPLICATE, kind, count)
+        parent = f"{NAME}-{native}" if native else None
+        for key in list(threads):
+            thread = threads.pop(key)
+            if thread.session is not first and not thread.session.drafts:
+                continue
+            thread.finish()
+            if key is None:
+                built = thread.session.build(NAME, native)
+            else:
+                own = f"{native}-agent-{key}" if native else None
+                built = thread.session.build(NAME, own, parent_session_id=parent)
+            if built is not None:
+                yield built
+
+    def _threads(self) -> dict[str | None, ClaudeThread]:
+        gone = self.rewound()
+        threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
+        owned = {self._sidechain(record) for _, record in self.lines}
+        # Each line is let go as its messages come: of a long log both would not fit.
+        self.lines.reverse()
+        while self.lines:
+            where, record = self.lines.pop()
+            key = self._sidechain(record)
+            thread = threads.get(key)
+            if thread is None:
+                thread = threads[key] = ClaudeThread(self.source, self.places)
+            if str(record.get("uuid")) in gone:
+                thread.leave_out(REWOUND, record)
+            else:
+                self.source.guard(thread.take, where, record)
+        for where, record in self.agent_lines:
+            key = record["agentId"]
+            thread = threads.get(key)
+            if thread is None:
+                thread = threads[key] = ClaudeThread(self.source, {})
+            if key in owned:  # the sub-agent's own lines are in this file too
+                thread.leave_out(DUPLICATE, record)
+            else:
+                self.source.guard(thread.take, where, record)
+        self.agent_lines.clear()
+        return threads
+
+    def _sidechain(self, record: Record) -> str | None:
+        """The owner of a line: a sub-agent's id, or else the first line of its chain; None for the session."""
+        if not record.get("isSidechain"):
+            return None
+        agent = record.get("agentId")
+        if isinstance(agent, str) and agent:
+            return agent
+        uuid = record.get("uuid")
+        if not isinstance(uuid, str):
+            return "sidechain"
+        way: list[str] = []
+        seen: set[str] = set()
+        root = uuid
+        while root not in self._roots and root not in seen:
+            way.append(root)
+            seen.add(root)
+            parent = self.parents.get(root)
+            if parent is None or parent not in self.parents:
+                break
+            root = parent
+        root = self._roots.get(root, root)
+        self._roots.update(dict.fromkeys(way, root))
+        return root
+
+
+def _add_below(uuid: str, children: dict[str, list[str]], found: set[str], live: str) -> None:
+    """Adds a line and all its descendants, except the live line (parents may form a circle)."""
+    waiting = [uuid]
+    while waiting:
+        at = waiting.pop()
+        if at not in found and at != live:
+            found.add(at)
+            waiting.extend(children.get(at, ()))
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "Claude Code session log (one JSON object a line), sub-agents included",
+    "a line of type user or assistant with a message object, or one of Claude Code's own bookkeeping lines",
+    detect,
+    read,
+    order=10,
+)

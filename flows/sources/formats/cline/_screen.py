@@ -1,0 +1,74 @@
+"""``ui_messages.json`` beside a Cline history: times, usage, and what the truncation of the context took away.
+
+Its messages repeat the history for the screen and are never read as messages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from compaction.transcript import Usage
+from flows.sources.reading.base import Source
+from flows.sources.reading.inputs import Record
+from flows.sources.reading.siblings import load_sibling, sibling_path
+from flows.sources.reading.usage import make_usage
+
+_NAME = "ui_messages.json"
+
+
+@dataclass
+class Screen:
+    """What the messages for the screen add to those of the history, by position in the history."""
+
+    times: dict[int, Any] = field(default_factory=dict)
+    """Milliseconds since the epoch."""
+    usage: list[Usage] = field(default_factory=list)
+    removed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Position → first and last message that had left the context when the next request was sent."""
+
+
+def read_screen(source: Source) -> Screen:
+    """The contents of the screen's file in the same folder; empty when there is no such file."""
+    screen = Screen()
+    path = sibling_path(source, _NAME) if source.name.lower() != _NAME else None
+    records = load_sibling(path) if path is not None else None
+    removed: tuple[int, int] | None = None
+    for record in records if isinstance(records, list) else ():
+        if not isinstance(record, dict):
+            continue
+        index = record.get("conversationHistoryIndex")
+        is_request = record.get("say") == "api_req_started"
+        if is_request:
+            _use(screen, record)
+        if not isinstance(index, int) or isinstance(index, bool) or index < -1:
+            continue
+        # The index is that of the last message in the history; a request is told of before its prompt goes in.
+        screen.times.setdefault(index + 1, record.get("ts"))
+        now = _range(record.get("conversationHistoryDeletedRange"))
+        if now is not None and now != removed and index >= 0:
+            removed = now
+            screen.removed[index] = now
+    return screen
+
+
+def _use(screen: Screen, record: Record) -> None:
+    try:
+        told = orjson.loads(record.get("text") or "")
+    except (orjson.JSONDecodeError, TypeError):
+        return
+    if not isinstance(told, dict):
+        return
+    parts = [told.get(key) for key in ("tokensIn", "cacheReads", "cacheWrites")]
+    known = [part for part in parts if isinstance(part, int)]
+    usage = make_usage(sum(known) if known else None, told.get("tokensOut"), parts[1], told.get("cost"))
+    if usage is not None:
+        screen.usage.append(usage)
+
+
+def _range(value: Any) -> tuple[int, int] | None:
+    if isinstance(value, list) and len(value) == 2 and all(type(one) is int for one in value):
+        return (value[0], value[1]) if 0 <= value[0] <= value[1] else None
+    return None

@@ -1,0 +1,285 @@
+"""Cline's task history (``api_conversation_history.json``, ``<session>.messages.json``), and that of Roo and Kilo Code.
+
+Messages of Anthropic's API as they were sent. Results are plain text under a heading, in the order of the calls; newer
+versions have results with ids. Older versions have the calls as XML in the text of the answer. ``ui_messages.json`` in
+the same folder says when, for what price, and what the truncation of the context took away.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.cline import _text as texts
+from flows.sources.formats.cline._screen import Screen, read_screen
+from flows.sources.reading.anthropic_blocks import Turns, blocks_of, is_result, prompt_text, visible_text
+from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.blocks import first_line, iso_time, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record, plain_name
+from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.usage import make_usage
+
+NAME = "cline"
+_HISTORY = "api_conversation_history.json"
+_TASK_ID = re.compile(r"\d{13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_LOOKED_AT = 8
+_TREE_KEYS = ("condenseParent", "condenseId", "truncationParent", "truncationId")
+
+
+def detect(head: Head) -> bool:
+    """Whether one of the first messages has Cline's details of the environment, headings or fields."""
+    document = head.document
+    if isinstance(document, dict):
+        messages = document.get("messages")
+        return (
+            isinstance(messages, list)
+            and "sessionId" in document
+            and any(isinstance(one, dict) and ("modelInfo" in one or "metrics" in one) for one in messages)
+        )
+    if not isinstance(document, list):
+        return False
+    messages = [one for one in document if isinstance(one, dict)][:_LOOKED_AT]
+    if not any(one.get("role") in ("user", "assistant") for one in messages):
+        return False
+    if any("tool_calls" in one or one.get("role") == "tool" for one in messages):
+        return False
+    return any(_is_own(message) for message in messages) or head.name.endswith(_HISTORY)
+
+
+def _is_own(message: Record) -> bool:
+    if "modelInfo" in message or any(key in message for key in _TREE_KEYS):
+        return True
+    if message.get("role") != "user" or not isinstance(message.get("content"), (str, list)):
+        return False
+    for block in blocks_of(message):
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str) and (
+            "<environment_details>\n" in text or ((named := texts.heading(text)) and named[0] in texts.TOOLS)
+        ):
+            return True
+    return False
+
+
+def read(source: Source) -> list[Transcript]:
+    """The session of the file."""
+    document = source.document
+    about: Record = document if isinstance(document, dict) else {}
+    messages = about.get("messages") if about else document
+    if not isinstance(messages, list):
+        raise MalformedError(f"messages is {kind_of(messages)}, expected a list")
+    task = _Task(source, messages, read_screen(source))
+    prompt = text_or_none(about.get("systemPrompt") or about.get("system_prompt"))
+    if prompt:
+        task.session.say("system", prompt, source.name)
+    for index, message in enumerate(messages):
+        task.take(index, message)
+    folder = source.input.path.absolute().parent.name
+    native = text_or_none(about.get("sessionId")) or (folder if _is_task(source, folder) else None)
+    built = task.session.build(NAME, native)
+    return [built] if built is not None else []
+
+
+def _is_task(source: Source, folder: str) -> bool:
+    """Whether the folder is the task's own: beside the file of this name stand those of one task only."""
+    return plain_name(source.name) == _HISTORY and _TASK_ID.fullmatch(folder) is not None
+
+
+@dataclass
+class _OpenResult:
+    """A result that may get more blocks."""
+
+    name: str
+    texts: list[str]
+    body: str
+    """What stands below the heading."""
+
+
+class _Task:
+    def __init__(self, source: Source, messages: list[Any], screen: Screen) -> None:
+        self.source = source
+        self.messages = messages
+        self.screen = screen
+        self.session = SessionDraft(source)
+        self.turns = Turns(self.session)
+        self.open: list[tuple[str, str]] = []
+        self.spans: list[tuple[int, int]] = []
+        self.has_usage = any(isinstance(one, dict) and isinstance(one.get("metrics"), dict) for one in messages)
+        if not self.has_usage:
+            for usage in screen.usage:
+                self.session.use(None, usage)
+
+    def take(self, index: int, message: Any) -> None:
+        start = len(self.session.drafts)
+        try:
+            self._message(index, message)
+        except BAD_CONTENT as error:
+            self.source.quarantine(None, f"message {index}: {error}", message)
+        self.spans.append((start, len(self.session.drafts)))
+        removed = self.screen.removed.pop(index, None)
+        if removed is not None:
+            self.session.compacted(summary=None, dropped=self._between(*removed))
+
+    def _message(self, index: int, message: Any) -> None:
+        if not isinstance(message, dict):
+            raise MalformedError(f"expected an object, found {kind_of(message)}")
+        ref = f"{self.source.name}#{index}"
+        time = iso_time(message.get("ts")) or iso_time(self.screen.times.get(index))
+        if message.get("isSummary") is True or message.get("isTruncationMarker") is True:
+            self._condensed(message)
+        elif message.get("role") == "assistant":
+            self._answer(index, message, ref, time)
+        elif message.get("role") == "user":
+            self._prompt(index, message, ref, time)
+        else:
+            self.turns.take(message, ref, time=time)
+
+    def _answer(self, index: int, message: Record, ref: str, time: str | None) -> None:
+        blocks = blocks_of(message)
+        draft = self.turns.answer({"role": "assistant", "content": blocks}, ref, time)
+        if draft is None:
+            return
+        if not draft.calls:
+            self._calls_in_text(draft)
+        self.open = [(call.id, call.name) for call in draft.calls]
+        about, used = message.get("modelInfo"), message.get("metrics")
+        if isinstance(about, dict):
+            model = text_or_none(about.get("modelId")) or text_or_none(about.get("id"))
+            self.session.model = self.session.model or model
+        if isinstance(used, dict):
+            self.session.use(f"message {index}", _usage(used))
+
+    def _calls_in_text(self, draft: MessageDraft) -> None:
+        reasoning, text = texts.reasoning_of("\n".join(draft.texts))
+        text, calls = texts.calls_of(text)
+        if reasoning or calls:
+            draft.texts = [text] if text else []
+            draft.add_reasoning(reasoning)
+        for name, arguments in calls:
+            self.session.call(draft, None, name, arguments)
+
+    def _prompt(self, index: int, message: Record, ref: str, time: str | None) -> None:
+        """The results first, each under its heading, then what else the turn says."""
+        rest: list[str] = []
+        typed = False
+        held: _OpenResult | None = None
+        for block in self._pieces(message):
+            if isinstance(block, dict) and is_result(block.get("type")):
+                self._numbered(block, ref, time)
+                continue
+            text = visible_text(block) or ""
+            named, skipped = texts.heading(text), texts.not_run(text)
+            if named is not None and (self.open or named[0] in texts.TOOLS):
+                self._flush(held, ref, time)
+                held = _OpenResult(named[0], [text], named[1])
+            elif skipped is not None and self.open:
+                self._flush(held, ref, time)
+                held = None
+                self._result(skipped, text, ref, time, failed=True)
+            elif held is not None and not texts.is_notice(text) and (not held.body or block.get("type") != "text"):
+                held.texts.append(text)
+                held.body = held.body or text
+            else:
+                rest.append(text)
+                typed = typed or not text.lstrip().startswith(("<environment_details>", "# t", "# T", "["))
+        self._flush(held, ref, time)
+        if rest or not blocks_of(message):
+            self._say("\n".join(rest), ref, time, typed)
+
+    def _pieces(self, message: Record) -> list[Any]:
+        """The blocks; an old message that is one string is parted from the details that it ends with."""
+        content = message.get("content")
+        if not isinstance(content, str):
+            return blocks_of(message)
+        return [{"type": "text", "text": part} for part in texts.split_details(content) if part]
+
+    def _say(self, text: str, ref: str, time: str | None, typed: bool) -> None:
+        self.session.say("user", text, ref, time, typed=typed)
+        task = texts.task_of(text)
+        if task and self.session.title is None:
+            self.session.title = first_line(task)
+        self.session.cwd = self.session.cwd or texts.folder_of(text)
+        self.session.model = self.session.model or texts.model_of(text)
+
+    def _numbered(self, block: Record, ref: str, time: str | None) -> None:
+        condensed = next((name for own, name in self.open if own == block.get("tool_use_id")), None)
+        text = prompt_text(block.get("content"))
+        if condensed == "summarize_task" and texts.CONTINUED in text[:1000]:
+            self._flush(_OpenResult(condensed, [text], text), ref, time)
+            return
+        draft = self.turns.result(block, ref, time)
+        self.open = [one for one in self.open if one[0] != block.get("tool_use_id")]
+        if draft is not None:
+            named = texts.heading(text)
+            draft.is_error = draft.is_error or texts.says_failure(named[1] if named else text)
+
+    def _flush(self, held: _OpenResult | None, ref: str, time: str | None) -> None:
+        if held is None:
+            return
+        text = "\n".join(held.texts)
+        if held.name == "summarize_task" and texts.CONTINUED in text[:1000]:
+            self._take_open(held.name)
+            self._shortened(text, last=len(self.spans) - 1)
+            return
+        self._result(held.name, text, ref, time, failed=texts.says_failure(held.body))
+        if held.name == "condense" and texts.ACCEPTED in text[:1000]:
+            self._shortened(None, last=len(self.spans) - 2)
+
+    def _result(self, name: str, text: str, ref: str, time: str | None, *, failed: bool) -> None:
+        self.session.result(self._take_open(name), text, ref, time, is_error=failed, name=name)
+
+    def _take_open(self, name: str) -> str | None:
+        """The call of a result without an id: the first open call of its name, else the first open call."""
+        at = next((at for at, call in enumerate(self.open) if call[1] == name), 0)
+        return self.open.pop(at)[0] if self.open else None
+
+    def _shortened(self, summary: str | None, last: int) -> None:
+        """Cline's own summary: the first exchange stays, up to ``last`` the rest leaves the context."""
+        index = len(self.spans)
+        told = next((at for at in range(index - 1, index + 2) if at in self.screen.removed), None)
+        first, last = self.screen.removed.pop(told) if told is not None else (2, last)
+        self.session.compacted(summary=summary, dropped=self._between(first, last))
+
+    def _between(self, first: int, last: int) -> list[MessageDraft]:
+        """The messages that the history's messages from ``first`` to ``last`` were turned into."""
+        spans = self.spans[max(first, 0) : last + 1]
+        return [draft for start, end in spans for draft in self.session.drafts[start:end]]
+
+    def _condensed(self, message: Record) -> None:
+        """Roo Code: a summary or a marker names the messages that it hides; older versions removed them."""
+        is_summary = message.get("isSummary") is True
+        id_key, parent_key = ("condenseId", "condenseParent") if is_summary else ("truncationId", "truncationParent")
+        own = message.get(id_key)
+        gone = [
+            draft
+            for (start, end), other in zip(self.spans, self.messages, strict=False)
+            if own is not None and isinstance(other, dict) and other.get(parent_key) == own
+            for draft in self.session.drafts[start:end]
+        ]
+        told = [visible_text(block) or "" for block in blocks_of(message)]
+        self.session.compacted(summary="\n".join(filter(None, told)) if is_summary else None, dropped=gone)
+
+
+def _usage(metrics: Record) -> Any:
+    """Cline counts the input without what went through a cache."""
+    tokens = metrics.get("tokens")
+    if isinstance(tokens, dict):
+        given, cached = tokens.get("prompt"), tokens.get("cached")
+        whole = given + cached if isinstance(given, int) and isinstance(cached, int) else given
+        return make_usage(whole, tokens.get("completion"), cached, metrics.get("cost"))
+    parts = [metrics.get(key) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
+    known = [part for part in parts if isinstance(part, int)]
+    return make_usage(sum(known) if known else None, metrics.get("outputTokens"), parts[1], metrics.get("cost"))
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "Cline, Roo Code or Kilo Code task history (api_conversation_history.json)",
+    "a list of messages with <environment_details>, `[read_file for '…'] Result:` or Cline's modelInfo",
+    detect,
+    read,
+    order=200,
+)

@@ -1,0 +1,205 @@
+"""Codex CLI rollouts: JSON lines ``{timestamp, type, payload}`` round items of the Responses API.
+
+``response_item`` lines are the model's context; ``event_msg`` lines repeat them for the screen. Items of one response
+carry no common id: assistant items in a row are one response until an output or a prompt follows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import first_line, text_of, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
+from flows.sources.reading.session import BOOKKEEPING, REWOUND, SessionDraft
+from flows.sources.reading.usage import from_openai
+
+NAME = "codex_rollout"
+_ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_BARE_ITEMS = {"message", "reasoning", *ITEM_CALLS, *(f"{call}_output" for call in ITEM_CALLS)}
+_BESIDE_TURNS = ("# AGENTS.md instructions", "<")
+_INJECTED = (*_BESIDE_TURNS, "# Context from my IDE setup")
+_REQUEST = "## My request for Codex:"
+_CWD = re.compile(r"<environment_context>.{0,2000}?<cwd>([^<\n]+)</cwd>", re.DOTALL)
+
+
+def detect(head: Head) -> bool:
+    """Whether one of the first records is an envelope of a rollout, or the bare items of an old one."""
+    for record in head.records:
+        if str(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict):
+            return True
+        if record.get("record_type") == "state":
+            return True
+    # Bare items alone are a log of the API: the header of an old rollout tells it from one.
+    has_header = any("type" not in record and "id" in record and "timestamp" in record for record in head.records)
+    return has_header and any(
+        str(record.get("type")) in _BARE_ITEMS
+        and ("call_id" in record or str(record.get("role")) in ROLES)
+        and "message" not in record
+        for record in head.records
+    )
+
+
+def read(source: Source) -> list[Transcript]:
+    """The session of the file."""
+    rollout = _Rollout(source)
+    source.each(rollout.take)
+    rollout.finish()
+    built = rollout.session.build(NAME, rollout.native, parent_session_id=rollout.parent)
+    return [built] if built is not None else []
+
+
+class _Rollout:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.native: str | None = None
+        self.parent: str | None = None
+        self.items = Items(self.session, has_compactions=False, injected=_INJECTED)
+        self.instructions: MessageDraft | None = None
+        self.tokens: int | None = None
+        self.used = 0
+        self.runs = 1
+
+    def take(self, where: int, record: Record) -> None:
+        kind, payload, time = record.get("type"), record.get("payload"), text_or_none(record.get("timestamp"))
+        if kind in _ENVELOPES:
+            if not isinstance(payload, dict):
+                raise MalformedError(f"payload is {kind_of(payload)}, expected an object")
+        elif kind is None and ("instructions" in record or "record_type" in record):
+            kind, payload = ("session_meta" if "id" in record else "event_msg"), record
+        else:
+            kind, payload = ("response_item" if kind in _BARE_ITEMS else str(kind)), record
+        if kind == "response_item":
+            self.items.take(payload, self.source.ref(where), time)
+        elif kind == "session_meta":
+            self._meta(payload, self.source.ref(where), time)
+        elif kind == "compacted":
+            self._compacted(payload)
+        elif kind == "inter_agent_communication" and isinstance(payload.get("payload"), dict):
+            self.items.take({**payload["payload"], "type": "agent_message"}, self.source.ref(where), time)
+        elif kind not in _ENVELOPES and _holds_message(payload):
+            raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
+        else:
+            self.session.leave_out(BOOKKEEPING)
+            self._event(kind, payload)
+
+    def finish(self) -> None:
+        """Takes from the prompts what only they say: the folder (oldest versions), requests made in an editor."""
+        session = self.session
+        prompts = ["\n".join(draft.texts) for draft in session.drafts if draft.role == "user"]
+        if session.cwd is None:
+            session.cwd = next((found[1] for text in prompts[:5] if (found := _CWD.search(text))), None)
+        asked = next((text for text in prompts if not text.startswith(_BESIDE_TURNS)), "")
+        if asked.startswith(_INJECTED) and _REQUEST in asked:
+            session.title = first_line(asked.partition(_REQUEST)[2])
+
+    def _meta(self, meta: Record, ref: str, time: str | None) -> None:
+        if self.native is not None:
+            self.session.leave_out(BOOKKEEPING)  # introduces history that a fork copied; the first names the file
+            return
+        session = self.session
+        self.native = text_or_none(meta.get("id"))
+        session.cwd = text_or_none(meta.get("cwd"))
+        session.started_at = text_or_none(meta.get("timestamp")) or time
+        parent = _find(meta.get("source"), "parent_thread_id") or text_or_none(meta.get("parent_thread_id"))
+        self.parent = f"{NAME}-{parent}" if parent else None
+        base = meta.get("base_instructions")
+        text = text_or_none(base.get("text") if isinstance(base, dict) else base) or text_or_none(
+            meta.get("instructions")
+        )
+        if text:
+            self.instructions = session.say("system", text, ref, time)
+        else:
+            session.leave_out(BOOKKEEPING)
+
+    def _event(self, kind: str, payload: Record) -> None:
+        if kind == "turn_context":
+            self.session.model = self.session.model or text_or_none(payload.get("model"))
+            self.session.cwd = self.session.cwd or text_or_none(payload.get("cwd"))
+        elif payload.get("type") == "thread_rolled_back":
+            self._rolled_back(payload.get("num_turns"))
+        elif payload.get("type") == "token_count":
+            info = payload.get("info")
+            usage = info.get("last_token_usage") if isinstance(info, dict) else None
+            tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
+            self.tokens = tokens if isinstance(tokens, int) else self.tokens
+            self._use(info.get("total_token_usage") if isinstance(info, dict) else None)
+
+    def _rolled_back(self, count: Any) -> None:
+        """Takes back the last turns: the person's prompts and everything after them."""
+        drafts = self.session.drafts
+        turns = [
+            at
+            for at, draft in enumerate(drafts)
+            if draft.role == "user" and not "\n".join(draft.texts).startswith(_BESIDE_TURNS)
+        ]
+        if isinstance(count, int) and count > 0 and turns:
+            self.items.end_response()
+            self.session.take_back(turns[max(len(turns) - count, 0)], REWOUND)
+
+    def _use(self, totals: Any) -> None:
+        """Adds the totals so far, which every report repeats; a restarted client may count from 0 again."""
+        usage = from_openai(totals)
+        if usage is None:
+            return
+        used = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        self.runs += used < self.used
+        self.used = used
+        self.session.use(f"run {self.runs}", usage)
+
+    def _compacted(self, payload: Record) -> None:
+        """The context was replaced by ``replacement_history``; without one the log does not say what stayed."""
+        self.items.end_response()
+        history = payload.get("replacement_history")
+        dropped: list[MessageDraft] | None = None
+        if isinstance(history, list):
+            kept = {
+                (ROLES.get(str(item.get("role"))), text_of(item.get("content")))
+                for item in history
+                if isinstance(item, dict)
+            }
+            dropped = [
+                draft
+                for draft in self.session.drafts
+                if draft is not self.instructions and (draft.role, "\n".join(draft.texts)) not in kept
+            ]
+        summary = text_or_none(payload.get("message"))
+        event = self.session.compacted(
+            summary=summary, dropped=dropped, tokens_before=self.tokens, has_opaque_summary=summary is None
+        )
+        if dropped is not None:  # Codex puts the summary behind what it keeps
+            event["summary_at"] = self.session.number_kept()
+
+
+def _holds_message(record: Record) -> bool:
+    """Whether a line of an unknown type may hold a message."""
+    payload = record.get("payload")
+    if not isinstance(payload, dict):
+        return False
+    lists = [value for value in payload.values() if isinstance(value, list)]
+    return is_item(payload) or any(is_item(item) for value in lists for item in value[:20])
+
+
+def _find(value: Any, key: str) -> str | None:
+    """A text under a key, however deep: the origin of a sub-agent is nested differently by version."""
+    if isinstance(value, dict):
+        if isinstance(value.get(key), str):
+            return str(value[key])
+        return next((found for item in value.values() if (found := _find(item, key))), None)
+    return None
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "Codex CLI rollout (one JSON object a line, Responses API items)",
+    "lines of type session_meta, turn_context, response_item or event_msg with a payload",
+    detect,
+    read,
+    order=30,
+)

@@ -1,0 +1,112 @@
+"""The payloads of Copilot CLI's events, and the session of one agent while they are read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from compaction.transcript import Usage
+from flows.sources.reading.base import Source
+from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Record
+from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.usage import make_usage, sum_usages
+
+_FAILED = re.compile(r"<[^<>\n]{0,80}\bexit code (?!0>)-?\d+>\s*\Z")
+"""Its shell tools say in the last line how the command ended; the call itself was a success."""
+
+
+def outcome(data: Record) -> tuple[str, bool]:
+    """The text that the model got for a call, and whether it failed. ``detailedContent`` repeats it for the screen."""
+    result, error = data.get("result"), data.get("error")
+    texts: list[str] = []
+    if isinstance(result, dict):
+        content, blocks = result.get("content"), result.get("contents")
+        blocks = blocks if isinstance(blocks, list) else []
+        if content is None:
+            texts.append(text_of([_block(block) for block in blocks]) if blocks else dumps(result))
+        else:
+            texts.append(text_of(content))
+            texts += [text for block in blocks if _is_media(block) and (text := block_text(_block(block)))]
+    elif result is not None:
+        texts.append(result if isinstance(result, str) else dumps(result))
+    if isinstance(error, dict):
+        error = error.get("message") or dumps(error)
+    if error:
+        texts.append(error if isinstance(error, str) else dumps(error))
+    text = "\n".join(filter(None, texts))
+    return text, data.get("success") is False or bool(error) or _FAILED.search(text[-200:]) is not None
+
+
+def _is_media(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in ("image", "audio")
+
+
+def _block(block: Any) -> Any:
+    if isinstance(block, dict) and isinstance(block.get("resource"), dict):
+        return {"type": "text", "text": block["resource"].get("text") or f"[resource {block['resource'].get('uri')}]"}
+    return block
+
+
+def attachment_marks(attachments: Any, text: str) -> list[str]:
+    """A mark for what was attached to a prompt and is not named in its text."""
+    marks = []
+    for one in attachments if isinstance(attachments, list) else ():
+        if not isinstance(one, dict):
+            continue
+        data, mime = one.get("data"), str(one.get("mimeType") or "")
+        if isinstance(data, str) and data:
+            kind = "image" if mime.startswith("image/") else "file"
+            marks.append(block_text({"type": kind, "data": data, "mimeType": mime or None}) or "")
+            continue
+        name = next(
+            (one[k] for k in ("path", "filePath", "url", "displayName", "title") if isinstance(one.get(k), str)), None
+        )
+        if name and name not in text:
+            marks.append(f"[{one.get('type') or 'file'} {name[:200]}]")
+    return marks
+
+
+def shutdown_usage(metrics: Any) -> Usage | None:
+    """The usage of a run over its models; the input counts hold the cached part."""
+    found = []
+    for metric in metrics.values() if isinstance(metrics, dict) else ():
+        usage = metric.get("usage") if isinstance(metric, dict) else None
+        if isinstance(usage, dict):
+            one = make_usage(*(usage.get(key) for key in ("inputTokens", "outputTokens", "cacheReadTokens")))
+            found += [one] if one is not None else []
+    return sum_usages(found) if found else None
+
+
+class AgentSession:
+    """The session of one agent while it is read: the main one, or a sub-agent."""
+
+    def __init__(self, source: Source, key: str | None) -> None:
+        self.key = key
+        self.session = SessionDraft(source)
+        self.calls: set[str] = set()
+        self.system: str | None = None
+        self.reasoning: list[str] = []
+        """Blocks of reasoning that were reported before their response."""
+        self.injected: list[tuple[str, MessageDraft]] = []
+        """Text that a later message of the user may hold again, with the message that was made of it."""
+        self.compaction_from: int | None = None
+        """Messages that had been said when the compaction began that is under way."""
+        self.compaction: Record = {}
+        """What was told of it when it began."""
+        self.used: dict[str, dict[str, Usage | None]] = {"run": {}, "call": {}, "response": {}}
+        """What was used as runs, model calls and responses reported it: the first of these that there is counts."""
+
+    def note(self, kind: str, key: str | None, usage: Usage | None) -> None:
+        """Notes the usage of a response or run; of several reports with one key, the last counts."""
+        if usage is not None:
+            self.used[kind][key or str(len(self.used[kind]))] = usage
+
+    def add_usage(self) -> bool:
+        """Adds the usage to the session; returns whether it came from the totals of runs."""
+        found = next((used for used in self.used.values() if used), {})
+        for key, usage in found.items():
+            self.session.use(key, usage)
+        return bool(self.used["run"])

@@ -1,0 +1,392 @@
+"""GitHub Copilot CLI: the events of a session, and the flat lines that it prints for Anthropic models.
+
+Events are in ``~/.copilot/session-state/<id>/events.jsonl``; ``--output-format json`` prints them or the flat lines.
+Event names and fields are those of github/copilot-sdk (docs/features/streaming-events.md). Events of a sub-agent carry
+its ``agentId`` (older ones the ``parentToolCallId`` of the call that started it): each is a session of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.copilot._flat import FlatLines, is_flat
+from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import arguments_text, text_of, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
+from flows.sources.reading.usage import make_usage
+
+NAME = "copilot_cli"
+_MESSAGES = {"user.message", "assistant.message", "tool.execution_complete", "system.message"}
+_KNOWN = {*_MESSAGES, "session.start", "session.resume", "assistant.turn_start", "tool.execution_start"}
+_SPOKEN_KINDS = {
+    "user.message": "user",
+    "system.notification": "user",
+    "skill.invoked": "user",
+    "assistant.message": "assistant",
+    "tool.execution_complete": "tool",
+    "system.message": "system",
+}
+
+
+def detect(head: Head) -> bool:
+    """Whether one of the first records is an event with its ``data``, or a flat line."""
+    if any(record.get("type") in _KNOWN and isinstance(record.get("data"), dict) for record in head.records):
+        return True
+    return is_flat(head.records)
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The session of the file and those of its sub-agents."""
+    records = list(source.records())
+    log, flat = _Log(source), FlatLines(source, NAME)
+    log.rewound = _rewound_positions([record for _, record in records])
+    for at, (where, record) in enumerate(records):
+        if isinstance(record.get("data"), dict) or "." in str(record.get("type")):
+            log.at = at
+            source.guard(log.take, where, record)
+        else:
+            source.guard(flat.take, where, record)
+    yield from log.built()
+    yield from flat.built()
+
+
+def _rewound_positions(records: list[Record]) -> set[int]:
+    """Positions of the events that a rewind took back: from the named event up to the rewind."""
+    places: dict[str, int] = {}
+    gone: set[int] = set()
+    for at, record in enumerate(records):
+        data, own = record.get("data"), record.get("id")
+        if record.get("type") == "session.snapshot_rewind" and isinstance(data, dict):
+            start = places.get(str(data.get("upToEventId")))
+            gone.update(range(at if start is None else start, at))
+        elif isinstance(own, str):
+            places.setdefault(own, at)
+    return gone
+
+
+class _Log:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.agents: dict[str | None, AgentSession] = {None: AgentSession(source, None)}
+        self.native: str | None = None
+        self.rewound: set[int] = set()
+        self.at = 0
+        self.seen: set[str] = set()
+        self.owners: dict[str, AgentSession] = {}
+        """Id of a call → the agent that asked for it."""
+        self.started: dict[str, Record] = {}
+        """Id of a call → the sub-agent that it started; also by the sub-agent's own id."""
+        self.keys: dict[str, str] = {}
+        """Id of a call → the own id of the sub-agent that it started."""
+        self.asked: dict[str, Record] = {}
+        """Tools that the person ran, by the id of the call."""
+        self.tasks: dict[str, str] = {}
+        """Prompt of a sub-agent that has started → its key: not all versions say whose the first prompt is."""
+        self.prompts: dict[str, str] = {}
+        """Id of a call → the prompt that it gives to a sub-agent."""
+
+    def take(self, where: int, event: Record) -> None:
+        """One event."""
+        kind, data, own = event.get("type"), event.get("data"), event.get("id")
+        if not isinstance(kind, str):
+            raise MalformedError("an event without a type")
+        if not isinstance(data, dict):
+            if data is None and kind not in _MESSAGES:
+                data = {}
+            else:
+                raise MalformedError(f"data is {kind_of(data)}, expected an object")
+        agent = self._agent(event, data)
+        if isinstance(own, str) and own in self.seen and own != "REDACTED":
+            agent.session.leave_out(DUPLICATE)
+            return
+        if isinstance(own, str):
+            self.seen.add(own)
+        if self.at in self.rewound:
+            self._leave_rewound(agent, kind, data)
+            return
+        ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
+        agent.session.ended_at = time or agent.session.ended_at
+        handle = _HANDLERS.get(kind)
+        if handle is not None:
+            handle(self, agent, data, ref, time)
+        elif isinstance(data.get("content"), str) and data["content"] and not kind.endswith(("_delta", "reasoning")):
+            raise MalformedError(f"an event of unknown type {kind!r} that has content")
+        else:
+            agent.session.leave_out(BOOKKEEPING)
+
+    def _agent(self, event: Record, data: Record) -> AgentSession:
+        key = text_or_none(event.get("agentId")) or text_or_none(data.get("parentToolCallId"))
+        if event.get("type") == "user.message":
+            key = key or self.tasks.pop(text_of(data.get("content")), None)
+        if str(event.get("type")).startswith("subagent."):
+            if key is not None:
+                self.started[key] = data
+                self.keys[str(data.get("toolCallId"))] = key
+            key = None  # what the main agent tells of another
+        agent = self.agents.get(key)
+        if agent is None:
+            agent = self.agents[key] = AgentSession(self.source, key)
+        return agent
+
+    def _leave_rewound(self, agent: AgentSession, kind: str, data: Record) -> None:
+        requests = data.get("toolRequests")
+        agent.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))  # type: ignore[arg-type]  # the values are kinds
+        if kind == "assistant.message" and isinstance(requests, list):
+            agent.session.leave_out(REWOUND, "tool_call", len(requests))
+
+    def start(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The header; a resumed session has a second one."""
+        self.native = self.native or text_or_none(data.get("sessionId"))
+        session, context = agent.session, data.get("context")
+        session.started_at = session.started_at or text_or_none(data.get("startTime"))
+        if isinstance(context, dict):
+            session.cwd = session.cwd or text_or_none(context.get("cwd"))
+        self.model(agent, data, ref, time)
+
+    def model(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The model that is to answer."""
+        named = text_or_none(data.get("newModel")) or text_or_none(data.get("selectedModel"))
+        agent.session.model = agent.session.model or named
+        agent.session.leave_out(BOOKKEEPING)
+
+    def title(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The session's name."""
+        agent.session.title = text_or_none(data.get("title")) or agent.session.title
+        agent.session.leave_out(BOOKKEEPING)
+
+    def system(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The system prompt. The log repeats it for every prompt; it is added again only when it differs."""
+        text = text_of(data.get("content"))
+        if text == agent.system:
+            agent.session.leave_out(DUPLICATE, "system")
+            return
+        agent.system = text
+        agent.session.say("system", text, ref, time)
+
+    def user(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A prompt as the model got it; what was typed gives the title."""
+        typed_text, session = text_of(data.get("content")), agent.session
+        text = text_of(data.get("transformedContent")) or typed_text
+        text = "\n".join(filter(None, [text, *attachment_marks(data.get("attachments"), text)]))
+        for index, (content, draft) in enumerate(agent.injected):
+            if content in text:
+                draft.texts = [text]
+                del agent.injected[index]
+                session.leave_out(DUPLICATE, "user")
+                return
+        typed = data.get("source") in (None, "", "user") and agent.key is None
+        draft = session.say("user", text, ref, time, typed=typed)
+        if typed and typed_text and session.title is None and not any(d.typed for d in session.drafts[:-1]):
+            session.title = typed_text
+
+    def notice(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """Something that the harness tells the model: a task in the background is done."""
+        agent.session.say("user", text_of(data.get("content")), ref, time)
+
+    def skill(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A skill's text; some versions repeat it as a message of the user, others do not."""
+        text = text_of(data.get("content"))
+        if not text:
+            agent.session.leave_out(BOOKKEEPING)
+            return
+        agent.injected.append((text, agent.session.say("user", text, ref, time)))
+
+    def reason(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """Reasoning of the response that comes next."""
+        agent.reasoning.append(text_of(data.get("content")))
+        agent.session.leave_out(BOOKKEEPING)
+
+    def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A response with all of its calls."""
+        session, own = agent.session, text_or_none(data.get("messageId"))
+        text, requests = text_of(data.get("content")), data.get("toolRequests") or ()
+        if not isinstance(requests, (list, tuple)):
+            raise MalformedError(f"toolRequests is {kind_of(requests)}, expected a list")
+        draft = session.respond(own if own != "REDACTED" else None, ref, time)
+        thoughts = text_of(data.get("reasoningText"))
+        waiting, agent.reasoning = agent.reasoning, []
+        for block in (*(block for block in waiting if block not in thoughts), thoughts):
+            draft.add_reasoning(block)
+        draft.add_text(text)
+        model = text_or_none(data.get("model"))
+        if model and not any(d.role == "assistant" for d in session.drafts if d is not draft):
+            session.model = model
+        agent.note("response", own, make_usage(output=data.get("outputTokens")))
+        for request in requests:
+            if not isinstance(request, dict):
+                self.source.quarantine(
+                    None, f"{ref}: a tool request is {kind_of(request)}, expected an object", request
+                )
+                continue
+            self._call(agent, draft, request.get("toolCallId"), request.get("name"), request.get("arguments"))
+
+    def _call(self, agent: AgentSession, draft: MessageDraft, wanted: Any, name: Any, arguments: Any) -> None:
+        if isinstance(wanted, str) and wanted in agent.calls:
+            agent.session.leave_out(DUPLICATE, "tool_call")
+            return
+        own = agent.session.call(draft, wanted, name, arguments)
+        agent.calls.add(own)
+        self.owners[own] = agent
+        if isinstance(arguments, dict) and isinstance(arguments.get("prompt"), str):
+            self.prompts[own] = arguments["prompt"]
+
+    def tool_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The call again; the only record of it when its response is not in the log or does not name it."""
+        wanted = text_or_none(data.get("toolCallId"))
+        agent.session.leave_out(BOOKKEEPING)
+        if wanted is not None and wanted not in agent.calls and wanted not in self.asked:
+            last = agent.session.drafts[-1] if agent.session.drafts else None
+            is_open = last is not None and last.role == "assistant"
+            draft = last if last is not None and is_open else agent.session.respond(None, ref, time)
+            self._call(agent, draft, wanted, data.get("toolName"), data.get("arguments"))
+
+    def tool_ends(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A result; of a tool that the person ran, a message of the user."""
+        text, failed = outcome(data)
+        wanted = data.get("toolCallId")
+        asked = self.asked.get(wanted) if isinstance(wanted, str) else None
+        if asked is not None:
+            told = f"Ran {asked.get('toolName') or 'a tool'} {arguments_text(asked.get('arguments'))}\n{text}"
+            agent.session.say("user", told, ref, time)
+            return
+        agent.session.result(wanted, text, ref, time, is_error=failed, name=data.get("toolName"))
+
+    def person_runs(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The person asks for a tool; it becomes a message with its result."""
+        if isinstance(data.get("toolCallId"), str):
+            self.asked[data["toolCallId"]] = data
+        agent.session.leave_out(BOOKKEEPING)
+
+    def subagent(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A sub-agent starts."""
+        own = data.get("toolCallId")
+        if isinstance(own, str):
+            self.started[own] = data
+            if own in self.prompts:
+                self.tasks[self.prompts.pop(own)] = self.keys.get(own, own)
+        agent.session.leave_out(BOOKKEEPING)
+
+    def compaction_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A compaction begins in the background: what is said from now on stays."""
+        agent.compaction_from, agent.compaction = len(agent.session.drafts), data
+        agent.session.leave_out(BOOKKEEPING)
+
+    def compaction_ends(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The summary takes the place of what had been said when the compaction began."""
+        start, agent.compaction_from = agent.compaction_from, None
+        begun, agent.compaction = agent.compaction, {}
+        session, used = agent.session, data.get("compactionTokensUsed")
+        if data.get("success") is False:
+            session.leave_out(BOOKKEEPING)
+            return
+        if isinstance(used, dict):
+            given, made = (used.get(f"{kind}Tokens", used.get(kind)) for kind in ("input", "output"))
+            cached = used.get("cacheReadTokens", used.get("cachedInput"))
+            agent.note("response", None, make_usage(given, made, cached))
+        summary = text_or_none(data.get("summaryContent"))
+        session.compacted(
+            summary=summary,
+            dropped=[draft for draft in session.drafts[:start] if draft.role != "system"],
+            tokens_before=data.get("preCompactionTokens") or begun.get("currentTokens"),
+            trigger=data.get("trigger") or begun.get("trigger"),
+            has_opaque_summary=summary is None,
+        )
+
+    def truncated(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """Messages were removed without a summary; the log does not say which."""
+        if not data.get("messagesRemovedDuringTruncation"):
+            agent.session.leave_out(BOOKKEEPING)
+            return
+        before, trigger = data.get("preTruncationTokensInMessages"), data.get("performedBy")
+        agent.session.compacted(summary=None, dropped=None, tokens_before=before, trigger=trigger)
+
+    def cleared(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The person clears the session: every message leaves the context."""
+        session = agent.session
+        session.compacted(summary=None, dropped=[d for d in session.drafts if d.role != "system"], trigger="clear")
+        self.skill(agent, {"content": data.get("initialMessage")}, ref, time)
+
+    def used(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """What one model call used; the totals at shutdown are used where there are some."""
+        names = ("inputTokens", "outputTokens", "cacheReadTokens")
+        agent.note("call", text_or_none(data.get("apiCallId")), make_usage(*(data.get(name) for name in names)))
+        agent.session.leave_out(BOOKKEEPING)
+
+    def shutdown(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """The totals of a run, which take the place of what its responses reported."""
+        usage = shutdown_usage(data.get("modelMetrics"))
+        agent.session.model = agent.session.model or text_or_none(data.get("currentModel"))
+        if usage is not None:
+            agent.note("run", str(data.get("sessionStartTime")), usage)
+        agent.session.leave_out(BOOKKEEPING)
+
+    def built(self) -> Iterator[Transcript]:
+        """The main session, then the sub-agents."""
+        in_total = self.agents[None].add_usage()  # the totals of a run hold those of its sub-agents
+        for key, agent in self.agents.items():
+            for text in agent.reasoning:
+                agent.session.respond("reasoning at the end", self.source.name).add_reasoning(text)
+            native, parent = self.native, None
+            if key is not None:
+                about = self.started.get(key, {})
+                agent.session.title = text_or_none(about.get("agentDisplayName")) or text_or_none(
+                    about.get("agentName")
+                )
+                started_by = self.owners.get(key) or self.owners.get(str(about.get("toolCallId")))
+                parent = self._name(started_by or self.agents[None])
+                native = self._name(agent)
+                agent.session.cwd = agent.session.cwd or self.agents[None].session.cwd
+                if not in_total:
+                    agent.add_usage()
+            if not agent.session.drafts and key is not None:
+                continue
+            transcript = agent.session.build(
+                NAME, native, parent_session_id=f"{NAME}-{parent}" if parent is not None else None
+            )
+            if transcript is not None:
+                yield transcript
+
+    def _name(self, agent: AgentSession) -> str | None:
+        if self.native is None:
+            return None
+        return self.native if agent.key is None else f"{self.native}-{agent.key}"
+
+
+_HANDLERS = {
+    "session.start": _Log.start,
+    "session.resume": _Log.start,
+    "session.model_change": _Log.model,
+    "session.title_changed": _Log.title,
+    "session.compaction_start": _Log.compaction_starts,
+    "session.compaction_complete": _Log.compaction_ends,
+    "session.truncation": _Log.truncated,
+    "session.context_cleared": _Log.cleared,
+    "session.shutdown": _Log.shutdown,
+    "system.message": _Log.system,
+    "system.notification": _Log.notice,
+    "user.message": _Log.user,
+    "skill.invoked": _Log.skill,
+    "assistant.reasoning": _Log.reason,
+    "assistant.message": _Log.respond,
+    "assistant.usage": _Log.used,
+    "tool.user_requested": _Log.person_runs,
+    "tool.execution_start": _Log.tool_starts,
+    "tool.execution_complete": _Log.tool_ends,
+    "subagent.started": _Log.subagent,
+}
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "GitHub Copilot CLI session events (one JSON object a line), or the flat lines of `--output-format json`",
+    "events named like assistant.message with a `data` object; lines of type message with tool_use or tool_result",
+    detect,
+    read,
+    order=20,
+)

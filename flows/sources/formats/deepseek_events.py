@@ -1,0 +1,348 @@
+"""DeepSeek's harness (dsh): the event log of a session as JSON lines.
+
+``user/message``, ``assistant/message`` and ``tool/result`` make the model's context, the surface; the rest is log only.
+Streamed chunks repeat the message that they become, and count where there is none. A compaction is an event of the
+surface that replaces a range of it (``surfaceOp``), behind a ``compaction/summary`` or ``compaction/prune``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import iso_time, text_of, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
+from flows.sources.reading.usage import make_usage, sum_counts
+
+NAME = "deepseek_events"
+PRUNED = "recorded removal of old tool results"
+_SURFACE = ("user/message", "assistant/message", "tool/result")
+_FAILED = re.compile(r"\[exit code: (?!0\])-?\d+\]\s*\Z")
+_RUNS = {"text-chunks": "text", "reasoning-chunks": "reasoning", "tool-call-chunks": "call"}
+_DELTAS = {"text-delta": "text", "reasoning-delta": "reasoning", "tool-call-delta": "call"}
+
+
+def detect(head: Head) -> bool:
+    """Whether a record is a numbered event, or the header of a log."""
+    for record in head.records:
+        kind = record.get("type")
+        if isinstance(kind, str) and "/" in kind and "seq" in record and isinstance(record.get("data"), dict):
+            return True
+        if kind == "session" and {"version", "id", "createdAt"} <= set(record):
+            return True
+    return False
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The session of the file."""
+    log = _Log(source)
+    source.each(log.take)
+    transcript = log.built()
+    if transcript is not None:
+        yield transcript
+
+
+class _StreamedResponse:
+    """The part of a response that has been streamed so far."""
+
+    def __init__(self, ref: str, time: str | None) -> None:
+        self.ref = ref
+        self.time = time
+        self.pieces: dict[tuple[str, Any], list[str]] = {}
+        """What it is, and the number of its block → the pieces."""
+        self.calls: dict[Any, tuple[Any, Any]] = {}
+        """Number of a block → id and name of its call."""
+
+    def add(self, kind: str, chunk: Record, pieces: Any) -> None:
+        index = chunk.get("index")
+        if not isinstance(index, (int, str)):
+            index = None
+        texts = pieces if isinstance(pieces, list) else [pieces]
+        self.pieces.setdefault((kind, index), []).extend(text for text in texts if isinstance(text, str))
+        if kind == "call" and (chunk.get("id") or chunk.get("name")):
+            own, name = self.calls.get(index, (None, None))
+            self.calls[index] = (chunk.get("id") or own, chunk.get("name") or name)
+
+
+class _Log:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.header: Record = {}
+        self.system: str | None = None
+        self.goal: str | None = None
+        self.responses: list[str] = []
+        self.surface: list[tuple[Any, MessageDraft | None]] = []
+        """The model's context: number of the event, and its message (None: a summary)."""
+        self.streamed: dict[tuple[Any, Any], _StreamedResponse] = {}
+        self.calls: set[str] = set()
+        self.seen: set[Any] = set()
+        self.before: Record = {}
+        """The event that says why the next one replaces a range."""
+        self.pruned: tuple[int, Record] | None = None
+
+    def take(self, where: int, event: Record) -> None:
+        """One event."""
+        kind, data, seq = event.get("type"), event.get("data"), event.get("seq")
+        if not isinstance(kind, str):
+            raise MalformedError("an event without a type")
+        if kind == "session" and "seq" not in event:
+            self.header = self.header or event
+            self.session.leave_out(BOOKKEEPING)
+            return
+        if not isinstance(data, dict):
+            raise MalformedError(f"data is {kind_of(data)}, expected an object")
+        if isinstance(seq, int) and seq in self.seen:
+            self.session.leave_out(DUPLICATE)
+            return
+        if isinstance(seq, int):
+            self.seen.add(seq)
+        ref, time = self.source.ref(where), iso_time(event.get("time", event.get("time0")))
+        self.session.ended_at = time or self.session.ended_at
+        if kind in _SURFACE:
+            self._surface(event, kind, data, ref, time)
+        elif kind in _RUNS or kind == "assistant/chunk":
+            self._chunk(kind, data, ref, time)
+        elif kind == "tool/call":
+            self._call(data, ref, time)
+        elif event.get("surfaceOp"):
+            raise MalformedError(f"an event of unknown type {kind!r} in the model's context")
+        else:
+            self._log_only(kind, data, ref, time)
+        self.before = {"type": kind, **data}
+
+    def _log_only(self, kind: str, data: Record, ref: str, time: str | None) -> None:
+        session = self.session
+        session.leave_out(BOOKKEEPING)
+        if kind == "session/title":
+            session.title = text_or_none(data.get("title")) or session.title
+        elif kind == "request/header":
+            self._header(data.get("header"), ref, time)
+        elif kind == "goal/change":
+            goal = data.get("goal")
+            self.goal = self.goal or (text_or_none(goal.get("objective")) if isinstance(goal, dict) else None)
+        elif kind in ("step/end", "turn/end"):
+            self._flush()
+        elif kind == "compaction/summary":
+            session.use(None, _usage(data.get("usage")))
+
+    def _header(self, header: Any, ref: str, time: str | None) -> None:
+        """Adds the system prompt when it is new, before the messages that the step has had so far."""
+        if not isinstance(header, dict):
+            return
+        config, prompt = header.get("config"), header.get("system")
+        if isinstance(config, dict):
+            self.session.model = self.session.model or text_or_none(config.get("model"))
+        if not isinstance(prompt, str) or not prompt or _is_template(prompt) or prompt == self.system:
+            return
+        self.system = prompt
+        is_first = not any(one.role in ("system", "assistant") for one in self.session.drafts)
+        self.session.say("system", prompt, ref, time)
+        if is_first:
+            self.session.drafts.insert(0, self.session.drafts.pop())
+
+    def _surface(self, event: Record, kind: str, data: Record, ref: str, time: str | None) -> None:
+        operation = event.get("surfaceOp")
+        if isinstance(operation, dict) and operation.get("op") == "replace":
+            self._replace(event, kind, data, operation, ref, time)
+            return
+        if kind == "user/message":
+            draft: MessageDraft | None = self._user(data, ref, time)
+        elif kind == "assistant/message":
+            draft = self._assistant(data, ref, time)
+        else:
+            draft = self._result(data, ref, time)
+        self.surface.append((event.get("seq"), draft))
+
+    def _user(self, data: Record, ref: str, time: str | None) -> MessageDraft:
+        sent_by = data.get("source")
+        typed = isinstance(sent_by, dict) and sent_by.get("kind") == "user"
+        return self.session.say("user", text_of(data.get("content")), ref, time, typed=typed)
+
+    def _assistant(self, data: Record, ref: str, time: str | None) -> MessageDraft:
+        message, session = data.get("message"), self.session
+        if not isinstance(message, dict):
+            raise MalformedError(f"message is {kind_of(message)}, expected an object")
+        content = message.get("content")
+        blocks = [content] if isinstance(content, (str, dict)) else content or []
+        if not isinstance(blocks, list):
+            raise MalformedError(f"content is {kind_of(content)}, expected a list of blocks")
+        self.streamed.pop(_step(data), None)
+        own = text_or_none(message.get("id"))
+        draft = session.respond(own if own and not _is_template(own) else None, ref, time)
+        if own and not _is_template(own):
+            self.responses.append(own)
+        texts: list[str] = []
+        for block in blocks:
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "reasoning":
+                draft.add_reasoning(block.get("text"))
+            elif kind == "tool-call":
+                self._add_call(draft, block.get("id"), block.get("name"), block.get("arguments"))
+            else:
+                texts.append(text_of([block]))
+        draft.add_text("\n".join(filter(None, texts)))
+        made_by = message.get("source")
+        if isinstance(made_by, dict):
+            session.model = session.model or text_or_none(made_by.get("model"))
+        session.use(own, _usage(data.get("usage")))
+        return draft
+
+    def _add_call(self, draft: MessageDraft, wanted: Any, name: Any, arguments: Any) -> None:
+        self.calls.add(self.session.call(draft, wanted, name, arguments))
+
+    def _call(self, data: Record, ref: str, time: str | None) -> None:
+        """A call again; its only record where the response is not in the log."""
+        self.session.leave_out(BOOKKEEPING)
+        own = data.get("callId")
+        if isinstance(own, str) and own in self.calls:
+            return
+        self._flush(_step(data))
+        if not isinstance(own, str) or own not in self.calls:
+            draft = self.session.respond(f"step {_step(data)}", ref, time)
+            self._add_call(draft, own, data.get("name"), data.get("arguments"))
+
+    def _result(self, data: Record, ref: str, time: str | None) -> MessageDraft | None:
+        own, text, failed = _outcome(data)
+        return self.session.result(own, text, ref, time, is_error=failed)
+
+    def _chunk(self, kind: str, data: Record, ref: str, time: str | None) -> None:
+        self.session.leave_out(BOOKKEEPING)
+        streamed = self.streamed.setdefault(_step(data), _StreamedResponse(ref, time))
+        chunk = data.get("chunk") if kind == "assistant/chunk" else data
+        if not isinstance(chunk, dict):
+            raise MalformedError(f"a chunk is {kind_of(chunk)}, expected an object")
+        if kind in _RUNS:
+            streamed.add(_RUNS[kind], chunk, chunk.get("args" if kind == "tool-call-chunks" else "texts"))
+        elif chunk.get("type") in _DELTAS:
+            what = _DELTAS[chunk["type"]]
+            keys = ("argumentsDelta",) if what == "call" else ("text", "textDelta", "delta")
+            streamed.add(what, chunk, next((chunk[key] for key in keys if key in chunk), None))
+
+    def _flush(self, step: tuple[Any, Any] | None = None) -> None:
+        """Adds interrupted responses, of which only the streamed part exists."""
+        for key in [step] if step is not None else list(self.streamed):
+            streamed = self.streamed.pop(key, None)
+            if streamed is None or not any(map(any, streamed.pieces.values())):
+                continue
+            draft = self.session.respond(f"step {key}", streamed.ref, streamed.time)
+            for (what, index), pieces in streamed.pieces.items():
+                if what == "call":
+                    self._add_call(draft, *streamed.calls.get(index, (None, None)), "".join(pieces))
+                elif what == "reasoning":
+                    draft.add_reasoning("".join(pieces))
+                else:
+                    draft.add_text("".join(pieces))
+
+    def _replace(self, event: Record, kind: str, data: Record, operation: Record, ref: str, time: str | None) -> None:
+        """A range of the context is replaced by a summary, a shorter result, or any other message."""
+        places: dict[int | None, int] = {seq: at for at, (seq, _) in enumerate(self.surface) if isinstance(seq, int)}
+        start, end = places.get(_number(operation.get("start"))), places.get(_number(operation.get("end")))
+        node: MessageDraft | None = None
+        gone = [] if start is None or end is None else [one for _, one in self.surface[start : end + 1] if one]
+        if kind == "tool/result" and len(gone) == 1 and gone[0].role == "tool":
+            self._prune(gone[0], _outcome(data)[1])
+            node = gone[0]
+        elif kind == "user/message":
+            before = [one for _, one in self.surface[:start] if one] if start is not None else []
+            prompts = sum(one.role == "system" for one in self.session.drafts)
+            command = self.before.get("sourceCommandId")
+            self.session.compacted(
+                summary=text_of(data.get("content")),
+                dropped=gone if start is not None and end is not None else None,
+                trigger="manual" if command else "auto",
+                summary_at=prompts + len(before) if start is not None else None,
+            )
+        else:
+            self.session.compacted(summary=None, dropped=gone if start is not None else None)
+            self._surface({**event, "surfaceOp": "append"}, kind, data, ref, time)
+            node = self.surface.pop()[1]
+        self.surface[
+            slice(start, end + 1) if start is not None and end is not None else slice(len(self.surface), None)
+        ] = [(event.get("seq"), node)]
+
+    def _prune(self, draft: MessageDraft, text: str) -> None:
+        """Notes a pruning; results replaced by the same text at the same place of the log are one pruning."""
+        self.session.leave_out(PRUNED, "tool")
+        at = len(self.session.drafts)
+        if self.pruned is not None and self.pruned[0] == at and self.pruned[1]["cleared_text"] == text:
+            self.pruned[1]["cleared"].append(draft)
+            return
+        event = self.session.compacted(summary=None, dropped=(), trigger="prune", cleared=[draft], cleared_text=text)
+        self.pruned = (at, event)
+
+    def built(self) -> Transcript | None:
+        """The session; None when it has no message."""
+        self._flush()
+        session, header = self.session, self.header
+        session.started_at = iso_time(header.get("createdAt"))
+        session.title = session.title or self.goal
+        cwd = text_or_none(header.get("cwd"))
+        session.cwd = None if cwd is None or cwd.startswith("{{") else cwd
+        native, parent = text_or_none(header.get("id")), None
+        for key in ("parentSessionId", "parentId", "parent"):
+            parent = parent or text_or_none(header.get(key))
+        return session.build(
+            NAME,
+            native if native and not _is_template(native) else None,
+            identity=self.responses[:1],
+            parent_session_id=f"{NAME}-{parent}" if parent and not _is_template(parent) else None,
+        )
+
+
+def _is_template(text: str) -> bool:
+    """Whether a recorded snapshot has a mark instead of what changes from run to run."""
+    return text.startswith("{{") and text.endswith("}}")
+
+
+def _step(data: Record) -> tuple[Any, Any]:
+    return _number(data.get("turn")), _number(data.get("step"))
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _outcome(data: Record) -> tuple[Any, str, bool]:
+    """Id of the call, text and failure of a tool result."""
+    message, own, failed = data.get("message"), None, bool(data.get("error"))
+    if not isinstance(message, dict):
+        raise MalformedError(f"message is {kind_of(message)}, expected an object")
+    made_by, content = message.get("source"), message.get("content")
+    if isinstance(made_by, dict):
+        own = made_by.get("callId")
+    texts: list[str] = []
+    for block in content if isinstance(content, list) else [content]:
+        if isinstance(block, dict) and block.get("type") == "tool-result":
+            own = own or block.get("toolCallId")
+            failed = failed or block.get("isError") is True
+            texts.append(text_of(block.get("content")))
+        else:
+            texts.append(text_of(block))
+    text = "\n".join(filter(None, texts))
+    return own, text, failed or _FAILED.search(text[-100:]) is not None
+
+
+def _usage(usage: Any) -> Any:
+    """Usage of a call; the input counts leave out what went through the cache."""
+    if not isinstance(usage, dict):
+        return None
+    keys = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
+    counts = [usage[key] if type(usage.get(key)) is int else None for key in keys]
+    return make_usage(sum_counts(counts), usage.get("outputTokens"), counts[1])
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "DeepSeek harness (dsh) session log (one JSON object a line)",
+    "numbered events named like assistant/message with `seq` and `data`; a session header with `createdAt`",
+    detect,
+    read,
+    order=40,
+)

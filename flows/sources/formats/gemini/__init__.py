@@ -1,0 +1,1 @@
+"""Gemini CLI's chats, and contents of the Gemini interface."""

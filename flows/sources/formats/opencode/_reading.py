@@ -1,0 +1,285 @@
+"""An opencode session while it is read: its messages, what was pruned, and its compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.opencode._parts import (
+    file_mark,
+    known_id,
+    outcome,
+    pruned_at,
+    says_something,
+    state_of,
+    usage_of,
+)
+from flows.sources.reading.base import Source
+from flows.sources.reading.blocks import iso_time, text_of, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, SessionDraft
+
+NAME = "opencode_export"
+EMPTY = "empty response"
+FAILED_COMPACTION = "compaction that failed"
+FOR_THE_PERSON = "shown to the person only"
+CLEARED = "[Old tool result content cleared]"
+"""What stands in the prompt for a result that was pruned."""
+SUBTASK = "The following tool was executed by the user"
+"""What stands in the prompt for a sub-agent that the person started; the task itself is in the call that follows."""
+_SAME_PRUNING_MS = 10_000
+"""Marks closer than this are one pruning: they are written one after the other, and there is a turn between two."""
+_SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
+
+
+class _Pruning:
+    """One run of the pruner: which parts it marked, and their results as they are met."""
+
+    def __init__(self, time: float) -> None:
+        self.time = time
+        self.awaited = 0
+        self.results: list[MessageDraft] = []
+
+
+class Reading:
+    """One session while it is read."""
+
+    def __init__(self, source: Source, info: Record) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.info = info
+        self.follows: Any = None
+        self.ref = source.name
+        self.seen: set[str] = set()
+        self.starts: dict[str, int] = {}
+        """Id of a message → how many drafts came before it."""
+        self.calls: set[str] = set()
+        self.prompts: set[str] = set()
+        self.context: int | None = None
+        """Context tokens of the latest response."""
+        self.request: Record | None = None
+        """The part that asks for a compaction, until its summary comes."""
+        self.request_id: str | None = None
+        self.prunings: list[_Pruning] = []
+        self.marked: dict[int, _Pruning] = {}
+        """By the object itself: redaction can make one word of the ids."""
+
+    def find_prunings(self, messages: list[Any]) -> None:
+        """Groups the marks by their times; which result each stands on is known when the result is met."""
+        parts = [message.get("parts") for message in messages if isinstance(message, dict)]
+        flat = [part for held in parts if isinstance(held, list) for part in held]
+        marks = [(mark, id(part)) for part in flat if (mark := pruned_at(part)) is not None]
+        for time, own in sorted(marks):
+            if not self.prunings or time - self.prunings[-1].time > _SAME_PRUNING_MS:
+                self.prunings.append(_Pruning(time))
+            pruning = self.prunings[-1]
+            pruning.time = time
+            pruning.awaited += 1
+            self.marked[own] = pruning
+
+    def take(self, _: int, message: Any) -> None:
+        """One message of the session, read at ``ref``."""
+        ref = self.ref
+        if not isinstance(message, dict):
+            raise MalformedError(f"a message is {kind_of(message)}, expected an object")
+        info, parts = message.get("info"), message.get("parts")
+        if not isinstance(info, dict) or not isinstance(parts, list):
+            raise MalformedError("a message without info or parts")
+        role, own, time = info.get("role"), known_id(info.get("id")), info.get("time")
+        if role not in ("user", "assistant"):
+            raise MalformedError(f"role is {role!r}, expected user or assistant")
+        if own is not None and own in self.seen:
+            self.session.leave_out(DUPLICATE)
+            return
+        created = time.get("created") if isinstance(time, dict) else None
+        self._prune(created)
+        if own is not None:
+            self.seen.add(own)
+            self.starts[own] = len(self.session.drafts)
+        parts = [part for part in parts if self._usable(part, ref)]
+        if not self.info.get("id"):
+            self.info.setdefault("sessionID", info.get("sessionID"))
+        if role == "user":
+            self._user(info, own, parts, ref, iso_time(created))
+        elif info.get("summary") is True:
+            self._summary(info, parts)
+        else:
+            self._assistant(info, own, parts, ref, iso_time(created))
+
+    def _usable(self, part: Any, ref: str) -> bool:
+        if isinstance(part, dict):
+            return True
+        self.source.quarantine(None, f"{ref}: a part is {kind_of(part)}, expected an object", part)
+        return False
+
+    def _user(self, info: Record, own: str | None, parts: list[Record], ref: str, time: str | None) -> None:
+        prompt = info.get("system")
+        if isinstance(prompt, str) and prompt and prompt not in self.prompts:
+            self.prompts.add(prompt)
+            self.session.say("system", prompt, ref, time)
+        request = next((part for part in parts if part.get("type") == "compaction"), None)
+        texts: list[str] = []
+        typed = hidden = False
+        for part in parts:
+            kind = part.get("type")
+            if kind == "text" and part.get("ignored"):
+                hidden = True
+            elif kind == "text":
+                texts.append(text_of(part.get("text")))
+                typed = typed or not part.get("synthetic")
+            elif kind == "file":
+                texts += file_mark(part)
+            elif kind == "subtask":
+                texts.append(self._subtask(part))
+            else:
+                self._other(part, ref)
+        text = "\n".join(filter(None, texts))
+        if request is not None and self.request is not None:
+            self.session.leave_out(FAILED_COMPACTION, "user")
+        if request is not None:
+            self.request, self.request_id = request, own
+        if text or (request is None and not hidden):
+            self.session.say("user", text, ref, time, typed=typed)
+        elif request is None:
+            self.session.leave_out(FOR_THE_PERSON, "user")
+
+    def _subtask(self, part: Record) -> str:
+        """The prompt of the sub-agent is said once: in the call that runs it, where there is one."""
+        prompt = text_of(part.get("prompt"))
+        following = self.follows.get("parts") if isinstance(self.follows, dict) else None
+        for other in following if isinstance(following, list) else ():
+            state = other.get("state") if isinstance(other, dict) else None
+            wanted = state.get("input") if isinstance(state, dict) else None
+            if isinstance(wanted, dict) and wanted.get("prompt") == part.get("prompt"):
+                return SUBTASK
+        return f"{SUBTASK}\n{prompt}" if prompt else SUBTASK
+
+    def _assistant(self, info: Record, own: str | None, parts: list[Record], ref: str, time: str | None) -> None:
+        session = self.session
+        self._describe(info)
+        usage, self.context = usage_of(info.get("tokens"), info.get("cost"), self.context)
+        session.use(own, usage)
+        if not any(says_something(part) for part in parts):
+            for part in parts:
+                self._other(part, ref)
+            session.leave_out(EMPTY, "assistant")
+            return
+        draft = session.respond(own, ref, time)
+        results: list[Record] = []
+        texts: list[str] = []
+        for part in parts:
+            kind = part.get("type")
+            if kind == "text":
+                texts.append(text_of(part.get("text")))
+            elif kind == "reasoning":
+                draft.add_reasoning(part.get("text"))
+            elif kind == "tool":
+                results.append(part)
+            elif kind == "file":
+                texts += file_mark(part)
+            else:
+                self._other(part, ref)
+        draft.add_text("\n".join(filter(None, texts)))
+        called = [(part, self.call(draft, part)) for part in results]
+        for part, call_id in called:
+            self.result(part, call_id, ref)
+
+    def _describe(self, info: Record) -> None:
+        session, path = self.session, info.get("path")
+        session.model = session.model or text_or_none(info.get("modelID"))
+        session.cwd = session.cwd or (text_or_none(path.get("cwd")) if isinstance(path, dict) else None)
+
+    def call(self, draft: MessageDraft, part: Record) -> str:
+        """Adds the call of a part. Redaction makes one word of many ids; the part's own id is then the call's."""
+        state = state_of(part)
+        ids = filter(None, (known_id(part.get(key)) for key in ("callID", "id")))
+        wanted = next((own for own in ids if own not in self.calls), None) or self.session.new_id()
+        self.calls.add(wanted)
+        return self.session.call(draft, wanted, part.get("tool"), state.get("input") or state.get("raw"))
+
+    def result(self, part: Record, call_id: str, ref: str) -> None:
+        """Adds the result of a part, if there is one."""
+        state = state_of(part)
+        text, is_error = outcome(state)
+        if text is None:
+            return
+        time = state.get("time")
+        ended = iso_time(time.get("end")) if isinstance(time, dict) else None
+        draft = self.session.result(call_id, text, ref, ended, is_error=is_error, name=part.get("tool"))
+        pruning = self.marked.get(id(part))
+        if pruning is not None and draft is not None:
+            pruning.results.append(draft)
+        elif pruning is not None:
+            pruning.awaited -= 1
+
+    def _summary(self, info: Record, parts: list[Record]) -> None:
+        """A compaction, when the summary was finished; the history before it left, up to the tail that is kept."""
+        self._describe(info)
+        usage, _ = usage_of(info.get("tokens"), info.get("cost"), None)
+        self.session.use(known_id(info.get("id")), usage)
+        text = "\n".join(text_of(part.get("text")) for part in parts if part.get("type") == "text").strip()
+        request, self.request = self.request, None
+        if info.get("error") or not text:
+            if request is not None:
+                self.session.leave_out(FAILED_COMPACTION, "user")
+            self.session.leave_out(FAILED_COMPACTION, "assistant")
+            return
+        end = len(self.session.drafts) if request is None else self.starts.get(self.request_id or "")
+        tail = self.starts.get(known_id(request.get("tail_start_id")) or "") if request is not None else None
+        gone = self.session.drafts[: end if tail is None else tail]
+        auto = request.get("auto") if request is not None else None
+        self.session.compacted(
+            summary=text,
+            dropped=[draft for draft in gone if draft.role != "system"],
+            tokens_before=self.context,
+            trigger={True: "auto", False: "manual"}.get(auto) if isinstance(auto, bool) else None,
+        )
+        if request is not None:
+            # opencode has the summary as an answer to a question of its own: two messages of the log.
+            self.session.leave_out(RECORDED_SUMMARY, "assistant")
+
+    def _prune(self, until: Any) -> None:
+        """Notes the prunings that ran before a message was made."""
+        time = until if isinstance(until, (int, float)) else 0
+        while self.prunings and self.prunings[0].time < time:
+            pruning = self.prunings[0]
+            if len(pruning.results) < pruning.awaited:
+                return
+            self._note(self.prunings.pop(0))
+
+    def _note(self, pruning: _Pruning) -> None:
+        if pruning.results:
+            self.session.compacted(
+                summary=None, dropped=(), trigger="prune", cleared=pruning.results, cleared_text=CLEARED
+            )
+
+    def end(self) -> None:
+        """What is still held back goes in; a message has nothing to hold back."""
+
+    def _other(self, part: Record, ref: str) -> None:
+        if part.get("type") in _SILENT:
+            self.session.leave_out(BOOKKEEPING)
+        elif part.get("type") not in ("text", "reasoning"):
+            self.source.quarantine(None, f"{ref}: a part of unknown type {part.get('type')!r}", part)
+
+    def built(self) -> Iterator[Transcript]:
+        """The session, when something was said."""
+        self.end()
+        for pruning in self.prunings:
+            self._note(pruning)
+        if self.request is not None:
+            self.session.leave_out(FAILED_COMPACTION, "user")
+        session, info = self.session, self.info
+        session.title = text_or_none(info.get("title"))
+        session.cwd = text_or_none(info.get("directory")) or session.cwd
+        time = info.get("time")
+        if isinstance(time, dict):
+            session.started_at, session.ended_at = iso_time(time.get("created")), iso_time(time.get("updated"))
+        parent = known_id(info.get("parentID"))
+        native = known_id(info.get("id")) or known_id(info.get("sessionID"))
+        transcript = session.build(NAME, native, parent_session_id=f"{NAME}-{parent}" if parent else None)
+        if transcript is not None:
+            yield transcript

@@ -1,0 +1,158 @@
+"""opencode sessions: exports, lists of messages, and the events of ``opencode run --format json``.
+
+A call and its result are one part. opencode takes things out of its context in two ways, and both are recorded: pruning
+marks old results (``state.time.compacted``), a compaction asks for a summary (a part of type ``compaction`` in a user
+message, then an assistant message with ``summary: true``). What the model then gets is opencode's ``toModelMessages``
+and ``filterCompacted`` (packages/opencode/src/session/message-v2.ts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.opencode._parts import (
+    known_id,
+    usage_of,
+)
+from flows.sources.formats.opencode._reading import NAME, Reading
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import iso_time, text_of
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE
+
+_EVENTS = {"step_start", "step_finish", "text", "reasoning", "tool_use", "user", "error"}
+
+
+def detect(head: Head) -> bool:
+    """Whether there are messages made of ``info`` and ``parts``, or events with a part."""
+    if isinstance(head.document, list):
+        return any(_is_message(value) for value in head.document[:5])
+    return any(_is_export(record) or _is_message(record) or _is_event(record) for record in head.records)
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("parts"), list):
+        return False
+    info = value.get("info")
+    return isinstance(info, dict) and info.get("role") in ("user", "assistant")
+
+
+def _is_export(value: Record) -> bool:
+    info, messages = value.get("info"), value.get("messages")
+    if not isinstance(info, dict) or not isinstance(messages, list):
+        return False
+    return any(map(_is_message, messages[:5])) or (not messages and str(info.get("id")).startswith("ses_"))
+
+
+def _is_event(value: Record) -> bool:
+    return value.get("type") in _EVENTS and "sessionID" in value and ("part" in value or value["type"] == "error")
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The sessions: one for each export, and one for messages or events that stand on lines of their own."""
+    if isinstance(source.document, list):
+        yield from _session(source, {}, _number_messages(source.document, source.name, 1))
+        return
+    events, lines = _Events(source), list[_Placed]()
+    for where, record in source.records():
+        if isinstance(record.get("messages"), list):
+            info = record.get("info")
+            ref = source.name if source.document is not None else source.ref(where)
+            placed = _number_messages(record["messages"], ref, where)
+            yield from _session(source, info if isinstance(info, dict) else {}, placed)
+        elif "info" in record:
+            lines.append((where, record, source.ref(where)))
+        else:
+            source.guard(events.event, where, record)
+    if lines:
+        yield from _session(source, {}, lines)
+    yield from events.built()
+
+
+_Placed = tuple[int, Any, str]
+"""Line, message, where it was read."""
+
+
+def _number_messages(messages: list[Any], ref: str, line: int) -> list[_Placed]:
+    return [(line, message, f"{ref}#{index}") for index, message in enumerate(messages)]
+
+
+def _session(source: Source, info: Record, placed: list[_Placed]) -> Iterator[Transcript]:
+    reading = Reading(source, dict(info))
+    reading.find_prunings([message for _, message, _ in placed])
+    for at, (line, message, ref) in enumerate(placed):
+        reading.follows = placed[at + 1][1] if at + 1 < len(placed) else None
+        reading.ref = ref
+        source.guard(reading.take, line, message)
+    yield from reading.built()
+
+
+class _Events(Reading):
+    """The events of a run: the parts one by one as they are finished, without the messages that hold them."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, {})
+        self.draft: MessageDraft | None = None
+        self.pending: list[tuple[Record, str, str]] = []
+
+    def event(self, where: int, event: Record) -> None:
+        """One event of the run."""
+        kind, held = event.get("type"), event.get("part")
+        part: Record = held if isinstance(held, dict) else {}
+        self.info.setdefault("sessionID", event.get("sessionID"))
+        ref, time = self.source.ref(where), iso_time(event.get("timestamp"))
+        own = known_id(part.get("id"))
+        if own is not None and own in self.seen:
+            self.session.leave_out(DUPLICATE)
+            return
+        if kind in ("text", "reasoning", "tool_use", "user") and not part:
+            raise MalformedError(f"part is {kind_of(held)}, expected an object")
+        if own is not None:
+            self.seen.add(own)
+        if kind == "user":
+            self.end()
+            self.session.say("user", text_of(part.get("text")), ref, time, typed=True)
+        elif kind in ("text", "reasoning", "tool_use"):
+            self._part(kind, part, ref, time)
+        elif kind == "step_finish":
+            usage, self.context = usage_of(part.get("tokens"), part.get("cost"), self.context)
+            self.session.use(None, usage)
+            self.session.leave_out(BOOKKEEPING)
+            self.end()
+        elif not isinstance(kind, str):
+            raise MalformedError("an event without a type")
+        else:
+            if kind == "step_start":
+                self.end()
+            self.session.leave_out(BOOKKEEPING)
+
+    def _part(self, kind: str, part: Record, ref: str, time: str | None) -> None:
+        if self.draft is None:
+            self.draft = self.session.respond(None, ref, time)
+        if kind == "text":
+            self.draft.add_text(text_of(part.get("text")))
+        elif kind == "reasoning":
+            self.draft.add_reasoning(part.get("text"))
+        else:
+            self.pending.append((part, self.call(self.draft, part), ref))
+
+    def end(self) -> None:
+        """Ends the response and adds its results after it."""
+        pending, self.pending, self.draft = self.pending, [], None
+        for part, call_id, ref in pending:
+            self.result(part, call_id, ref)
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "opencode session: `opencode export`, a list of its messages, or the events of `opencode run --format json`",
+    "messages made of `info` and `parts`; events with a `sessionID` and a `part`",
+    detect,
+    read,
+    order=130,
+    of_list=lambda messages: {"info": {}, "messages": messages},
+)

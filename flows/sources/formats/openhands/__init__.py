@@ -1,0 +1,1 @@
+"""OpenHands: events, trajectories, outputs and completions."""

@@ -1,0 +1,382 @@
+"""OpenHands V0 events: actions and observations of one event stream, with those of delegates between them.
+
+Three generations: ``[action, observation]`` pairs and events without ids (2024), and events with ids whose
+``tool_call_metadata`` repeats the whole model response. An observation names its action by ``cause``; ids of calls
+start again in each prompt where function calling is emulated, and are made unique here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript, Usage
+from flows.sources.formats.openhands._v0_fields import (
+    ENVELOPE,
+    QUIET_ACTIONS,
+    QUIET_OBSERVATIONS,
+    UNSEEN,
+    answer_of,
+    arguments_of,
+    as_dict,
+    has_failed,
+    is_plain,
+    kinds_of,
+    observation_text,
+    with_images,
+)
+from flows.sources.reading.base import Source
+from flows.sources.reading.blocks import iso_time, text_of, text_or_none
+from flows.sources.reading.chat import add_reasoning
+from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
+from flows.sources.reading.usage import from_openai, make_usage
+
+_ANSWERS = {"browse_interactive": "browse", "call_tool_mcp": "mcp"}
+_RECENT = 20
+"""Calls without a result among which an observation that names none finds its own."""
+_KNOWLEDGE = ("repo_instructions", "additional_agent_instructions", "conversation_instructions")
+_DELEGATE_FAILED = re.compile(r"Delegat(?:e|or) agent\b.*\berror", re.IGNORECASE)
+
+
+class _Level:
+    """One agent's part of the stream: the main agent's, or a delegate's."""
+
+    def __init__(self, source: Source, parent: _Level | None = None, name: str = "") -> None:
+        self.session = SessionDraft(source)
+        self.parent = parent
+        self.name = name
+        self.built: Transcript | None = None
+        self.calls: dict[Any, str] = {}  # id of the action → id of its call
+        self.open: dict[str, str] = {}  # id of a call without a result → action
+        self.of_response: dict[tuple[str, str], str] = {}
+        self.taken: set[str] = set()
+        self.by_person: set[Any] = set()
+        self.view: list[tuple[Any, MessageDraft | None]] = []
+        self.forgotten: set[Any] = set()
+        self.usage: dict[str, Usage | None] = {}
+
+
+class V0Events:
+    """Takes the events of a stream in their order and gives its sessions."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.root = _Level(source)
+        self.level = self.root
+        self.levels = [self.root]
+        self.identity: list[str] = []
+        self.metrics: Record | None = None
+        self._seen: dict[Any, tuple[Any, ...]] = {}
+        self._number = 0
+        self._first: str | None = None
+        self._last_call: str | None = None
+        self._answers: str | None = None
+        self._ref = ""
+        self._own: int | str | None = None
+
+    def take_all(self, items: list[Any], ref: str, where: int) -> None:
+        """A list of events or pairs; one that cannot be used is set aside."""
+        for index, item in enumerate(items):
+            self._answers = None
+            for event in item if isinstance(item, list) else [item]:
+                if isinstance(event, dict):
+                    self._last_call = None
+                    self._ref = f"{ref}#{index}"
+                    self.source.guard(self._take, where, event)
+                    self._answers = self._last_call
+                elif event is not None:
+                    self.source.quarantine(where, f"event {index}: expected an object, found {kind_of(event)}", event)
+            self._answers = None
+
+    def _take(self, where: int, event: Record) -> None:
+        self.take(self._ref, event)
+
+    def take(self, ref: str, event: Record) -> None:
+        """One event."""
+        action, seen, own = event.get("action"), event.get("observation"), event.get("id")
+        if not isinstance(own, (int, str)):
+            own = None
+        self._own = own
+        self._number += 1
+        if isinstance(event.get("llm_metrics"), dict):
+            self.metrics = event["llm_metrics"]
+        if own is not None:
+            shape = (action, seen, event.get("timestamp"), event.get("message"))
+            if self._seen.get(own) == shape:
+                for what in kinds_of(event):
+                    self.level.session.leave_out(DUPLICATE, what)
+                return
+            self._seen[own] = shape
+        if self._first is None:
+            self._first = text_or_none(event.get("timestamp"))
+        if isinstance(seen, str):
+            draft = self._observe(ref, event, seen)
+            kind = seen
+        elif isinstance(action, str):
+            draft = self._act(ref, event, action)
+            kind = action
+        elif "status_update" in event or "status" in event:
+            self.level.session.leave_out(BOOKKEEPING)
+            return
+        else:
+            raise MalformedError("an event without an action and without an observation")
+        if kind not in UNSEEN:
+            level = self.level if kind != "delegate" or action is None else self.level.parent or self.level
+            level.view.append((own, draft))
+
+    def _act(self, ref: str, event: Record, action: str) -> MessageDraft | None:
+        args = event.get("args")
+        if args is None:
+            args = {key: value for key, value in event.items() if key not in ENVELOPE}
+        if not isinstance(args, dict):
+            raise MalformedError(f"args is {kind_of(args)}, expected an object")
+        session, time = self.level.session, iso_time(event.get("timestamp"))
+        meta = as_dict(event.get("tool_call_metadata"))
+        if action == "system":
+            return session.say("system", text_of(args.get("content")), ref, time)
+        if action == "message" and not meta.get("function_name"):
+            return self._message(ref, time, event, args)
+        if action == "condensation":
+            self._condensation(args)
+        elif action == "summarize":
+            session.compacted(summary=text_or_none(args.get("summary")), dropped=None)
+        elif action in QUIET_ACTIONS:
+            session.leave_out(BOOKKEEPING)
+        elif event.get("source") in ("user", "environment") and not meta:
+            return self._by_person(ref, time, event, action, args)
+        else:
+            return self._call(ref, time, event, action, args)
+        return None
+
+    def _message(self, ref: str, time: str | None, event: Record, args: Record) -> MessageDraft:
+        source, session = event.get("source"), self.level.session
+        if source is None:
+            # Exports without a source: the agent waits for an answer, the harness that stands in for a person never.
+            source = "agent" if self._number > 1 and args.get("wait_for_response") is True else "user"
+        text = with_images(args.get("content"), args.get("image_urls") or args.get("images_urls"))
+        if source != "agent":
+            return session.say("user", text, ref, time, typed=source == "user")
+        response = as_dict(as_dict(event.get("tool_call_metadata")).get("model_response"))
+        draft = session.respond(text_or_none(response.get("id")), ref, time)
+        draft.add_text(text)
+        add_reasoning(draft, answer_of(response) or args)
+        return draft
+
+    def _by_person(self, ref: str, time: str | None, event: Record, action: str, args: Record) -> MessageDraft | None:
+        """What a person did through the screen reaches the model as text."""
+        session, thought = self.level.session, text_or_none(args.get("thought"))
+        if action == "finish":
+            if thought:
+                return session.say("user", thought, ref, time)
+            session.leave_out(BOOKKEEPING)
+            return None
+        self.level.by_person.add(self._own)
+        if action == "run" and isinstance(args.get("command"), str):
+            return session.say("user", f"User executed the command:\n{args['command']}", ref, time)
+        return session.say("user", f"User requested {action}: {dumps(arguments_of(args))}", ref, time)
+
+    def _call(self, ref: str, time: str | None, event: Record, action: str, args: Record) -> MessageDraft:
+        level, meta = self.level, as_dict(event.get("tool_call_metadata"))
+        session, response = level.session, as_dict(meta.get("model_response"))
+        key, answer = text_or_none(response.get("id")), answer_of(response)
+        draft = session.respond(key, ref, time)
+        thought = args.get("thought")
+        calls = answer.get("tool_calls")
+        calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        text = text_of(answer.get("content"))
+        if not text and isinstance(thought, str) and not (calls and action in ("think", "finish")):
+            text = thought  # of these two the thought is an argument of the call
+        draft.add_text(text)
+        add_reasoning(draft, answer)
+        session.model = session.model or text_or_none(response.get("model"))
+        if key is not None:
+            level.usage[key] = from_openai(response.get("usage"))
+            if len(self.identity) < 2:
+                self.identity.append(key)
+        wanted = meta.get("tool_call_id")
+        own = level.of_response.get((key or "", str(wanted))) if key else None
+        if own is None:
+            # All calls of a response at once: one that never became an event was asked for all the same.
+            for call in calls if key else [call for call in calls if call.get("id") == wanted]:
+                if key and (key, str(call.get("id"))) in level.of_response:
+                    continue
+                function = as_dict(call.get("function"))
+                made = self._add_call(draft, call.get("id"), function.get("name"), function.get("arguments"), action)
+                if key:
+                    level.of_response[key, str(call.get("id"))] = made
+                own = made if call.get("id") == wanted else own
+        if own is None:
+            is_mcp = action == "call_tool_mcp" and isinstance(args.get("name"), str)
+            name = meta.get("function_name") or (args["name"] if is_mcp else action)
+            own = self._add_call(draft, wanted, name, args.get("arguments") if is_mcp else arguments_of(args), action)
+        level.open[own] = action
+        level.calls[f"#{self._number}" if self._own is None else self._own] = own
+        self._last_call = own
+        if action == "delegate":
+            name = str(self._number if self._own is None else self._own)
+            self.level = _Level(self.source, level, name)
+            self.levels.append(self.level)
+        return draft
+
+    def _add_call(self, draft: MessageDraft, call_id: Any, name: Any, arguments: Any, action: str) -> str:
+        level, wanted = self.level, call_id if isinstance(call_id, str) and call_id else None
+        if wanted is not None and wanted in level.taken:
+            wanted = f"{wanted}#{self._number}"
+        own = level.session.call(draft, wanted, name, arguments)
+        level.taken.add(own)
+        level.open.setdefault(own, action)
+        return own
+
+    def _observe(self, ref: str, event: Record, kind: str) -> MessageDraft | None:
+        cause, extras = event.get("cause"), as_dict(event.get("extras")) or event
+        text = observation_text(event, extras)
+        self._leave_delegates(kind, cause, text)
+        level = self.level
+        session, time = level.session, iso_time(event.get("timestamp"))
+        if kind == "recall":
+            self._recalled(ref, time, extras)
+            return None
+        if kind == "condense":
+            session.compacted(summary=text or None, dropped=None)
+            return None
+        if kind in QUIET_OBSERVATIONS:
+            session.leave_out(BOOKKEEPING)
+            return None
+        if is_plain(cause) and cause is not None and cause in level.by_person:
+            return session.say("user", text, ref, time)
+        call, meta = self._answered(event, kind), as_dict(event.get("tool_call_metadata"))
+        if call is None and kind in ("error", "message", "chat") and not meta:
+            # The model's call was refused before it became an action: it reads this as the user's.
+            return session.say("user", text, ref, time)
+        level.open.pop(call or "", None)
+        return session.result(
+            call if call is not None else meta.get("tool_call_id"),
+            text,
+            ref,
+            time,
+            is_error=has_failed(event, kind, extras, text),
+            name=meta.get("function_name"),
+        )
+
+    def _leave_delegates(self, kind: str, cause: Any, text: str) -> None:
+        """Returns to the agent that an observation belongs to, which ends the delegates above it."""
+        if kind == "delegate" or (kind == "error" and _DELEGATE_FAILED.match(text)):
+            self.level = self.level.parent or self.level
+            asked = (call for call, action in reversed(self.level.open.items()) if action == "delegate")
+            self._answers = next(asked, self._answers)
+        elif is_plain(cause) and cause is not None and cause not in self.level.calls:
+            holder = self.level.parent
+            while holder is not None and cause not in holder.calls:
+                holder = holder.parent
+            self.level = holder or self.level
+
+    def _answered(self, event: Record, kind: str) -> str | None:
+        level, cause, meta = self.level, event.get("cause"), as_dict(event.get("tool_call_metadata"))
+        if is_plain(cause) and cause is not None and cause in level.calls:
+            return level.calls[cause]
+        if self._answers is not None and self._answers in level.open:
+            return self._answers  # the action that it stands behind in its pair
+        response = str(as_dict(meta.get("model_response")).get("id"))
+        found = level.of_response.get((response, str(meta.get("tool_call_id"))))
+        if found is not None:
+            return found
+        if meta.get("tool_call_id") in level.open if isinstance(meta.get("tool_call_id"), str) else False:
+            return str(meta["tool_call_id"])
+        if cause is not None or meta:
+            return None
+        for call, action in itertools.islice(reversed(level.open.items()), _RECENT):
+            if _ANSWERS.get(action, action) == kind or (
+                kind in ("error", "user_rejected") and action != "finish" and "id" not in event
+            ):
+                return call
+        return None
+
+    def _recalled(self, ref: str, time: str | None, extras: Record) -> None:
+        """Knowledge that the harness adds reaches the model with the prompt that asked for it."""
+        session = self.level.session
+        session.leave_out(BOOKKEEPING)
+        session.cwd = session.cwd or text_or_none(extras.get("working_dir"))
+        texts = [text_of(extras.get(key)) for key in _KNOWLEDGE]
+        found = extras.get("microagent_knowledge")
+        items = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+        texts += [text_of(item.get("content")) for item in items]
+        texts = [text for text in texts if text]
+        prompt = next((draft for draft in reversed(session.drafts) if draft.role == "user"), None)
+        if texts and prompt is None:
+            prompt = session.say("user", "", ref, time)
+        for text in texts:
+            if prompt is not None:
+                prompt.add_text(text)
+
+    def _condensation(self, args: Record) -> None:
+        """Notes a compaction. It drops messages without remaining events; the offset counts events of the view."""
+        level = self.level
+        ids, first, last = (args.get(f"forgotten_event{key}") for key in ("_ids", "s_start_id", "s_end_id"))
+        is_known = True
+        if isinstance(ids, list):
+            level.forgotten |= {one for one in ids if is_plain(one)}
+        elif isinstance(first, int) and isinstance(last, int):
+            level.forgotten |= {own for own, _ in level.view if isinstance(own, int) and first <= own <= last}
+        else:
+            is_known = False
+        dropped = _unseen_messages(level.view, level.forgotten)
+        offset, summary = args.get("summary_offset"), text_or_none(args.get("summary"))
+        before = None
+        if summary is not None and isinstance(offset, int) and offset >= 0:
+            kept = [draft for own, draft in level.view if own is None or own not in level.forgotten]
+            before = len({id(draft) for draft in kept[:offset] if draft is not None and id(draft) not in dropped})
+        level.session.compacted(summary=summary, dropped=dropped.values() if is_known else None, summary_at=before)
+
+    def build(self, format: str, native_id: str | None) -> Iterator[Transcript]:
+        """The main session, then those of its delegates."""
+        if self._first:
+            self.identity.append(self._first)
+        self._use(has_delegates=any(level.session.drafts for level in self.levels[1:]))
+        for level in self.levels:
+            parent = level.parent.built if level.parent else None
+            if level.parent is None:
+                level.built = level.session.build(format, native_id, identity=self.identity)
+            elif level.session.drafts:
+                own = f"{parent.session_id.removeprefix(f'{format}-')}.{level.name}" if parent else None
+                level.built = level.session.build(
+                    format, own, identity=self.identity, parent_session_id=parent.session_id if parent else None
+                )
+            if level.built is not None:
+                yield level.built
+
+    def _use(self, *, has_delegates: bool) -> None:
+        """The agent's own totals count what no event shows (condensers); beside delegates only their cost is apart."""
+        metrics = self.metrics if self.metrics is not None else {}
+        tokens, cost = as_dict(metrics.get("accumulated_token_usage")), metrics.get("accumulated_cost")
+        self.root.session.model = self.root.session.model or text_or_none(tokens.get("model"))
+        totals = make_usage(
+            tokens.get("prompt_tokens"), tokens.get("completion_tokens"), tokens.get("cache_read_tokens"), cost
+        )
+        if totals is not None and totals.input_tokens and not has_delegates:
+            self.root.usage = {"totals": totals}
+        else:
+            self.root.usage["cost"] = make_usage(cost=cost)
+        for level in self.levels:
+            for key, usage in level.usage.items():
+                level.session.use(key, usage)
+
+
+def _unseen_messages(view: list[tuple[Any, MessageDraft | None]], forgotten: set[Any]) -> dict[int, MessageDraft]:
+    """The messages that the model no longer sees: no event of theirs is left, or a call or result of theirs is gone.
+
+    The agent shows a response only with the results of all of its calls, and a result only with its response.
+    """
+    stay = {id(draft) for own, draft in view if own is None or own not in forgotten}
+    messages = {id(draft): draft for _, draft in view if draft is not None}
+    gone = {key: draft for key, draft in messages.items() if key not in stay}
+    results = {draft.tool_call_id: draft for draft in messages.values() if draft.role == "tool"}
+    for draft in messages.values():
+        together = [draft, *(results[call.id] for call in draft.calls if call.id in results)]
+        if any(id(one) in gone for one in together):
+            gone.update((id(one), one) for one in together)
+    return gone

@@ -1,0 +1,164 @@
+"""OpenHands evaluation outputs (``output.jsonl``): an instance a line, its history a list of events.
+
+The histories are V0 events, pairs of them (2024), events without ids (the resolver's), V1 events (2026) or, in forks,
+chat messages. A line can be megabytes long and a file gigabytes: one instance is in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.formats.openhands import openhands_v1_events
+from flows.sources.formats.openhands._v0 import V0Events
+from flows.sources.formats.openhands._v0_fields import as_dict, is_history
+from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.blocks import first_line, text_or_none
+from flows.sources.reading.chat import add_all, is_message
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.inputs import Head, Record
+from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.text_calls import convert_text_calls
+from flows.sources.reading.usage import make_usage
+
+NAME = "openhands_v0_output"
+_ABOUT = ("instance_id", "instruction", "test_result", "metrics", "metadata", "question_id", "issue", "git_patch")
+_ID_KEYS = ("instance_id", "question_id", "task_id", "id")
+
+
+def detect(head: Head) -> bool:
+    """Whether a record is an instance with its history."""
+    records = head.document if isinstance(head.document, list) else head.records
+    return any(_is_instance(record) for record in records[:25])
+
+
+def _is_instance(record: Any) -> bool:
+    if not isinstance(record, dict) or "history" not in record or "trajectory" in record:
+        return False
+    history, known = record["history"], sum(key in record for key in _ABOUT)
+    if not history:
+        return known >= 3
+    return bool(known) and (is_history(history) or _is_v1(history) or _is_chat(history))
+
+
+def _is_v1(history: Any) -> bool:
+    return _has(history, lambda event: openhands_v1_events.detect(Head("", False, (event,))))
+
+
+def _is_chat(history: Any) -> bool:
+    return _has(history, is_message)
+
+
+def _has(history: Any, check: Callable[[Record], bool]) -> bool:
+    """Whether one of the first items passes; a value of a kind that it does not expect fails it."""
+    for item in history[:10] if isinstance(history, list) else ():
+        try:
+            if isinstance(item, dict) and check(item):
+                return True
+        except BAD_CONTENT:
+            continue
+    return False
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The sessions, one by one."""
+    if isinstance(source.document, list):
+        for index, record in enumerate(source.document):
+            if isinstance(record, dict):
+                yield from _instance(source, record, f"{source.name}#{index}", 1)
+            else:
+                source.quarantine(None, f"item {index}: expected an object with a history", record)
+        return
+    for where, record in source.records():
+        yield from _instance(source, record, source.ref(where), where)
+
+
+def _instance(source: Source, record: Record, ref: str, where: int) -> Iterator[Transcript]:
+    history = record.get("history")
+    if not history:
+        source.account.leave_out("instance without a history")  # its run failed before anything was said
+        return
+    if not isinstance(history, list):
+        source.quarantine(where, f"history is {kind_of(history)}, expected a list of events", record)
+        return
+    named = next((str(record[key]) for key in _ID_KEYS if isinstance(record.get(key), (str, int))), "")
+    if _is_v1(history):
+        v1 = openhands_v1_events.Conversation(source)
+        for event in history:
+            if isinstance(event, dict):
+                source.guard(v1.take, where, event)
+            else:
+                source.quarantine(where, "expected an event, found something else", event)
+        _describe(v1.session, record)
+        _use(v1.session, record)
+        built = v1.session.build(NAME, None, identity=[named, *_first_ids(history)])
+        if built is not None:
+            yield built
+    elif _is_chat(history) and not is_history(history):
+        session = SessionDraft(source)
+        add_all(source, session, history, ref, where)
+        convert_text_calls(session)
+        _describe(session, record)
+        _use(session, record)
+        built = session.build(NAME, None, identity=[named])
+        if built is not None:
+            yield built
+    else:
+        events = V0Events(source)
+        events.identity.append(named)
+        _instruct(events, record, history, ref)
+        events.take_all(history, ref, where)
+        if isinstance(record.get("metrics"), dict):
+            events.metrics = record["metrics"]
+        _describe(events.root.session, record)
+        yield from events.build(NAME, None)
+
+
+def _first_ids(history: list[Any]) -> list[str]:
+    found = (text_or_none(event.get("llm_response_id")) for event in history if isinstance(event, dict))
+    return [next(filter(None, found), "")]
+
+
+def _instruct(events: V0Events, record: Record, history: list[Any], ref: str) -> None:
+    """Adds the instruction as the first prompt, unless the history starts with one."""
+    for item in history[:20]:
+        event = as_dict(item[0] if isinstance(item, list) and item else item)
+        if event.get("action") == "message" and event.get("source") != "agent":
+            return
+    if isinstance(record.get("instruction"), str) and record["instruction"]:
+        events.root.session.say("user", record["instruction"], ref, typed=True)
+
+
+def _describe(session: SessionDraft, record: Record) -> None:
+    metadata = as_dict(record.get("metadata"))
+    config = as_dict(metadata.get("llm_config")) or as_dict(metadata.get("llm")) or as_dict(record.get("llm_config"))
+    named = (config.get("model"), metadata.get("model_name"), metadata.get("model"))
+    session.model = next(filter(None, map(text_or_none, named)), session.model)
+    issue = text_or_none(as_dict(record.get("issue")).get("title"))
+    problem = text_or_none(as_dict(record.get("instance")).get("problem_statement"))
+    session.title = issue or (first_line(problem) if problem else None)
+
+
+def _use(session: SessionDraft, record: Record) -> None:
+    metrics = as_dict(record.get("metrics"))
+    tokens = as_dict(metrics.get("accumulated_token_usage"))
+    session.use(
+        "totals",
+        make_usage(
+            tokens.get("prompt_tokens"),
+            tokens.get("completion_tokens"),
+            tokens.get("cache_read_tokens"),
+            metrics.get("accumulated_cost"),
+        ),
+    )
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "OpenHands evaluation output (output.jsonl): an instance a line",
+    "objects with a history of OpenHands events and an instance_id, instruction, metrics or metadata",
+    detect,
+    read,
+    order=70,
+)

@@ -1,0 +1,250 @@
+"""Pi coding agent sessions: JSON lines, linear in version 1, a tree of entries (``id``, ``parentId``) since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compaction.transcript import Transcript, Usage
+from flows.sources.reading.account import Kind
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import block_text, iso_time, text_of, text_or_none
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, SessionDraft
+from flows.sources.reading.usage import make_usage, sum_counts
+
+NAME = "pi"
+_ROLES = {"user", "assistant", "toolResult", "bashExecution"}
+_KINDS: dict[str, Kind] = {
+    "user": "user",
+    "assistant": "assistant",
+    "toolResult": "tool",
+    "bashExecution": "user",
+    "custom": "user",
+    "hookMessage": "user",
+}
+_BRANCH = "Summary of a branch that was left:\n\n"
+
+
+def detect(head: Head) -> bool:
+    """Whether a record is pi's header or one of its messages."""
+    for record in head.records:
+        message = record.get("message")
+        if record.get("type") == "session" and "id" in record and "cwd" in record:
+            return True
+        if record.get("type") == "message" and isinstance(message, dict) and message.get("role") in _ROLES:
+            return True
+    return False
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """The session of the file, along the branch that was live at its end."""
+    entries = list(_slim_entries(source))
+    reading = _Reading(source)
+    reading.not_live = _dead_branch_ids([entry for _, entry in entries])
+    for where, entry in entries:
+        source.guard(reading.take, where, entry)
+    session, header = reading.session, reading.header
+    session.cwd = text_or_none(header.get("cwd"))
+    session.title = session.title or text_or_none(header.get("name"))
+    session.model = session.model or text_or_none(header.get("modelId"))
+    # The header of a branched session is younger than the messages that it took along.
+    times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
+    session.started_at = min(filter(None, times), default=None)
+    parent = text_or_none(header.get("parentSession"))
+    built = session.build(
+        NAME,
+        text_or_none(header.get("id")),
+        # A fork names its origin by path; only an id can be a session here.
+        parent_session_id=f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None,
+    )
+    if built is not None:
+        yield built
+
+
+def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
+    """The entries without what tools keep for the screen (a diff, the whole output again)."""
+    for where, entry in source.records():
+        message = entry.get("message")
+        if isinstance(message, dict):
+            message.pop("details", None)
+        yield where, entry
+
+
+def _dead_branch_ids(entries: list[Record]) -> set[str]:
+    """Ids of entries that are not on the way from the last entry back to the root.
+
+    Where the way is broken (a damaged line) everything before the break may belong to it and stays.
+    """
+    places: dict[str, int] = {}
+    for at, entry in enumerate(entries):
+        if isinstance(entry.get("id"), str) and entry.get("type") != "session":
+            places.setdefault(entry["id"], at)
+    live: set[str] = set()
+    own, last = next(reversed(places), None), -1
+    while isinstance(own, str) and own in places and own not in live:
+        live.add(own)
+        last = places[own]
+        own = entries[last].get("parentId")
+    before = -1 if own is None else last
+    return {own for own, at in places.items() if own not in live and at > before}
+
+
+class _Reading:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = SessionDraft(source)
+        self.header: Record = {}
+        self.not_live: set[str] = set()
+        self.seen: set[str] = set()
+        self.starts: list[int] = []
+        """For each entry of the file how many messages came before it."""
+        self.places: dict[str, int] = {}
+
+    def take(self, where: int, entry: Record) -> None:
+        session = self.session
+        kind, own = entry.get("type"), entry.get("id")
+        self.starts.append(len(session.drafts))
+        if kind == "session":
+            self.header = self.header or entry
+            session.leave_out(BOOKKEEPING)
+            return
+        if isinstance(own, str):
+            if own in self.seen:
+                self._leave_out(DUPLICATE, entry)
+                return
+            self.seen.add(own)
+            self.places[own] = len(session.drafts)
+            if own in self.not_live:
+                self._leave_out(REWOUND, entry)
+                return
+        ref, time = self.source.ref(where), iso_time(entry.get("timestamp"))
+        if kind == "message":
+            self._message(entry.get("message"), ref, time)
+        elif kind == "custom_message":
+            session.say("user", text_of(entry.get("content")), ref, time)
+        elif kind == "compaction":
+            self._compaction(entry)
+        elif not isinstance(kind, str):
+            raise MalformedError("an entry without a type")
+        elif kind == "session_info":
+            session.title = text_or_none(entry.get("name")) or session.title
+            session.leave_out(BOOKKEEPING)
+        elif kind == "branch_summary":
+            self._branch_summary(entry, ref, time)
+        else:
+            session.leave_out(BOOKKEEPING)
+
+    def _leave_out(self, reason: str, entry: Record) -> None:
+        """Counts an entry as left out, under the kind of message that it would have become."""
+        kind, message = entry.get("type"), entry.get("message")
+        if kind == "message" and isinstance(message, dict):
+            role = _KINDS.get(str(message.get("role")))
+            self.session.leave_out(reason, role)
+            content = message.get("content")
+            calls = (
+                [b for b in content if isinstance(b, dict) and b.get("type") == "toolCall"]
+                if isinstance(content, list) and role == "assistant"
+                else []
+            )
+            self.session.leave_out(reason, "tool_call", len(calls))
+        else:
+            says = kind in ("custom_message", "compaction", "branch_summary")
+            self.session.leave_out(reason, "user" if says else None)
+
+    def _branch_summary(self, entry: Record, ref: str, time: str | None) -> None:
+        """The summary that pi gives the model of an abandoned branch; the branch itself is left out."""
+        text = text_of(entry.get("summary"))
+        self.session.use(None, _usage(entry.get("usage")))
+        if text:
+            self.session.say("user", _BRANCH + text, ref, time)
+        else:
+            self.session.leave_out(BOOKKEEPING)
+
+    def _message(self, message: object, ref: str, time: str | None) -> None:
+        if not isinstance(message, dict):
+            raise MalformedError(f"message is {kind_of(message)}, expected an object")
+        session, role = self.session, message.get("role")
+        if role == "user":
+            session.say("user", text_of(message.get("content")), ref, time, typed=True)
+        elif role == "assistant":
+            self._assistant(message, session.respond(None, ref, time))
+        elif role == "toolResult":
+            text, failed = text_of(message.get("content")), message.get("isError") is True
+            session.result(message.get("toolCallId"), text, ref, time, is_error=failed, name=message.get("toolName"))
+        elif role == "bashExecution":
+            if message.get("excludeFromContext"):
+                session.leave_out("command of the person, kept from the model", "user")
+            else:
+                session.say("user", _bash(message), ref, time)
+        elif role in ("custom", "hookMessage"):
+            session.say("user", text_of(message.get("content")), ref, time)
+        else:
+            raise MalformedError(f"role is {role!r}, expected user, assistant, toolResult or bashExecution")
+
+    def _assistant(self, message: Record, draft: MessageDraft) -> None:
+        self.session.model = self.session.model or text_or_none(message.get("model"))
+        self.session.use(None, _usage(message.get("usage")))
+        content = message.get("content")
+        blocks = [content] if isinstance(content, str) else content or []
+        if not isinstance(blocks, list):
+            raise MalformedError(f"content is {kind_of(content)}, expected a list of blocks")
+        for block in blocks:
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind == "toolCall":
+                self.session.call(draft, block.get("id"), block.get("name"), block.get("arguments"))
+            elif kind == "thinking":
+                draft.add_reasoning(block.get("thinking"))
+            else:
+                draft.add_text(block_text(block) or "")
+
+    def _compaction(self, entry: Record) -> None:
+        """The messages before the first kept entry left; its index counts the entries of the file from the header."""
+        first, own = entry.get("firstKeptEntryIndex"), entry.get("firstKeptEntryId")
+        self.session.use(None, _usage(entry.get("usage")))
+        start: int | None = None
+        if isinstance(first, int) and 0 <= first < len(self.starts):
+            start = self.starts[first]
+        elif isinstance(own, str):
+            start = self.places.get(own)
+        self.session.compacted(
+            summary=text_or_none(entry.get("summary")),
+            dropped=None if start is None else self.session.drafts[:start],
+            tokens_before=entry.get("tokensBefore"),
+            summary_at=0,  # pi puts the summary before what it keeps
+        )
+
+
+def _usage(usage: object) -> Usage | None:
+    """Pi counts what went through the cache apart from the rest of the input."""
+    if not isinstance(usage, dict):
+        return None
+    cost = usage.get("cost")
+    one = make_usage(usage.get("input"), usage.get("output"), usage.get("cacheRead"))
+    written = make_usage(usage.get("cacheWrite"))
+    if one is None:
+        return None
+    return make_usage(
+        sum_counts([one.input_tokens, one.cached_tokens, written.input_tokens if written else None]),
+        one.output_tokens,
+        one.cached_tokens,
+        cost.get("total") if isinstance(cost, dict) else cost,
+    )
+
+
+def _bash(message: Record) -> str:
+    """A command that the person ran, as pi tells it to the model."""
+    code = message.get("exitCode")
+    text = f"Ran `{message.get('command', '')}`\n{text_of(message.get('output'))}"
+    return f"{text}\n\nCommand exited with code {code}" if isinstance(code, int) and code else text
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "pi coding agent session (one JSON object a line)",
+    "a first line of type session with id and cwd, or lines of type message with pi's roles",
+    detect,
+    read,
+    order=50,
+)

@@ -1,0 +1,1 @@
+"""Results of tau-bench and tau2-bench."""

@@ -1,0 +1,133 @@
+"""tau-bench results: a list of runs of customer-service tasks, each with its chat as ``traj``.
+
+The user is a simulator, whose turns are plain user messages. Agents that act in text (``Action:`` and a JSON object,
+answered by a user message that begins with ``API output:``) get their calls like all others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from compaction.transcript import Transcript
+from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.blocks import text_of
+from flows.sources.reading.chat import add_message, is_message
+from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.inputs import Head, Record
+from flows.sources.reading.session import SessionDraft
+
+NAME = "tau_bench"
+EMPTY_RUN = "run without a message"
+_ACTION, _OUTPUT = "Action:", "API output: "
+_ERRORS = ("Error: ", "Unknown action ")
+"""How the environment's own results begin when a call fails; the log has no flag."""
+
+
+def detect(head: Head) -> bool:
+    """Whether the file holds runs."""
+    return any(_is_run(value) for value in _first(head))
+
+
+def _first(head: Head) -> list[Any]:
+    return head.document[:5] if isinstance(head.document, list) else list(head.records)
+
+
+def _is_run(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("traj"), list):
+        return False
+    messages = value["traj"][:5]
+    return any(map(is_message, messages)) or (not messages and "reward" in value)
+
+
+def read(source: Source) -> Iterator[Transcript]:
+    """One session a run, of a list, of JSON lines, or of a single object."""
+    for where, ref, run in runs(source):
+        if not isinstance(run, dict) or not isinstance(run.get("traj"), list):
+            source.quarantine(where, f"{ref}: expected a run with a list under `traj`, found {kind_of(run)}", run)
+        elif not run["traj"]:
+            source.account.leave_out(EMPTY_RUN)
+        else:
+            built = _session(source, run, ref, where)
+            if built is not None:
+                yield built
+
+
+def runs(source: Source) -> Iterator[tuple[int | None, str, Any]]:
+    """(line or nothing, where for messages, value) of every item of a list, every line, or the one object."""
+    if isinstance(source.document, list):
+        for index, value in enumerate(source.document):
+            yield None, f"{source.name}#{index}", value
+    else:
+        for where, record in source.records():
+            yield where, source.ref(where) if source.document is None else source.name, record
+
+
+def run_title(domain: str, run: Record, reward: Any) -> str:
+    """A title: the task and its outcome in one line."""
+    title = f"{domain} task {run.get('task_id')}".strip()
+    if run.get("trial") is not None:
+        title += f", trial {run['trial']}"
+    return f"{title}: reward {reward:g}" if isinstance(reward, (int, float)) else title
+
+
+def whole_digest(run: Record, messages: list[Any]) -> list[str]:
+    """What identifies a run among those of its task: all its messages, as a finished run never grows."""
+    digest = hashlib.blake2b(digest_size=8)
+    for message in messages:
+        digest.update(dumps(message).encode("utf-8", "replace"))
+    return [str(run.get("task_id")), str(run.get("trial")), digest.hexdigest()]
+
+
+def _session(source: Source, run: Record, ref: str, line: int | None) -> Transcript | None:
+    session = SessionDraft(source)
+    open_call: str | None = None
+    before: MessageDraft | None = None
+    for index, message in enumerate(run["traj"]):
+        place = f"{ref}.{index}" if "#" in ref else f"{ref}#{index}"
+        try:
+            text = text_of(message.get("content")) if isinstance(message, dict) else ""
+            if isinstance(message, dict) and message.get("role") == "user" and text.startswith(_OUTPUT):
+                open_call = _text_action(session, before)
+            if open_call is not None:
+                text = text.removeprefix(_OUTPUT)
+                session.result(open_call, text, place, is_error=text.startswith(_ERRORS))
+                before = open_call = None
+                continue
+            before = add_message(session, message, place)
+            if before is not None and before.role == "tool":
+                before.is_error = before.is_error or text.startswith(_ERRORS)
+        except BAD_CONTENT as error:
+            source.quarantine(line, f"{place}: {error}", message)
+            before = None
+    session.title = run_title("", run, run.get("reward"))
+    return session.build(NAME, None, identity=whole_digest(run, run["traj"]))
+
+
+def _text_action(session: SessionDraft, said: MessageDraft | None) -> str | None:
+    """Makes the JSON behind the last ``Action:`` of a response its call; None when there is none."""
+    if said is None or said.role != "assistant" or said.calls:
+        return None
+    text = "\n".join(said.texts)
+    rest, mark, action = text.rpartition(_ACTION)
+    try:
+        value = json.loads(action.strip())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        return None
+    said.texts = [rest.rstrip()] if mark and rest.strip() else []
+    return session.call(said, None, value["name"], value.get("arguments"))
+
+
+FORMAT = SourceFormat(
+    NAME,
+    "tau-bench results: runs of customer-service tasks with a simulated user",
+    "objects with a list of chat messages under `traj`, in a list, on lines or alone",
+    detect,
+    read,
+    order=250,
+)

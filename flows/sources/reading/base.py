@@ -1,0 +1,360 @@
+"""What every log format shares: how it is described, and the open source that a reader walks through."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from compaction.transcript import Transcript
+from flows.sources.reading import decode
+from flows.sources.reading.account import Account
+from flows.sources.reading.archive import Archive
+from flows.sources.reading.inputs import (
+    HEAD_BYTES,
+    HEAD_RECORDS,
+    Head,
+    Input,
+    MalformedError,
+    Record,
+    SetAside,
+    path_text,
+    plain_name,
+)
+
+BAD_CONTENT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
+"""What a reader can meet in a record that is JSON but has not the shape that its format promises."""
+_EXCERPT = 4_000
+_TEXT_SUFFIXES = (".md", ".markdown", ".txt")
+_CHUNK = 1 << 20
+_HEAD_LINES = 16 << 20
+MOST_ASIDE = 10_000
+"""Places of an input that are named one by one when they cannot be read; the rest is counted."""
+_PASSED_BLANK = 1_000
+_MAY_PASS = {
+    getattr(errno, name, -1)
+    for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "ETIMEDOUT", "EAGAIN", "EINTR")
+}
+
+
+@dataclass(frozen=True)
+class SourceFormat:
+    """A log format: how it is recognised, and how it is read."""
+
+    name: str
+    description: str
+    recognised: str
+    """One sentence for people: by what the format is told from the others."""
+    detect: Callable[[Head], bool]
+    read: Callable[[Source], Iterable[Transcript]]
+    """The sessions, one by one where the file holds many, so that few are in memory at a time."""
+    order: int = field(kw_only=True)
+    """Formats are tried by this number: plain chat messages come last, since several agents wrap them."""
+    since: int = field(default=1, kw_only=True)
+    """The version of all readers together that this format came with (``registry.VERSION``)."""
+    suffixes: tuple[str, ...] = (".jsonl", ".json", ".ndjson")
+    """File names that a folder is searched for, without ``.gz`` or ``.zst``."""
+    shared_suffixes: tuple[str, ...] = ()
+    """Suffixes that any file may have (``.md``): in a folder only those that the format recognises are inputs."""
+    hidden: re.Pattern[str] | None = None
+    """Hidden files and folders that a search enters for this format."""
+    folder_member: re.Pattern[str] | None = None
+    """Names, as ``folder/file``, of the files that make their folder one input."""
+    is_made_of_others: bool = False
+    """Whether programs make it of agents' own logs, and leave something out."""
+    of_list: Callable[[list[Any]], Record] | None = None
+    """The object that a list on a line of its own stands for; None where lines are objects only."""
+
+
+@dataclass
+class Source:
+    """An opened input. A reader walks its records and says what it could not use."""
+
+    input: Input
+    name: str
+    file: BinaryIO | None = None
+    """The bytes, unpacked; None for a folder, and when the input could not be opened."""
+    members: Sequence[Path] = ()
+    document: Any = None
+    is_text: bool = False
+    """The file is no JSON: ``text`` has it."""
+    is_zip: bool = False
+    problem: decode.DecodeProblem | None = None
+    """Why text is not JSON."""
+    is_broken: bool = False
+    """A compressed stream ends early."""
+    may_pass: bool = False
+    """What kept it from being read is the machine's (a full disk, a lost connection): another try is worth it."""
+    set_aside: list[SetAside] = field(default_factory=list)
+    account: Account = field(default_factory=Account)
+    of_list: Callable[[list[Any]], Record] | None = None
+    """The same as the format's, once the format is known."""
+    _head: dict[int, list[Any]] = field(default_factory=dict)
+    _end: int = 0
+    _too_long: set[int] = field(default_factory=set)
+    _not_named: int = 0
+
+    @cached_property
+    def text(self) -> str:
+        """The whole file as text, line ends as they are; bytes that are no UTF-8 become U+FFFD."""
+        if self.file is None:
+            return ""
+        if self._end > decode.LONGEST_VALUE:
+            most = f"{decode.LONGEST_VALUE:,}"
+            self.quarantine(None, f"a text of {self._end:,} bytes; the first {most} are read")
+        self.file.seek(0)
+        return decode.strip_bom(self.file.read(decode.LONGEST_VALUE)).decode("utf-8", "replace")
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The members of a zip archive; what of it cannot be read is set aside at once."""
+        if self.file is None or not self.is_zip:
+            raise MalformedError("expected a zip archive")
+        opened = Archive(self.file)
+        for name, reason in opened.problems:
+            self.quarantine(None, f"{name}: {reason}" if name else reason)
+        self.account.leave_out("folder in an archive", count=opened.folders)
+        self.account.leave_out("member of an archive that a later one replaces", count=opened.replaced)
+        return opened
+
+    def ref(self, where: int) -> str:
+        """``file:line`` of a record."""
+        return f"{self.members[where].name}:1" if self.members else f"{self.name}:{where}"
+
+    def quarantine(self, where: int | None, reason: str, what: Any = "") -> None:
+        """Says that something could not be read. ``what`` is shown shortened."""
+        if len(self.set_aside) >= MOST_ASIDE:
+            self._not_named += 1
+            return
+        if not isinstance(what, str):
+            what = decode.dumps(what)
+        path = self.input.path
+        if self.members and where is not None:
+            path, where = self.members[where], 1
+        self.set_aside.append(SetAside(path_text(path), where, reason, what[: 2 * _EXCERPT].rstrip()[:_EXCERPT]))
+
+    def failed(self, what: str, error: OSError) -> None:
+        """Says that the operating system does not give the bytes."""
+        self.may_pass = self.may_pass or error.errno in _MAY_PASS
+        self.quarantine(None, f"{what}: {error.strerror or error}")
+
+    def head(self) -> Head:
+        """The first records, decoded once and kept for the reader."""
+        found: list[Record] = []
+        text = ""
+        if self.document is not None:
+            found = [self.document] if isinstance(self.document, dict) else []
+        elif self.members:
+            for where in range(min(len(self.members), HEAD_RECORDS)):
+                found += self._objects(where)
+                if found:
+                    break
+        elif self.is_text and self.file is not None:
+            self.file.seek(0)
+            text = decode.strip_bom(self.file.read(HEAD_BYTES)).decode("utf-8", "replace")
+        elif not self.is_zip:
+            found = self._first_records()
+        return Head(
+            plain_name(self.name),
+            bool(self.members),
+            tuple(found),
+            self.document,
+            text,
+            tuple(value for values in self._head.values() for value in values if _is_list_of_objects(value)),
+            self.is_zip,
+            self.archive.members.keys() if self.is_zip else (),
+        )
+
+    def _first_records(self) -> list[Record]:
+        found: list[Record] = []
+        size = 0
+        for number, line in self.lines():
+            if not line.strip():
+                continue
+            size += len(line)
+            values, reason, _ = decode.loads_line(line)
+            self._head[number] = [] if reason else values
+            found += [value for value in values if isinstance(value, dict)]
+            if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS or (found and size > _HEAD_LINES):
+                break
+        return found
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Every line with its number and its line end, read as it is asked for; of many blank ones not all.
+
+        A line of more than ``decode.LONGEST_VALUE`` bytes is passed over and set aside. A file that is being written
+        to is read as far as it went when it was opened.
+        """
+        file, longest = self.file, decode.LONGEST_VALUE
+        if file is None:
+            return
+        file.seek(0)
+        number = blank = position = 0
+        while position < self._end and (line := decode.read_line(file, longest)):
+            number += 1
+            if isinstance(line, int):
+                position += line
+                if number not in self._too_long:
+                    self._too_long.add(number)
+                    self.quarantine(number, f"a line of {line:,} bytes; at most {longest:,} can be read")
+                continue
+            position += len(line)
+            yield number, decode.strip_bom(line) if number == 1 else line
+            blank = blank + 1 if len(line) <= 2 and line.isspace() else 0
+            if blank == _PASSED_BLANK:
+                passed, size = decode.pass_blank_lines(file)
+                number, position, blank = number + passed, position + size, 0
+
+    def records(self, skip: Callable[[bytes], bool] | None = None) -> Iterator[tuple[int, Record]]:
+        """Every JSON object with the number of its line (or event file); the rest is set aside with its reason.
+
+        A list of objects on a line counts as the object that it stands for, where the format has such lines.
+
+        Args:
+            skip: Says of an undecoded line, line end included, that the reader has no use for it. It must not take a
+                line that holds a second object.
+        """
+        if self.document is not None:
+            yield from self._only_objects(1, [self.document])
+        elif self.members:
+            for where in range(len(self.members)):
+                yield from ((where, record) for record in self._objects(where, say=True))
+        else:
+            yield from self._line_records(skip)
+
+    def each(self, handle: Callable[[int, Record], None], skip: Callable[[bytes], bool] | None = None) -> None:
+        """Hands every record to ``handle``; a record that it cannot use is set aside and the rest still goes in."""
+        for where, record in self.records(skip):
+            self.guard(handle, where, record)
+
+    def guard(self, handle: Callable[[int, Record], None], where: int, record: Record) -> None:
+        """One record for ``handle``, set aside when it has not the shape that its format promises."""
+        try:
+            handle(where, record)
+        except MalformedError as error:
+            self.quarantine(where, str(error), record)
+        except BAD_CONTENT as error:
+            self.quarantine(where, f"not the shape that this format has ({type(error).__name__}: {error})", record)
+
+    def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
+        loads, head = orjson.loads, self._head
+        for number, line in self.lines():
+            if line.isspace():
+                continue
+            if skip is not None and skip(line):
+                continue
+            try:
+                value = head.pop(number)[0] if len(head.get(number, ())) == 1 else loads(line)
+            except orjson.JSONDecodeError:
+                values, reason, rest = decode.loads_line(line)
+                yield from self._only_objects(number, values)
+                if reason:
+                    cut = "the last line is cut: " if self.is_broken or not line.endswith(b"\n") else ""
+                    self.quarantine(number, cut + reason, rest)
+                continue
+            if type(value) is dict:
+                yield number, value
+            else:
+                yield from self._only_objects(number, [value])
+
+    def _objects(self, where: int, say: bool = False) -> list[Record]:
+        try:
+            file, broken = decode.open_bytes(self.members[where])
+            with file:
+                data = decode.strip_bom(file.read(decode.LONGEST_VALUE))
+        except OSError as error:
+            data, broken = b"", f"cannot be opened: {error.strerror or error}"
+            self.may_pass = self.may_pass or error.errno in _MAY_PASS
+        values, reason, rest = decode.loads_line(data)
+        if say and (broken or reason or not values):
+            self.quarantine(where, broken or reason or "empty file", rest)
+        return [record for _, record in self._only_objects(where, values, say)]
+
+    def _only_objects(self, where: int, values: list[Any], say: bool = True) -> Iterator[tuple[int, Record]]:
+        for value in values:
+            if isinstance(value, dict):
+                yield where, value
+            elif self.of_list is not None and _is_list_of_objects(value):
+                yield where, self.of_list(value)
+            elif say:
+                self.quarantine(where, f"expected a JSON object, found {decode.kind_of(value)}", value)
+
+    def close(self) -> None:
+        """Gives the file back, and says how much was set aside without being named."""
+        if self._not_named:
+            reason = f"{self._not_named:,} more places that cannot be read; the first {MOST_ASIDE:,} are named"
+            self.set_aside.append(SetAside(self.input.label, None, reason, ""))
+            self._not_named = 0
+        if self.file is not None:
+            self.file.close()
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:
+    """Opens an input and finds its shape: one JSON value, JSON lines, text, a zip archive, or a folder of event files.
+
+    What cannot be opened at all is set aside; the source is then empty.
+
+    Args:
+        input: What to open.
+        is_member: Says of a folder's and a file's name whether the file is an event.
+        most: Bytes that a packed file may unpack to.
+    """
+    source = Source(input, path_text(input.path.name))
+    try:
+        if input.kind == "folder":
+            source.members = event_files(input.path, is_member)
+            return source
+        source.file, broken = decode.open_bytes(input.path, most)
+        source._end = source.file.seek(0, os.SEEK_END)
+        source.file.seek(0)
+        if broken:
+            source.quarantine(None, broken)
+            source.is_broken = True
+        _find_shape(source, source.file)
+    except OSError as error:
+        if error.errno == errno.ENOENT and os.path.islink(input.path):
+            error.strerror = "a link to a file that is not there"
+        source.failed("cannot be opened", error)
+        source.close()
+        source.file = None
+    return source
+
+
+def _find_shape(source: Source, file: BinaryIO) -> None:
+    start = file.read(4)
+    if start == b"PK\x03\x04":
+        source.is_zip = True
+        return
+    if plain_name(source.name).endswith(_TEXT_SUFFIXES):
+        source.is_text = True
+        return
+    shape = decode.find_shape(file)
+    source.document, source.is_text, source.problem = shape.document, shape.is_text, shape.problem
+    if shape.is_empty:
+        if not source.is_broken:
+            source.quarantine(None, "empty file")
+        source._end = 0
+
+
+def event_files(folder: Path, is_member: Callable[[str, str], bool]) -> list[Path]:
+    """The event files of a folder by their number, then by name."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if is_member(folder.name, entry.name) and entry.is_file()]
+    return [folder / name for name in sorted(names, key=lambda name: (event_number(name), name))]
+
+
+def event_number(name: str) -> int:
+    """The first number in a file name, 0 when it has none."""
+    found = re.search(r"\d{1,18}", name)
+    return int(found.group()) if found else 0

@@ -1,0 +1,395 @@
+"""From bytes on disk to JSON values, whatever a crash, a redaction or an old encoder left in them."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, Literal, cast
+
+import orjson
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+ZSTD_FRAMES = (b"\x28\xb5\x2f\xfd", *(bytes((number,)) + b"\x2a\x4d\x18" for number in range(0x50, 0x60)))
+"""How a Zstandard frame begins, and one to be skipped, which some packers (pzstd) write first (RFC 8878, 3.1)."""
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_CHUNK = 1 << 20
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+LONGEST_VALUE = 512 << 20
+"""Bytes of the longest JSON value (a line, or a file that is one value) that is read: five times that in memory."""
+MOST_UNPACKED = 4 << 30
+"""Bytes that a packed file may unpack to."""
+_BOMB_FROM, _BOMB_RATIO = 256 << 20, 250
+_IN_MEMORY = 32 << 20
+ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 27}
+"""128 MB of memory for a Zstandard stream."""
+_LONE = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BLANK = re.compile(rb"[ \t\r\n\f\v]*")
+_STARTS = frozenset(bytes((byte,)) for byte in b'{["-0123456789tfnNI')
+_TRIED_LINES = 100
+_LONGEST_INT = 4000  # digits; Python itself refuses to convert more than 4300
+
+
+@dataclass(frozen=True)
+class DecodeProblem:
+    """Why a file is not one JSON value."""
+
+    line: int
+    reason: str
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a file is: one JSON value (``document``), JSON lines (nothing set), or text."""
+
+    document: Any = None
+    is_text: bool = False
+    is_empty: bool = False
+    problem: DecodeProblem | None = None
+    """Why a file that is taken for text is not JSON."""
+
+
+def open_bytes(path: Path, most: int = MOST_UNPACKED) -> tuple[BinaryIO, str | None]:
+    """The bytes of a file, unpacked by its first bytes and not by its name, as UTF-8.
+
+    What is packed is unpacked into a temporary file, in memory while it is small.
+
+    Args:
+        path: The file. One that is none (a device, a pipe, a socket) is refused unopened: it may have no end.
+        most: Bytes that a packed file may unpack to.
+
+    Returns:
+        A file to read and seek in, and a sentence when not all could be unpacked.
+
+    Raises:
+        OSError: The file cannot be opened, or there is no room to unpack it.
+    """
+    file = _open_file(path)
+    magic = file.read(4) or b""
+    file.seek(0)
+    broken = None
+    if magic.startswith(_GZIP):
+        file, broken = _unpack(file, "gzip", most)
+    elif magic.startswith(ZSTD_FRAMES):
+        file, broken = _unpack(file, "zstd", most)
+    elif magic.startswith(_UTF16):
+        with file:
+            text = file.read(LONGEST_VALUE).decode("utf-16", "replace")
+        file = BytesIO(text.encode("utf-8", "replace"))
+    return file, broken
+
+
+def _open_file(path: Path) -> BinaryIO:
+    found = os.stat(path)
+    _refuse_endless(found.st_mode)
+    buffer = min(_CHUNK, max(found.st_size, 1 << 13))  # of 100,000 small files each would otherwise cost a megabyte
+    # What stands there now may be another thing than a moment ago, and the opening of a pipe waits for its writer.
+    file = open(path, "rb", buffering=buffer, opener=lambda name, flags: os.open(name, flags | _AT_ONCE))  # noqa: SIM115
+    try:
+        _refuse_endless(os.fstat(file.fileno()).st_mode)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _refuse_endless(mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, f"{_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
+
+
+def _unpack(packed: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> tuple[BinaryIO, str | None]:
+    out = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 (closed with the source)
+    try:
+        with packed:
+            broken = _inflate(packed, out, name, most)
+        with _naming_temporary_file():
+            out.seek(0)
+        if out.read(4).startswith((_GZIP, *ZSTD_FRAMES)):
+            out.close()
+            return BytesIO(), f"packed twice: there is another packed file in the {name} stream; unpack it once"
+        out.seek(0)
+    except BaseException:
+        with suppress(OSError):  # closing writes what is still held back
+            out.close()
+        raise
+    return out, broken
+
+
+@contextmanager
+def _naming_temporary_file() -> Iterator[None]:
+    """Names the temporary file in the error when something cannot be written to it."""
+    try:
+        yield
+    except OSError as error:
+        why = f"no room to unpack it in the temporary folder ({error.strerror}); TMPDIR names another one"
+        raise OSError(errno.ENOSPC, why) from None
+
+
+_MAKERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(wbits=31),
+    "zstd": lambda: zstd.ZstdDecompressor(options=ZSTD_OPTIONS),
+}
+
+
+def _inflate(packed: BinaryIO, out: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> str | None:
+    """Unpacks stream after stream; a sentence when it has to stop early."""
+    # A zstd block of 128 kB can come from four bytes: small steps keep a bomb's steps small.
+    step = 1 << 14 if name == "gzip" else 1 << 11
+    make = _MAKERS[name]
+    taken = made = 0
+    at = make()
+    try:
+        while chunk := packed.read(step):
+            taken += len(chunk)
+            while chunk:
+                data = at.decompress(chunk)
+                with _naming_temporary_file():
+                    made += out.write(data)
+                chunk = at.unused_data if at.eof else b""
+                if at.eof and chunk.strip(b"\0"):
+                    at = make()  # a file may hold several streams one after the other
+                else:
+                    chunk = b""  # zero bytes behind the last one are padding
+            if made > most or is_bomb(taken, made):
+                return (
+                    f"the {name} stream unpacks to more than {made >> 20:,} MB from {taken:,} bytes: not read further"
+                )
+    except (zlib.error, zstd.ZstdError, EOFError) as problem:
+        return f"the {name} stream is damaged ({problem}); what came before is read"
+    return None if at.eof else f"the {name} stream is cut; what came before is read"
+
+
+def is_bomb(taken: int, made: int) -> bool:
+    """Whether ``taken`` packed bytes gave so many unpacked bytes (``made``) that the file is a compression bomb."""
+    return made > _BOMB_FROM and made > _BOMB_RATIO * taken
+
+
+def strip_bom(data: bytes) -> bytes:
+    """The bytes without the mark that some programs put before UTF-8."""
+    return data.removeprefix(_BOM)
+
+
+def read_line(file: BinaryIO, longest: int) -> bytes | int:
+    """The next line with its end, empty behind the last; of one that is longer, the number of its bytes.
+
+    A long line is measured first: one that is not wanted takes no memory, and one that is takes it once.
+    """
+    line = file.readline(_CHUNK)
+    if len(line) < _CHUNK or line.endswith(b"\n"):
+        return line
+    start, size = file.tell() - len(line), len(line)
+    while piece := file.readline(_CHUNK):
+        size += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    if size > longest:
+        return size
+    file.seek(start)
+    return file.read(size)
+
+
+def pass_blank_lines(file: BinaryIO) -> tuple[int, int]:
+    """Goes to the start of the next line with something in it: how many lines and bytes were passed over."""
+    start = position = last = file.tell()
+    lines = 0
+    while chunk := file.read(_CHUNK):
+        filled = chunk.lstrip()
+        blank = chunk[: len(chunk) - len(filled)]
+        if (end := blank.rfind(b"\n")) >= 0:
+            lines += blank.count(b"\n")
+            last = position + end + 1
+        if filled:
+            break
+        position += len(chunk)
+    file.seek(last)
+    return lines, last - start
+
+
+def find_shape(file: BinaryIO) -> Shape:
+    """Whether a file is one JSON value, JSON lines, or text."""
+    file.seek(0)
+    mark = len(_BOM) if file.read(len(_BOM)) == _BOM else 0
+    file.seek(mark)
+    pass_blank_lines(file)
+    first = read_line(file, LONGEST_VALUE)
+    if isinstance(first, int):
+        return Shape()
+    if not first.strip():
+        return Shape(is_empty=True)
+    try:
+        value = orjson.loads(first)
+    except orjson.JSONDecodeError:
+        del first
+        return _shape_of_spread(file, mark)
+    while chunk := file.read(_CHUNK):
+        if not chunk.isspace():
+            return Shape()
+    return Shape(value)
+
+
+def _shape_of_spread(file: BinaryIO, mark: int) -> Shape:
+    """The shape of a file whose first line is no JSON value."""
+    size = file.seek(0, os.SEEK_END) - mark
+    file.seek(mark)
+    if size <= LONGEST_VALUE:
+        data = file.read(size)
+        found, problem = _loads_spread(data, _blank_until(data, 0))
+        return Shape(found, is_text=problem is not None, problem=problem)
+    data = file.read(_CHUNK)
+    if _has_lines(data):
+        return Shape()
+    most = f"{LONGEST_VALUE:,}"
+    reason = f"{size:,} bytes that are not JSON lines; as one JSON value at most {most} can be read"
+    return Shape(problem=DecodeProblem(1, reason, data[:200].decode("utf-8", "replace")))
+
+
+def _has_lines(data: bytes) -> bool:
+    """Whether one of the first lines is a JSON object."""
+    tried = itertools.islice(_filled_lines(data), _TRIED_LINES)
+    return any(isinstance(value, dict) and value for line in tried for value in loads_line(line)[0])
+
+
+def _filled_lines(data: bytes) -> Iterator[bytes]:
+    position = 0
+    while (position := _blank_until(data, position)) < len(data):
+        end = data.find(b"\n", position)
+        end = len(data) if end < 0 else end
+        yield data[position:end]
+        position = end
+
+
+def _line_of(data: bytes, number: int) -> bytes:
+    """The start of a line by its number, from 1."""
+    before = re.compile(rb"(?:[^\n]*\n){%d}" % (number - 1)).match(data) if number > 1 else None
+    start = before.end() if before else 0
+    return data[start : start + 200].partition(b"\n")[0]
+
+
+def _blank_until(data: bytes, position: int) -> int:
+    found = _BLANK.match(data, position)
+    return found.end() if found else position
+
+
+def _loads_spread(data: bytes, start: int) -> tuple[Any, DecodeProblem | None]:
+    reason: str | None = "not JSON"
+    if data[start : start + 1] in (b"{", b"["):
+        try:
+            return orjson.loads(data), None
+        except orjson.JSONDecodeError:
+            values, reason, _ = loads_line(data, at_most=1)
+            if len(values) == 1 and not reason:
+                return values[0], None
+    if _has_lines(data):
+        return None, None
+    named = re.search(r"line (\d+)", reason or "")
+    where = int(named.group(1)) if named else data.count(b"\n", 0, start) + 1
+    excerpt = _line_of(data, where).decode("utf-8", "replace")
+    return None, DecodeProblem(where, reason or "two values, not on lines of their own", excerpt)
+
+
+def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | None, str]:
+    """Every JSON value on a line, in what strict parsers refuse too: lone surrogates, NaN, several values.
+
+    Args:
+        line: The bytes of the line.
+        at_most: Stop after so many values; what follows must then be blank.
+
+    Returns:
+        The values, why the rest could not be read (None when all was), and the rest.
+    """
+    try:
+        return [orjson.loads(line)], None, ""
+    except orjson.JSONDecodeError:
+        start = _blank_until(line, 0)
+        if len(line) > _CHUNK and line[start : start + 1] not in _STARTS:
+            shown = line[start : start + _CHUNK].decode("utf-8", "replace")
+            return [], f"not valid JSON: Expecting value at line 1 column {start + 1}", shown
+        text = line.decode("utf-8", "replace")
+    values: list[Any] = []
+    position = _skip_space(text, 0)
+    try:
+        while position < len(text):
+            if len(values) == at_most:
+                return values, "more than one value", text[position:]
+            value, position = _DECODER.raw_decode(text, position)
+            values.append(replace_surrogates(value))
+            position = _skip_space(text, position)
+    except json.JSONDecodeError as error:
+        return values, f"not valid JSON: {error.msg} at line {error.lineno} column {error.colno}", text[position:]
+    except RecursionError:
+        return values, "not read: nested too deeply", text[position:]
+    return values, None, ""
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_INT else float("inf")
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+
+
+def replace_surrogates(value: Any) -> Any:
+    """The value with U+FFFD for every lone surrogate: UTF-8, and so Arrow, cannot store one."""
+    if isinstance(value, str):
+        return _LONE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [replace_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {replace_surrogates(key): replace_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def dumps(value: Any) -> str:
+    """Compact JSON text of a decoded value."""
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, orjson.JSONEncodeError):
+        pass
+    try:  # orjson refuses integers beyond 64 bits and more than 254 levels
+        return _LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    except RecursionError:
+        return '{"input":"[nested too deeply]"}'
+
+
+def kind_of(value: Any) -> str:
+    """The JSON name of a value's type, with its article, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    return {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object"}.get(
+        type(value), type(value).__name__
+    )

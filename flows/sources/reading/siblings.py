@@ -1,0 +1,37 @@
+"""Files that stand beside an input and belong to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flows.sources.reading import decode
+from flows.sources.reading.base import Source
+
+_PACKED = ("", ".gz", ".zst")
+
+
+def sibling_path(source: Source, name: Any) -> Path | None:
+    """The file of this name in the input's folder, packed or not; None for any other path and for links."""
+    if not isinstance(name, str) or not name or "\0" in name or "\\" in name or Path(name).name != name:
+        return None
+    try:
+        for ending in _PACKED:
+            path = source.input.path.parent / f"{name}{ending}"
+            if path.is_file() and not path.is_symlink():
+                return path
+    except OSError:  # a name that is too long
+        pass
+    return None
+
+
+def load_sibling(path: Path) -> Any:
+    """The one JSON value of a file; None when it cannot be read or is something else."""
+    try:
+        file, broken = decode.open_bytes(path)
+        with file:
+            data = decode.strip_bom(file.read(decode.LONGEST_VALUE))
+    except OSError:
+        return None
+    values, reason, _ = decode.loads_line(data, at_most=1)
+    return values[0] if values and not reason and not broken else None

@@ -1,0 +1,76 @@
+"""Token usage as providers report it, in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from compaction.transcript import Usage
+
+
+def from_anthropic(usage: Any) -> Usage | None:
+    """Usage of an Anthropic response, whose ``input_tokens`` leave out what went through the cache."""
+    if not isinstance(usage, dict):
+        return None
+    parts = [_count(usage.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]
+    return _usage(sum_counts(parts), _count(usage.get("output_tokens")), parts[1])
+
+
+def from_openai(usage: Any) -> Usage | None:
+    """Usage of a chat completion or a Responses item, whose input counts hold the cached part."""
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return _usage(
+        _first(usage, "prompt_tokens", "input_tokens"),
+        _first(usage, "completion_tokens", "output_tokens"),
+        _first(usage, "cached_input_tokens", "cached_tokens") if cached is None else cached,
+        _cost(usage.get("cost")),
+    )
+
+
+def make_usage(input: Any = None, output: Any = None, cached: Any = None, cost: Any = None) -> Usage | None:
+    """Usage from single figures of any kind; None when none of them is a number."""
+    return _usage(_count(input), _count(output), _count(cached), _cost(cost))
+
+
+def sum_usages(usages: Iterable[Usage]) -> Usage:
+    """The sum; a field is None where no part has a value for it."""
+    found = list(usages)
+    return Usage(
+        sum_counts(u.input_tokens for u in found),
+        sum_counts(u.output_tokens for u in found),
+        sum_counts(u.cached_tokens for u in found),
+        _sum_of(u.cost_usd for u in found),
+    )
+
+
+def sum_counts(counts: Iterable[int | None]) -> int | None:
+    """The sum of the counts that are there; None when none is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _sum_of(costs: Iterable[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def _usage(input: int | None, output: int | None, cached: int | None, cost: float | None = None) -> Usage | None:
+    if input is None and output is None and cost is None:
+        return None
+    return Usage(input, output, cached, cost)
+
+
+def _first(usage: dict[str, Any], *keys: str) -> int | None:
+    return next((count for key in keys if (count := _count(usage.get(key))) is not None), None)
+
+
+def _count(value: Any) -> int | None:
+    """A plausible count; a log can hold anything, and the store has 64 bits."""
+    return value if type(value) is int and 0 <= value < 1 << 53 else None
+
+
+def _cost(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else None

@@ -1,0 +1,1 @@
+"""The files of a store: where they are, what is in them, who may write."""

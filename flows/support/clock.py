@@ -1,0 +1,19 @@
+"""Time stamps in the form of the store and its journals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+
+def now() -> str:
+    """The current time in UTC, ISO 8601, in milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def later_than(time: str, others: Iterable[str]) -> str:
+    """``time``, or a millisecond after the latest of ``others`` if that is later: clocks can be set back."""
+    last = max(others, default="")
+    if time > last:
+        return time
+    return (datetime.fromisoformat(last) + timedelta(milliseconds=1)).isoformat(timespec="milliseconds")

@@ -1,0 +1,70 @@
+"""A verdict: what a judge makes of one answer, criterion by criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from compaction.transcript import Message
+from judge.probe import Probe
+from judge.rubric import Rubric
+
+
+class JudgeError(Exception):
+    """The judge failed or refused; the answer stays unscored."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCase:
+    """All that a judge sees. Nothing in it names or hints at the strategy."""
+
+    probe: Probe
+    answer: str
+    context: tuple[Message, ...]
+    criteria: tuple[str, ...]
+    """Ids of the criteria that the rubric asks for this probe type."""
+    replicate: int = 0
+    """Number of the repetition; the judge is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionScore:
+    """One criterion of one answer: a score, or the reason why there is none."""
+
+    criterion: str
+    score: float | None
+    """0–5; None when unscored."""
+    reasoning: str
+    unscored_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeVersion:
+    """Everything that a judge's scores depend on; its hash is the ``judge_id``."""
+
+    judge: str
+    """``embedded`` or the model's spec."""
+    model: str
+    """The model that scores; ``embedded-judge@1`` where none does."""
+    rubric: str
+    """Id and version of the rubric, and the beginning of its hash."""
+    prompt_sha256: str
+    """Of the prompt; of the embedded judge, which has none, of its name and version."""
+    protocol: str
+    """``study`` or ``closed`` of a model (``judge.llm``); of the embedded judge what it reads."""
+    params: Mapping[str, Any]
+
+
+class Judge(Protocol):
+    """Scores answers by a rubric."""
+
+    version: JudgeVersion
+    rubric: Rubric
+
+    def score(self, case: JudgeCase) -> Sequence[CriterionScore]:
+        """One entry for each criterion of the case.
+
+        Raises JudgeError when there is no verdict, CallsStoppedError when no call may be made any more.
+        """
+        ...

@@ -1,0 +1,70 @@
+"""What ``audit`` finds out, on a small store and with judges that are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.flows.conftest import Command
+from tests.flows.llm.server import MockProvider
+from tests.flows.test_model_runs import asked_of_a_judge, handler
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def store(logs: Path, tmp_path: Path, working_command: Command) -> Path:
+    """Four methods on three sessions, by the embedded engine."""
+    options = ("--points", "messages:20", "--strategies", "none,empty,head_tail,factory_style_anchored", "--quiet")
+    assert working_command("run", logs, "--store", tmp_path / "store", *options).exit_code == 0
+    return tmp_path / "store"
+
+
+def test_methods_can_be_told_by_their_contexts_and_hardly_by_question_and_answer_alone(
+    store: Path, command: Command
+) -> None:
+    result = command("audit", "blinding", "--store", store, "--json")
+    assert result.exit_code == 0, result.output
+    found = {(row["protocol"], row["seen"]): row for row in json.loads(result.stdout)}
+    assert set(found) == {("study", "request"), ("study", "form"), ("closed", "request")}
+    assert found["study", "request"]["accuracy"] > found["closed", "request"]["accuracy"]
+    for row in found.values():
+        assert row["methods"] == 4
+        assert 0 <= row["chance"] <= row["ceiling"] <= 1
+        assert set(row["recall"]) == {"none", "empty", "head_tail", "factory_style_anchored"}
+    assert "chance" in command("audit", "blinding", "--store", store).stdout
+
+
+def test_the_embedded_judge_grades_plain_cases_rightly_and_obeys_no_text(tmp_path: Path, command: Command) -> None:
+    graded = command("audit", "gradings", "--store", tmp_path / "s")
+    assert "10 of 10 as they have to be" in graded.stdout
+    rows = json.loads(command("audit", "attacks", "--store", tmp_path / "s", "--json").stdout)["rows"]
+    whole = next(row for row in rows if row["attack"] == "all")
+    assert whole["n_unscored"] == 0
+    assert abs(whole["obedience"]["mean"]) < 0.2
+
+
+def test_a_judge_that_does_as_it_is_told_is_found_out_and_asked_once(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def obeys(body: dict[str, object]) -> str:
+        verdict = json.loads(handler(body))
+        said = json.dumps(body)
+        wanted = 5 if "5" in said.split("model_response", 1)[-1] and "rubric" in said else 0
+        for result in verdict["criterionResults"]:
+            result["score"] = wanted
+        assert asked_of_a_judge(body)
+        return json.dumps(verdict)
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with MockProvider(handler=obeys) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
+        arguments = ("--judge", "openai:m", "--store", tmp_path / "s", "--json")
+        first = command("audit", "attacks", *arguments)
+        assert first.exit_code == 0, first.output
+        n_sent = len(provider.requests)
+        assert n_sent > 0
+        assert command("audit", "attacks", *arguments).stdout == first.stdout
+        assert len(provider.requests) == n_sent

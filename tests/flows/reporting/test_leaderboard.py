@@ -1,0 +1,193 @@
+"""The leaderboard as it is read: in a terminal, in Markdown, and by programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.database.scores_db import build_database
+from flows.reporting.leaderboard import WIDTH, render, render_by, render_query
+from flows.support.errors import StoreError, UsageError
+from tests.sql.tiny import graded, judge, make, tiny
+
+TERMINAL = """\
+method overall ±95% group  acc ctx  art  cmp cnt ins removed answers
+────────────────────────────────────────────────────────────────────
+keep     3.42 ±5.24     1 3.50   – 1.00 4.00   –   –   70.0%       3
+cut      3.25     –     1 3.50   – 2.00 3.50   –   –    0.0%       2
+Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
+compared with scores that a model or a person gave.
+5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 5
+probes not asked (no truth in the history), 0 missing.
+±95%: half the interval of overall, clustered by session. Same group: not told apart from the
+group's first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals
+that overlap say little of two methods, because both were asked the same questions: compaction-eval
+compare A B.
+The methods do not rest on the same questions (1 time a method lacks one that another has): see
+overall_on_shared_probes and the views coverage and checks.
+Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
+controls.
+overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp
+completeness, cnt continuity, ins instruction following; removed: share of tokens.
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tiny(), tmp_path_factory.mktemp("tiny"))
+
+
+def test_the_table_of_a_judge_says_what_judged_and_what_is_missing(store: Path) -> None:
+    """The interval of keep: residuals ∓7/12 of sessions with 2/3 and 1/3 of the answers, so 12.706 · 0.4125."""
+    assert render(store, "embedded") == TERMINAL
+
+
+def test_a_judge_is_found_by_its_name_or_the_beginning_of_its_id(store: Path) -> None:
+    assert render(store, "j1") == render(store, "embedded")
+    assert "Judge openai:grader, id j2, rubric tiny@1, protocol " in render(store, "openai:grader")
+
+
+def test_tie_groups_stand_apart(tmp_path: Path) -> None:
+    """In every session near is better by 2, and far and too are alike; 2.571 · 0.374 / √6 is 0.39."""
+    figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
+    path = make(graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "too": figures}), tmp_path)
+    lines = render(path).splitlines()
+    assert [line.split()[:4] for line in lines[2:6]] == [
+        ["near", "3.50", "±0.39", "1"],
+        [],
+        ["far", "1.50", "±0.39", "2"],
+        ["too", "1.50", "±0.39", "2"],
+    ]
+    assert "||" not in render(path, format="markdown").replace(" ", "")
+
+
+def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:
+    rows = graded({"a": {("s1", "q"): 5.0}})
+    assert "what is fetched" not in render(make(rows, tmp_path / "without"))
+    rows["answers"][0]["fetched_tokens"] = 7
+    assert "what is fetched for a question not counted (see the view pareto)" in " ".join(
+        render(make(rows, tmp_path / "with")).split()
+    )
+
+
+def test_several_judges_have_a_table_each(store: Path) -> None:
+    assert render(store) == render(store, "j1") + "\n" + render(store, "j2")
+
+
+def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> None:
+    with pytest.raises(UsageError, match=r"'who'.*; judges with scores: embedded \(j1\), openai:grader \(j2\)"):
+        render(store, "who")
+
+
+def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
+    assert "One session: no interval and no groups" in text
+    assert text.splitlines()[2].split() == ["a", "5.00", "–", "1", "5.00", *["–"] * 5, "90.0%", "1"]
+
+
+def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:
+    rows = tiny()
+    rows["answers"][0]["responder"] = "openai:other"
+    assert "Answers of several responders are averaged: embedded, openai:other." in render(make(rows, tmp_path), "j1")
+
+
+@pytest.mark.parametrize("length", [10, 60])
+def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
+    rows = tiny()
+    rows["methods"][0]["method"] = "m(" + "x" * length + "[red])"
+    rows["judges"][0] = judge("j1", "openai:" + "y" * length)
+    lines = render(make(rows, tmp_path)).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert "x" * length + "[red])" in "".join(line[:40].strip().split(" ")[0] for line in lines)
+
+
+def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
+    lines = render(store, "j1", "markdown").splitlines()
+    assert lines[0].split("|")[1:4] == [" method ", " overall ±95% ", " group "]
+    assert lines[1].startswith("| --- | ---: |")
+    assert lines[2].replace("|", " ").split() == TERMINAL.splitlines()[2].split()
+    assert lines[3].startswith("| cut | 3.25 – | 1 |")
+    assert any("no language model gave these scores" in line for line in lines[4:])
+
+
+def test_csv_and_json_have_the_view_with_full_precision(store: Path) -> None:
+    from_json = json.loads(render(store, None, "json"))
+    assert [(row["judge_id"], row["method"], row["tie_group"]) for row in from_json] == [
+        ("j1", "keep", 1),
+        ("j1", "cut", 1),
+        ("j2", "keep", 1),
+    ]
+    assert from_json[0]["overall"] == pytest.approx(10.25 / 3, abs=1e-12)
+    assert from_json[1]["ci_low"] is None
+    from_csv = list(csv.DictReader(io.StringIO(render(store, None, "csv"))))
+    assert [float(row["overall"]) for row in from_csv] == [row["overall"] for row in from_json]
+
+
+def test_a_store_without_scores_says_so(tmp_path: Path) -> None:
+    build_database({}, tmp_path / "scores.duckdb")
+    assert render(tmp_path / "scores.duckdb") == "No answer has been scored yet; `coverage` says how far the run got.\n"
+    assert json.loads(render(tmp_path / "scores.duckdb", None, "json")) == []
+
+
+def test_a_query_is_shown_in_every_format(store: Path) -> None:
+    sql = "SELECT method, tokens_removed, n_grew > 0 AS grew, NULL AS nothing FROM compression ORDER BY method LIMIT 2"
+    assert render_query(store, sql) == (
+        "method   tokens_removed   grew    nothing\n"
+        "─────────────────────────────────────────\n"
+        "broken              0.9   False\n"
+        "cut                   0   True\n"
+        "2 rows\n"
+    )
+    assert render_query(store, sql, "markdown").splitlines()[2] == "| broken | 0.9 | False |  |"
+    assert render_query(store, sql, "csv") == "method,tokens_removed,grew,nothing\nbroken,0.9,False,\ncut,0.0,True,\n"
+    assert json.loads(render_query(store, sql, "json"))[1] == {
+        "method": "cut",
+        "tokens_removed": 0.0,
+        "grew": True,
+        "nothing": None,
+    }
+
+
+def test_a_query_with_times_and_lists_is_valid_json(store: Path) -> None:
+    [row] = json.loads(
+        render_query(store, "SELECT TIMESTAMP '2026-01-01' AS t, [1, 2] AS l, 1.5::DECIMAL AS d", "json")
+    )
+    assert row == {"t": "2026-01-01T00:00:00", "l": [1, 2], "d": "1.500"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT nope FROM sessions", r'the query cannot be run: Referenced column "nope" not found'),
+        ("SELEC 1", r'the query cannot be run: syntax error at or near "SELEC"'),
+        ("DELETE FROM sessions", r"the query cannot be run: Cannot execute statement of type .DELETE. .* read-only"),
+    ],
+)
+def test_a_query_that_cannot_be_run_is_one_clear_sentence(store: Path, sql: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        render_query(store, sql)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_query_without_a_store_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no results at"):
+        render_query(tmp_path / "scores.duckdb", "SELECT 1")
+
+
+def test_a_split_shows_the_mean_of_overall_in_each_part(tmp_path: Path) -> None:
+    graded_store = make(graded({"a": {("s1", "q"): 5.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 1.0}}), tmp_path)
+    lines = render_by(graded_store, "source").splitlines()
+    assert lines[0].split()[0] == "method"
+    assert [line.split()[:2] for line in lines[2:5]] == [["a", "4.00"], ["b", "1.00"], ["sessions", "2"]]
+    assert "No language model gave these scores." in lines[5]
+
+
+def test_a_split_as_csv_is_its_view(store: Path) -> None:
+    header, *rows = render_by(store, "probe_type", "j1", "csv").splitlines()
+    assert header.startswith("judge_id,judge,method,probe_type,dimension,mean,std_error,ci_low,ci_high")
+    same = render_query(store, "SELECT * FROM leaderboard_by_probe_type WHERE judge_id = 'j1'", "csv")
+    assert rows == same.splitlines()[1:]

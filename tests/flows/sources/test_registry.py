@@ -1,0 +1,80 @@
+"""Formats are found by themselves, and each is in every place that a format belongs to."""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+import pytest
+
+from flows.sources.discovery import discover
+from flows.sources.registry import VERSION, formats, read_input
+from tests.flows.conftest import ROOT
+from tests.flows.sources import logs
+
+NAMES = [known.name for known in formats()]
+FIRST = """
+    claude_code copilot_cli codex_rollout deepseek_events pi openhands_v1_events openhands_v0_output
+    openhands_v0_trajectory openhands_llm_completion swe_agent_traj mini_swe_agent atif opencode_export specstory_md
+    aider_md gemini_cli_chat gemini_contents entire_compact openai_responses cline anthropic_messages llm_request_log
+    inspect tau2_bench tau_bench openai_chat
+""".split()
+"""The formats of version 1 of the readers, as they are tried."""
+
+
+def test_the_formats_of_the_first_version_are_tried_in_this_order() -> None:
+    assert [known.name for known in formats() if known.since == 1] == FIRST
+
+
+def test_no_two_formats_have_the_same_place() -> None:
+    places = [known.order for known in formats()]
+    assert places == sorted(set(places))
+
+
+def test_the_version_of_the_readers_rises_with_a_new_format() -> None:
+    assert all(1 <= known.since <= VERSION for known in formats())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_format_is_in_every_place(name: str) -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    places = {
+        "a row in the table of docs/formats.md": f"\n| `{name}` |" in page,
+        f"a log made by hand, tests/flows/sources/logs/{name}.py": name in logs.MODULES,
+    }
+    missing = [place for place, there in places.items() if not there]
+    assert missing == [], f"the format {name} lacks: {'; '.join(missing)}"
+
+
+def test_nothing_stands_for_a_format_that_is_none() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", page.partition("\n## ")[0], re.MULTILINE)
+    assert set(rows) == set(logs.MODULES) == set(NAMES)
+
+
+def written(module, folder):
+    """The log of a module as a file in a folder."""
+    folder.mkdir(exist_ok=True)
+    if hasattr(module, "ARCHIVE"):
+        path = folder / getattr(module, "NAME", "log.eval")
+        module.ARCHIVE(path)
+        return path
+    if hasattr(module, "TEXT"):
+        path, content = folder / getattr(module, "NAME", "log.md"), module.TEXT.encode()
+    elif hasattr(module, "LINES"):
+        path, content = folder / getattr(module, "NAME", "log.jsonl"), b"\n".join(map(orjson.dumps, module.LINES))
+    else:
+        path, content = folder / getattr(module, "NAME", "log.json"), orjson.dumps(module.DOCUMENT)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_reads_messages_of_its_log_made_by_hand(name, tmp_path) -> None:
+    """And it is the one that recognises it: a reader that recognises nothing is none."""
+    [input] = discover([str(written(logs.MODULES[name], tmp_path / "logs"))])
+    result = read_input(input)
+    assert result.format == name
+    messages = [message for transcript in result.transcripts for message in transcript.messages]
+    assert {"user", "assistant"} <= {message.role for message in messages}
+    assert any(message.text or message.tool_calls for message in messages if message.role == "assistant")

@@ -1,0 +1,235 @@
+"""The components that make probes, answer them, judge the answers and measure contexts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, product
+from typing import Any
+
+import flows.pipeline.measure_plan
+import flows.redaction.detector
+import flows.sessions.task_type_rule
+import flows.sources.registry
+import judge.blinding
+import judge.embedded.judge
+import judge.embedded.prober
+import judge.embedded.responder
+import judge.llm.judge
+import judge.llm.prober
+import judge.llm.responder
+from compaction import (
+    CompactionPoint,
+    Message,
+    Transcript,
+)
+from compaction.markers import CALL, REMOVED, Heading, Marker
+from compaction.measures.needs import SessionNeeds
+from compaction.model import ModelRequest
+from compaction.testing import ScriptedModel
+from judge import Fact, JudgeCase, Probe, Rubric, load_rubric
+from judge.measures.facts import KeptFacts
+from judge.measures.kept_files import KeptFiles, compare_uses
+from judge.probe import FactKind
+from tests.compaction.histories import build, random_words
+from tests.component import COUNTER, Component, Trial, component_of, outcome_of
+from tests.component_inputs import (
+    QUESTIONS,
+    SECTIONS,
+    contexts_of,
+    edge_histories,
+    edge_sessions,
+    points_of,
+    sample_probes,
+    sample_sessions,
+)
+from tests.judge.llm import cases, probe_cases
+
+
+def probe_components() -> Iterator[Component]:
+    yield component_of(
+        "embedded-prober", judge.embedded.prober, partial(_probe, edge_sessions()), lambda: _probe(sample_sessions())
+    )
+    yield component_of("model-prober", judge.llm.prober, _probe_by_model)
+    yield component_of("embedded-responder", judge.embedded.responder, _answer_edges, _answer_samples)
+    yield component_of("model-responder", judge.llm.responder, _answer_by_model)
+    yield component_of(
+        "measures",
+        flows.pipeline.measure_plan,
+        partial(_measure, (probe_cases.SESSION,), {}),
+        lambda: _measure(sample_sessions(), sample_probes()),
+    )
+
+
+def _probe(sessions: Sequence[Transcript]) -> Iterator[Trial]:
+    for transcript in sessions:
+        points = points_of(transcript)
+        prober = judge.embedded.prober.EmbeddedProber()
+        yield [transcript, points], [prober.probes(transcript, point) for point in points]
+
+
+def _probe_by_model() -> Iterator[Trial]:
+    invented = probe_cases.drafts("recall", evidence=[{"message": 3, "quote": "ConnectionResetError: [Errno 105]"}])
+    models = {
+        "right": probe_cases.writer(),
+        "guessed": probe_cases.writer("ConnectionResetError: [Errno 104] by peer"),
+        "invented": probe_cases.writer(recall=invented),
+        "no JSON": ScriptedModel(),
+    }
+    for name, model in models.items():
+        prober = judge.llm.prober.ModelProber(model, counter=COUNTER)
+        made = [prober.probes(transcript, point) for transcript, point in _where_a_model_is_asked()]
+        yield [name, _where_a_model_is_asked()], [made, prober.left_out, model.requests]
+
+
+def _where_a_model_is_asked() -> list[tuple[Transcript, CompactionPoint]]:
+    session = probe_cases.SESSION
+    long = build(random_words(8))
+    return [(session, probe_cases.POINT), (Transcript("drawn", long), CompactionPoint("drawn", 1, len(long), 900))]
+
+
+def _answer_edges() -> Iterator[Trial]:
+    responder = judge.embedded.responder.EmbeddedResponder()
+    for messages, question in product(edge_histories().values(), QUESTIONS):
+        contexts = contexts_of(messages)
+        yield [contexts, question], [responder.answer(context, question, 80).text for context in contexts]
+
+
+def _answer_samples() -> Iterator[Trial]:
+    responder = judge.embedded.responder.EmbeddedResponder()
+    messages = {transcript.session_id: transcript.messages for transcript in sample_sessions()}
+    for (session, cut), probes in sample_probes().items():
+        for context, probe in product(contexts_of(messages[session][:cut]), probes):
+            answer = responder.answer(context, probe.question, probe.max_tokens)
+            yield [context, probe.question, probe.max_tokens], answer.text
+
+
+def _answer_by_model() -> Iterator[Trial]:
+    given = [*edge_histories().values(), cases.CONTEXT, tuple(Message("user", text) for text in cases.HOSTILE)]
+    for messages, reply in product(given, (" an answer ", "")):
+        model = ScriptedModel(lambda _, reply=reply: reply)
+        responder = judge.llm.responder.ModelResponder(model)
+        texts = [outcome_of(partial(responder.answer, context, "What?", 70)) for context in contexts_of(messages)]
+        yield [messages, reply], [texts, model.requests]
+
+
+def _measure(sessions: Sequence[Transcript], asked: Mapping[tuple[str, int], Sequence[Probe]]) -> Iterator[Trial]:
+    for transcript in sessions:
+        points = [point for point in points_of(transcript) if point.cut_seq < len(transcript)] or [probe_cases.POINT]
+        probes = [
+            {f"{number}": probe for number, probe in enumerate(asked.get((transcript.session_id, point.cut_seq), ()))}
+            or {"0": _known_probe()}
+            for point in points
+        ]
+        session = SessionNeeds(transcript, COUNTER)
+        files, facts = KeptFiles(session), KeptFacts(session, probes)
+        found: list[Any] = []
+        for number, point in enumerate(points):
+            needs, tracked = session.at(point.cut_seq), facts.at(number)
+            found += [needs, tracked]
+            for context in contexts_of(transcript.messages[: point.cut_seq]):
+                told = files.told(context, point.cut_seq)
+                found += [session.loss(needs, context), told, compare_uses(files.true(point.cut_seq), told)]
+                found.append(facts.stated(tracked, context, told))
+        yield [transcript, points, probes], found
+
+
+def _known_probe() -> Probe:
+    """A probe that no prober has made, with a fact of each kind, and each once more with terms that are not said."""
+    half = (
+        replace(fact, value=f"{fact.value} in violet", terms=(*fact.terms, "violet", "lamp"), seqs=())
+        for fact in _facts()
+    )
+    return Probe("recall", "What?", "truth", (*_facts(), *half), (), 100)
+
+
+def judging_components() -> Iterator[Component]:
+    form = f"+blinding@{judge.blinding.VERSION}"
+    yield component_of("embedded-judge", judge.embedded.judge, _judge_edges, _judge_samples)
+    yield component_of("model-judge", judge.llm.judge, _judge_by_model, beside=form)
+    yield component_of("blinding", judge.blinding, _blind)
+
+
+def _facts() -> tuple[Fact, ...]:
+    """A fact of each kind; most hold in ``probe_cases.SESSION``."""
+    stated: dict[FactKind, str] = {
+        "error": "ConnectionResetError: [Errno 104] by peer",
+        "command": "pytest -q tests/store",
+        "version": "vault-agent 9.9.1",
+        "request": "make the session store survive a broker restart",
+        "file_created": "src/retry.py",
+        "file_modified": "src/pool.py",
+        "file_examined": "src/broker.py",
+        "decision": "one pool of twelve sockets",
+        "reason": "the broker closes idle ones after idle_cap",
+        "open_task": "write the restart test for retry.py",
+        "failing_test": "tests/store/test_pool.py::test_idle",
+        "next_step": "mend test_idle with a frozen clock",
+    }
+    return tuple(Fact(kind, value, tuple(value.split()), ("idle_cap",), (6,)) for kind, value in stated.items())
+
+
+def _judge_edges() -> Iterator[Trial]:
+    """Answers that are right, half right, wrong, empty and hostile, to questions on facts of every kind."""
+    rubric = load_rubric()
+    facts = _facts()
+    said = "Created: src/retry.py\nModified: src/pool.py (idle_cap), src/a.py\nExamined: x.py\nNext: a frozen clock"
+    right = "\n".join(f"- {fact.value} ({', '.join(fact.details)})" for fact in facts)
+    answers = (said, right, right[: len(right) // 2], "The context does not say.", "", "x" * 2_000, *cases.HOSTILE)
+    for kind, some in product(rubric.asked, (facts, facts[:1], facts[4:7], ())):
+        probe = Probe(kind, "What? `Created:` `Modified:` on one line", "truth", some, (), 100)
+        yield from _scored(rubric, probe, answers)
+
+
+def _judge_samples() -> Iterator[Trial]:
+    rubric = load_rubric()
+    for probe in chain.from_iterable(sample_probes().values()):
+        half = probe.ground_truth[: len(probe.ground_truth) // 2]
+        yield from _scored(rubric, probe, (probe.ground_truth, half, half.upper() + " and src/other.py"))
+
+
+def _scored(rubric: Rubric, probe: Probe, answers: Iterable[str]) -> Iterator[Trial]:
+    scorer = judge.embedded.judge.EmbeddedJudge(rubric, COUNTER)
+    for answer in answers:
+        yield [rubric, probe, answer], scorer.score(JudgeCase(probe, answer, (), tuple(rubric.criteria)))
+
+
+def _judge_by_model() -> Iterator[Trial]:
+    replies: dict[str, Callable[[ModelRequest], str]] = {
+        "perfect": cases.perfect,
+        "in a fence": lambda request: f"Here:\n```json\n{cases.perfect(request)}\n```",
+        "too high": lambda request: json.dumps(cases.verdict_json(cases.asked_criteria(request), 7)),
+        "one missing": lambda request: json.dumps(cases.verdict_json(cases.asked_criteria(request)[1:], 3)),
+        "no JSON": lambda request: "fine",
+        "nothing": lambda request: "",
+    }
+    given = [cases.case(), cases.case(probe=cases.ARTIFACT), *map(cases.case, cases.HOSTILE)]
+    for protocol, (name, reply) in product(judge.llm.judge.PROTOCOLS, replies.items()):
+        for case in given if name == "perfect" else given[:2]:
+            model = ScriptedModel(reply)
+            scorer = judge.llm.judge.ModelJudge(model, cases.RUBRIC, protocol)
+            yield [protocol, name, case, cases.RUBRIC], [outcome_of(partial(scorer.score, case)), model.requests]
+
+
+def _blind() -> Iterator[Trial]:
+    """Contexts with markers of this project's own, and with some that are declared here alone."""
+    declared = (
+        Marker("[cleared {n} of {m}]", REMOVED),
+        Marker("<<summary>>", "", made=True),
+        Marker("[called", CALL, place="start"),
+        *(Heading(section.title, section.kinds[0]) for section in SECTIONS),
+    )
+    blinder = judge.blinding.Blinder(declared)
+    texts = (
+        "[cleared 3 of 9]",
+        "<<summary>>\n## Goal\n1. **Bold** text\n## Next:\n- (none)\n<state>\nx\n</state>",
+        "[called x",
+    )
+    made = tuple(Message("user", text, covers=(2 * n, 2 * n + 1)) for n, text in enumerate(texts))
+    for messages in [*edge_histories().values(), cases.CONTEXT]:
+        contexts = [*contexts_of(messages), (*made, *messages[6:]), (Message("assistant", opaque="{}"), *messages[9:])]
+        yield [declared, contexts], [blinder.context(context) for context in contexts]
+    for text in (*texts, *cases.HOSTILE):
+        yield text, [blinder.cleaned(text, made=made) for made in (True, False)]
