@@ -14,21 +14,26 @@ from typing import ClassVar
 from compaction.reading.file_effects import FileOp, ToolResults, same_file
 from compaction.reading.file_paths import Roots, find_roots
 from compaction.reading.message_facts import context_ledger, iter_readings, project_ops, read_message
-from compaction.reading.prose import is_decision, shorten, specific_terms, terms
+from compaction.reading.prose import shorten, specific_terms
 from compaction.reading.shell.effects import program_runs
 from compaction.reading.todos import latest_todos
 from compaction.transcript import Message
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
+from judge.embedded.decisions import is_choice
 from judge.embedded.mentions import MAX_LINE, file_mentions, section_items
+from judge.embedded.open_work import announced, open_request
+from judge.embedded.own_words import asked_for, own_words
+from judge.embedded.recall_facts import error_of
 
-VERSION = 1
+VERSION = 2
 """Raise it when an answer comes out otherwise."""
 
 CHARS_PER_TOKEN = 2.5
 """Cautious: paths and code have fewer characters a token than prose, and the limit must hold."""
 
 _CUES = re.compile(r"`([^`]+)`")
+_COUNTS = re.compile(r"\b\d+ (?:passed|failed|errors?)\b")
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-.]?(?:a|b|rc|alpha|beta|dev)\d*)?)(?![\w])")
 
 
@@ -43,8 +48,8 @@ class EmbeddedResponder:
         limit = int(max_tokens * CHARS_PER_TOKEN)
         if "created:" in asked and "modified:" in asked:
             text = _artifact(context, limit, _told_roots(question) or find_roots(context))
-        elif "open:" in asked and "next:" in asked:
-            text = _continuation(context, limit, _told_roots(question) or find_roots(context))
+        elif "`open:`" in asked:
+            text = _continuation(context, limit)
         else:
             cues = _CUES.findall(question)
             text = _lookup(context, _CUES.sub("", asked), cues, limit)
@@ -52,6 +57,10 @@ class EmbeddedResponder:
 
 
 def _lookup(context: Sequence[Message], asked: str, cues: list[str], limit: int) -> str:
+    if "how many tests" in asked and cues:
+        return _totals_of(context, cues[0])
+    if "at the beginning" in asked:
+        return shorten(_first_request(context), limit)
     if "error" in asked and cues:
         return shorten(_error_of(context, cues[0]), limit)
     if "error" in asked:
@@ -60,7 +69,7 @@ def _lookup(context: Sequence[Message], asked: str, cues: list[str], limit: int)
         return _version_of(context, cues[0])
     if "command" in asked and cues:
         return shorten(_command_of(context, cues[0]), limit)
-    return shorten(_statement_on(context, cues, "decided" in asked), limit)
+    return shorten(_statement_on(context, cues, "choice" in asked), limit)
 
 
 def _error_of(context: Sequence[Message], command: str) -> str:
@@ -69,8 +78,9 @@ def _error_of(context: Sequence[Message], command: str) -> str:
     for reading in iter_readings(context):
         for call_id, text in reading.commands:
             result = results.get(call_id)
-            if result is not None and text.startswith(command) and (errors := read_message(result).errors):
-                return errors[0].line
+            failure = error_of(result) if result is not None and text.startswith(command) else None
+            if failure is not None:
+                return failure.line
     for message in context:
         if message.role != "tool" and command in message.text:
             line = next(line for line in message.text.split("\n") if command in line)
@@ -99,6 +109,33 @@ def _reported_error(context: Sequence[Message]) -> str:
     for message in context:
         if message.role != "tool" and (lines := _error_like(message.text)):
             return lines[0]
+    return ""
+
+
+def _totals_of(context: Sequence[Message], command: str) -> str:
+    """What the first test run by a command counted; else the counts in a line of prose that names the command."""
+    results = ToolResults(context)
+    for reading in iter_readings(context):
+        for call_id, text in reading.commands:
+            result = results.get(call_id)
+            totals = read_message(result).totals if result is not None and text.startswith(command) else None
+            if totals is not None:
+                return f"{totals[0]} passed, {totals[1]} failed"
+    for message in context:
+        if message.role != "tool" and command in message.text:
+            line = next(line for line in message.text.split("\n") if command in line)
+            if counts := _COUNTS.findall(line):
+                return ", ".join(counts)
+    return ""
+
+
+def _first_request(context: Sequence[Message]) -> str:
+    """What the first message of a person asks for; else the first item of a summary's section on the request."""
+    for message in context:
+        if message.role == "user" and message.seq is not None and own_words(message.text):
+            return asked_for(message.text)
+        if message.seq is None and (listed := section_items(message.text, "intent")):
+            return listed[0]
     return ""
 
 
@@ -152,7 +189,7 @@ def _statement_on(context: Sequence[Message], cues: list[str], decided: bool) ->
             hits = sum(cue in low for cue in wanted)
             if not hits:
                 continue
-            score = hits + (0.5 if decided and is_decision(sentence) else 0.0)
+            score = hits + (1.5 if decided and is_choice(sentence) else 0.0)
             score += 0.25 if not decided and message.role == "user" else 0.0
             if score > best_score:
                 best, best_score = sentence, score
@@ -178,7 +215,9 @@ def _artifact(context: Sequence[Message], limit: int, roots: Roots) -> str:
         if message.seq is None or (message.role == "assistant" and not message.tool_calls):
             for op in file_mentions(message):
                 known.add(op)
-    return _three_lines([(label, known.items(label.lower())) for label in ("Created", "Modified", "Examined")], limit)
+    return _labelled_lines(
+        [(label, known.items(label.lower())) for label in ("Created", "Modified", "Examined")], limit
+    )
 
 
 class _KnownFiles:
@@ -211,19 +250,18 @@ def _file_item(op: FileOp) -> str:
     return f"{op.path} ({', '.join(names)})" if names and op.verb != "examined" else op.path
 
 
-def _continuation(context: Sequence[Message], limit: int, roots: Roots) -> str:
-    open_tasks = _open_tasks(context)
+def _continuation(context: Sequence[Message], limit: int) -> str:
     failing: list[str] = []
     for message in reversed(context):
         reading = read_message(message)
         if reading.totals is not None or reading.failing:
-            failing = [f"{test}: {shorten(reason, 120)}" if reason else test for test, reason in reading.failing[:8]]
+            failing = [f"{test}: {shorten(reason, 120)}" if reason else test for test, reason in reading.failing[:10]]
             break
         if message.seq is None and (listed := section_items(message.text, "errors")):
             failing = listed[-4:]
             break
-    steps = _next_steps(context, roots)
-    return _three_lines([("Open", open_tasks), ("Failing", failing), ("Next", steps)], limit)
+    found = dict.fromkeys([*_open_tasks(context), *_asked_and_announced(context)])
+    return _labelled_lines([("Open", list(found)), ("Failing", failing)], limit)
 
 
 def _open_tasks(context: Sequence[Message]) -> list[str]:
@@ -239,41 +277,19 @@ def _open_tasks(context: Sequence[Message]) -> list[str]:
     return []
 
 
-def _next_steps(context: Sequence[Message], roots: Roots) -> list[str]:
-    """What the person asked for last, what the agent announced last, and the file it worked on last."""
-    steps: list[str] = []
-    request = next((m for m in reversed(context) if m.role == "user" and m.seq is not None and m.text.strip()), None)
-    if request is not None:
-        said = [s for s in read_message(request).sentences if len(terms(s)) >= 3]
-        steps += [shorten(sentence, 200) for sentence in said[:1]]
-    else:
-        for message in reversed(context):
-            if message.seq is None and (listed := section_items(message.text, "intent")):
-                steps.append(shorten(listed[-1], 200))
-                break
-    announced = ""
-    touched: list[str] = []
-    results = ToolResults(context)
-    for message in reversed(context):
-        if message.role != "assistant":
-            continue
-        if not announced:
-            announced = next(reversed(read_message(message).intents), "")
-        for op in read_message(message).ops(results, roots):
-            if op.verb != "examined" and not op.scratch and not any(same_file(op.path, t) for t in touched):
-                touched.append(op.path)
-        if announced and len(touched) >= 2:
-            break
-    if announced:
-        steps.append(shorten(announced, 200))
-    for message in context:
-        if len(touched) < 2 and message.seq is None:
-            changed = [op.path for op in file_mentions(message) if op.verb != "examined"]
-            touched += changed[-2:]
-    return steps + [f"work on {path}" for path in touched[:2]]
+def _asked_and_announced(context: Sequence[Message]) -> list[str]:
+    """What the person asked for last and the agent has not answered, and what the agent said it would do."""
+    person = [m for m in context if m.role == "user" and m.seq is not None and own_words(m.text)]
+    request = open_request(person, context, ())
+    steps = [asked_for(request.text)] if request is not None else []
+    if not person:
+        listed = next((s for m in reversed(context) if m.seq is None and (s := section_items(m.text, "intent"))), [])
+        steps += listed[-1:]
+    step = announced(context)
+    return [shorten(text, 300) for text in (*steps, step[1] if step else "") if text]
 
 
-def _three_lines(sections: list[tuple[str, list[str]]], limit: int) -> str:
+def _labelled_lines(sections: list[tuple[str, list[str]]], limit: int) -> str:
     """Labelled lines; when they are too long, items of the last sections are left out first."""
     room = limit - sum(len(label) + 8 for label, _ in sections)
     if not any(items for _, items in sections):
