@@ -88,8 +88,8 @@ _ISSUE = re.compile(
 """The title of an issue that a message quotes."""
 
 _AGREEING = frozenset(
-    """y yes yep yeah ok okay sure fine great perfect correct right exactly agreed agree confirm confirmed approve approved
-    lgtm please proceed continue go do sounds good thanks thank that works""".split()
+    """y yes yep yeah ok okay sure fine great perfect correct right exactly agreed agree confirm confirmed approve
+    approved lgtm please proceed continue go do sounds good thanks thank that works""".split()
 )
 """Words that an agreement begins with."""
 
