@@ -7,7 +7,7 @@ are still there, prose and summaries where they are not. It never makes anything
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -21,10 +21,11 @@ from compaction.transcript import Message
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
 from judge.embedded.decisions import is_choice
-from judge.embedded.mentions import MAX_LINE, file_mentions, section_items
+from judge.embedded.mentions import file_mentions, section_items
 from judge.embedded.open_work import announced, open_request
 from judge.embedded.own_words import asked_for, own_words
 from judge.embedded.recall_facts import error_of
+from judge.embedded.statements import MAX_LINE, Statement, statements
 
 VERSION = 2
 """Raise it when an answer comes out otherwise."""
@@ -33,6 +34,17 @@ CHARS_PER_TOKEN = 2.5
 """Cautious: paths and code have fewer characters a token than prose, and the limit must hold."""
 
 _CUES = re.compile(r"`([^`]+)`")
+_TEST = re.compile(r"\btests?\b|test_|_test\b|::|\bspec\b|\bsuite\b", re.IGNORECASE)
+MIN_SAID = 8
+"""Characters that an error has at least."""
+
+_ERROR_WORD = re.compile(r"(?:Error|Exception|FAILED)\b")
+_ERROR_LEAD = re.compile(
+    r"^[`'\"*]*[\s,:;|→>-]*(?:\(?(?:(?:first )?(?:failed|ended|stopped|broke|died)(?: with| by)?|"
+    r"error(?: message)?(?: is| was)?|gave|printed|raised|output|result|with|the error|and|it)\b[\s,:;|→>-]*)*",
+    re.IGNORECASE,
+)
+_COMMAND_LABEL = re.compile(r"command|\bran\b|\brun\b|invoked|executed", re.IGNORECASE)
 _COUNTS = re.compile(r"\b\d+ (?:passed|failed|errors?)\b")
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:[-.]?(?:a|b|rc|alpha|beta|dev)\d*)?)(?![\w])")
 
@@ -81,10 +93,14 @@ def _error_of(context: Sequence[Message], command: str) -> str:
             failure = error_of(result) if result is not None and text.startswith(command) else None
             if failure is not None:
                 return failure.line
-    for message in context:
-        if message.role != "tool" and command in message.text:
-            line = next(line for line in message.text.split("\n") if command in line)
-            return line.split(command, 1)[-1].strip(" `:→->") or line
+    for statement, following in _told(context):
+        if command in statement.whole:
+            rest = statement.whole.split(command, 1)[-1]
+            said = _ERROR_LEAD.sub("", rest).strip(" `|")
+            if len(said) >= MIN_SAID:
+                return said
+            if following is not None and _ERROR_WORD.search(following.text):
+                return following.text
     wanted = set(specific_terms(command))
     best, best_score = "", 0.0
     for message in context:
@@ -97,9 +113,17 @@ def _error_of(context: Sequence[Message], command: str) -> str:
     return best
 
 
+def _told(context: Sequence[Message]) -> Iterator[tuple[Statement, Statement | None]]:
+    """What prose and summaries state, each statement with the one after it."""
+    for message in context:
+        if message.role != "tool":
+            said = statements(message.text)
+            yield from zip(said, (*said[1:], None), strict=False)
+
+
 def _error_like(text: str) -> list[str]:
     lines = (line for line in text.splitlines() if len(line) <= MAX_LINE)
-    return [line.strip(" -*") for line in lines if re.search(r"(?:Error|Exception|FAILED)\b", line)]
+    return [line.strip(" -*") for line in lines if _ERROR_WORD.search(line)]
 
 
 def _reported_error(context: Sequence[Message]) -> str:
@@ -121,10 +145,10 @@ def _totals_of(context: Sequence[Message], command: str) -> str:
             totals = read_message(result).totals if result is not None and text.startswith(command) else None
             if totals is not None:
                 return f"{totals[0]} passed, {totals[1]} failed"
-    for message in context:
-        if message.role != "tool" and command in message.text:
-            line = next(line for line in message.text.split("\n") if command in line)
-            if counts := _COUNTS.findall(line):
+    for statement, following in _told(context):
+        if command in statement.whole:
+            counts = _COUNTS.findall(statement.whole) or _COUNTS.findall(following.text if following else "")
+            if counts:
                 return ", ".join(counts)
     return ""
 
@@ -140,19 +164,19 @@ def _first_request(context: Sequence[Message]) -> str:
 
 
 def _version_of(context: Sequence[Message], name: str) -> str:
+    """The version that a tool reported; else the one that was stated last beside the name."""
     wanted = name.lower()
     for message in context:
-        if name not in message.text and wanted not in message.text.lower():
-            continue
-        if message.role == "tool":
+        if message.role == "tool" and wanted in message.text.lower():
             for found, version in read_message(message).versions:
                 if found.lower() == wanted:
                     return version
-            continue
-        for line in message.text.splitlines():
-            if wanted in line.lower() and (match := _VERSION.search(line.lower().split(wanted, 1)[1])):
-                return match[1]
-    return ""
+    stated = ""
+    for statement, _ in _told(context):
+        low = statement.whole.lower()
+        if wanted in low and (match := _VERSION.search(low.split(wanted, 1)[1])):
+            stated = match[1]
+    return stated
 
 
 def _command_of(context: Sequence[Message], program: str) -> str:
@@ -162,15 +186,12 @@ def _command_of(context: Sequence[Message], program: str) -> str:
                 for run in program_runs(text):
                     if run.split()[0].rsplit("/", 1)[-1] == program:
                         return run
-    named = re.compile(r"\b" + re.escape(program) + r"\b")
-    for message in context:
-        if message.role == "tool" or program not in message.text:
-            continue
-        for line in message.text.splitlines():
-            quoted = line.split("`")[1::2] if program in line else []
-            found = next((code for code in quoted if named.search(code)), None)
-            if found:
-                return found
+    running = re.compile(r"(?:^|[\s`'\"|:])(" + re.escape(program) + r"(?=[\s`'\"|]|$)[^`|\n]*)")
+    for statement, _ in _told(context):
+        quoted = next((code for code in statement.text.split("`")[1::2] if running.search(code)), None)
+        match = running.search(quoted or statement.text)
+        if match and (quoted or statement.text.startswith(program) or _COMMAND_LABEL.search(statement.label)):
+            return quoted or match[1].strip(" .,;'\"")
     return ""
 
 
@@ -184,7 +205,8 @@ def _statement_on(context: Sequence[Message], cues: list[str], decided: bool) ->
         spoken = f"{message.reasoning}\n{message.text}".lower() if message.reasoning else message.text.lower()
         if not any(cue in spoken for cue in wanted):
             continue
-        for sentence in read_message(message).sentences:
+        made = message.seq is None
+        for sentence in [s.text for s in statements(message.text)] if made else read_message(message).sentences:
             low = sentence.lower()
             hits = sum(cue in low for cue in wanted)
             if not hits:
@@ -210,7 +232,7 @@ def _artifact(context: Sequence[Message], limit: int, roots: Roots) -> str:
     for op in project_ops(
         op for ops in (ledger.created, ledger.modified, ledger.deleted, ledger.examined) for op in ops.values()
     ):
-        known.add(op)
+        known.add(op, proven=True)
     for message in context:
         if message.seq is None or (message.role == "assistant" and not message.tool_calls):
             for op in file_mentions(message):
@@ -227,17 +249,22 @@ class _KnownFiles:
 
     def __init__(self) -> None:
         self._by_name: dict[str, list[FileOp]] = {}
+        self._proven: set[str] = set()
 
-    def add(self, op: FileOp) -> None:
-        """Take one operation in; what was known of the same file stays unless this says more."""
+    def add(self, op: FileOp, *, proven: bool = False) -> None:
+        """Take one operation in. What is only said changes nothing that a tool call proves, but may add details."""
         same_name = self._by_name.setdefault(op.path.rsplit("/", 1)[-1], [])
         for i, other in enumerate(same_name):
             if same_file(op.path, other.path):
                 details = tuple(dict.fromkeys((*other.details, *op.details)))
-                stronger = self._STRENGTH[op.verb] > self._STRENGTH[other.verb]
+                stronger = self._STRENGTH[op.verb] > self._STRENGTH[other.verb] and (
+                    proven or other.path not in self._proven
+                )
                 same_name[i] = replace(other, verb=op.verb if stronger else other.verb, details=details)
                 return
         same_name.append(op)
+        if proven:
+            self._proven.add(op.path)
 
     def items(self, verb: str) -> list[str]:
         """The files that this was done to, as the answer states them."""
@@ -257,11 +284,16 @@ def _continuation(context: Sequence[Message], limit: int) -> str:
         if reading.totals is not None or reading.failing:
             failing = [f"{test}: {shorten(reason, 120)}" if reason else test for test, reason in reading.failing[:10]]
             break
-        if message.seq is None and (listed := section_items(message.text, "errors")):
+        if message.seq is None and (listed := _failing_items(message)):
             failing = listed[-4:]
             break
     found = dict.fromkeys([*_open_tasks(context), *_asked_and_announced(context)])
     return _labelled_lines([("Open", list(found)), ("Failing", failing)], limit)
+
+
+def _failing_items(message: Message) -> list[str]:
+    """What a summary says of failing tests; other errors are none."""
+    return [item for item in section_items(message.text, "errors") if _TEST.search(item)]
 
 
 def _open_tasks(context: Sequence[Message]) -> list[str]:
