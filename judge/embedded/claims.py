@@ -17,9 +17,9 @@ SECTIONS: dict[str, tuple[FactKind, ...]] = {
     "created": ("file_created",),
     "modified": ("file_modified",),
     "examined": ("file_examined",),
-    "open": ("open_task",),
+    "open": ("open_task", "next_step", "request"),
     "failing": ("failing_test",),
-    "next": ("next_step", "request"),
+    "next": ("open_task", "next_step", "request"),
 }
 """Labels that a question asks for, and the facts that belong under each."""
 

@@ -1,4 +1,4 @@
-"""The facts that a session proves about itself: candidates for probes, each with the message that proves it."""
+"""What a session proves about itself: the ground on which probes are made, read once and cut off at each point."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from functools import cached_property
 
 from compaction.reading.file_effects import FileOp, Ledger, ToolResults, file_ops
 from compaction.reading.file_paths import Roots, find_roots
-from compaction.reading.message_facts import iter_readings, read_message
-from compaction.reading.prose import shorten, specific_terms, split_reason, terms
-from compaction.reading.shell.effects import only_reads, program_runs
+from compaction.reading.message_facts import read_message
+from compaction.reading.prose import sentences, shorten, specific_terms, terms
+from compaction.reading.shell.effects import only_reads
 from compaction.reading.todos import TodoList, latest_todos
 from compaction.transcript import Message, Transcript
+from judge.embedded.own_words import own_words
 from judge.probe import Fact, FactKind
 
 CUE_CHARS = 120
@@ -22,6 +23,7 @@ MIN_TERMS = 2
 """A fact with fewer telling terms cannot be told from a lucky guess."""
 
 MAX_TERMS = 12
+_FILE = re.compile(r"\b[\w-]+\.(?:py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cpp|cs|sh|sql|md|toml|ya?ml|json|html|css)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +38,13 @@ class FactCandidate:
 
 
 class SessionFacts:
-    """All candidates of a session in order, found once and cut off at each point."""
+    """A session read for facts: its file operations, to-do lists, test runs, and who said what."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.messages = transcript.messages
         self.results = ToolResults(self.messages)
         self._ledgers: dict[int, Ledger] = {}
-
-    @cached_property
-    def recall(self) -> list[FactCandidate]:
-        """Errors, commands, versions and requests; each is asked about at its first occurrence."""
-        found = [*self._errors(), *self._commands(), *self._versions(), *self._requests()]
-        return sorted(found, key=lambda candidate: candidate.seq)
-
-    @cached_property
-    def decisions(self) -> list[FactCandidate]:
-        """What the agent or the person decided, with the reason where one is given."""
-        return list(self._decisions())
 
     @cached_property
     def roots(self) -> Roots:
@@ -67,6 +58,25 @@ class SessionFacts:
         for op in file_ops(self.messages, self.transcript.cwd, self.roots):
             found.setdefault(op.seq, []).append(op)
         return found
+
+    @cached_property
+    def is_support(self) -> bool:
+        """Whether the session serves a customer: it runs no command, touches no file and speaks of no code."""
+        if self.ops or any(True for _ in self.calls()):
+            return False
+        return not any("```" in m.text or _FILE.search(m.text) for m in self.messages if m.role != "system")
+
+    @cached_property
+    def person(self) -> list[Message]:
+        """The user messages that a person wrote: with words of their own, and not a text that comes again and again."""
+        return [m for m in self.messages if m.role == "user" and own_words(m.text) and not self._is_harness(m)]
+
+    def calls(self) -> Iterator[tuple[Message, str, Message | None]]:
+        """(calling message, command, result) of every shell call, in order."""
+        for message in self.messages:
+            if message.tool_calls:
+                for call_id, command in read_message(message).commands:
+                    yield message, command, self.results.get(call_id)
 
     def ledger(self, cut: int) -> Ledger:
         """The state of all files before ``cut``, folded from the nearest earlier cut."""
@@ -86,114 +96,44 @@ class SessionFacts:
         """(seq, failing tests) of the last test run before ``cut``; None when it passed or there was none."""
         for message in reversed(self.messages[:cut]):
             reading = read_message(message)
-            if reading.totals is not None or reading.failing:
+            if (reading.totals is not None or reading.failing) and message.tool_call_id not in self._shown:
                 return (message.seq or 0, reading.failing) if reading.failing else None
         return None
 
     def request(self, cut: int) -> Message | None:
         """What the person said last before ``cut``."""
-        return next((m for m in reversed(self.messages[:cut]) if m.role == "user" and m.text.strip()), None)
+        return next((m for m in reversed(self.person) if (m.seq or 0) < cut), None)
 
-    def _calls(self) -> Iterator[tuple[Message, str, Message | None]]:
-        """(calling message, command, result) of every shell call, in order."""
-        for message in self.messages:
-            if message.tool_calls:
-                for call_id, command in read_message(message).commands:
-                    yield message, command, self.results.get(call_id)
-
-    def _errors(self) -> Iterator[FactCandidate]:
-        seen: set[str] = set()
-        for _, command, result in self._calls():
-            cue = cue_of(command)
-            if result is None or cue in seen or len(cue) < 6 or only_reads(command):
-                continue
-            errors = read_message(result).errors
-            if not errors:
-                continue
-            seen.add(cue)
-            fact = make_fact("error", errors[0].line, result, without=cue)
-            if fact is not None:
-                yield FactCandidate("error", result.seq or 0, cue, (fact,), errors[0].line)
-        first = next((m for m in self.messages if m.role == "user"), None)
-        if first is not None and read_message(first).errors:
-            line = read_message(first).errors[0].line
-            fact = make_fact("error", line, first)
-            if fact is not None:
-                yield FactCandidate("error", first.seq or 0, "", (fact,), line)
-
-    def _commands(self) -> Iterator[FactCandidate]:
-        seen: set[str] = set()
-        for message, command, _ in self._calls():
-            for run in program_runs(command):
-                program = run.split()[0].rsplit("/", 1)[-1]
-                if program in seen:
-                    continue
-                seen.add(program)
-                fact = make_fact("command", run, message, without=program)
-                if fact is not None and run in command:
-                    yield FactCandidate("command", message.seq or 0, program, (fact,), run)
-
-    def _versions(self) -> Iterator[FactCandidate]:
-        seen: set[str] = set()
-        for message in self.messages:
-            if message.role != "tool":
-                continue
-            for name, version in read_message(message).versions[:40]:
-                if name.lower() in seen or "." not in version or len(name) < 3:
-                    continue
-                seen.add(name.lower())
-                stated = terms(version) or (version.lower(),)  # as an answer is read: ^20.14.0 has the term 20.14.0
-                fact = Fact("version", f"{name} {version}", stated, (), (message.seq or 0,))
-                yield FactCandidate("version", message.seq or 0, name, (fact,), version)
-
-    def _requests(self) -> Iterator[FactCandidate]:
-        for message in self.messages:
-            if message.role != "user":
-                continue
-            for sentence in read_message(message).sentences:
-                if sentence.startswith("<"):
-                    continue
-                fact = make_fact("request", sentence, message)
-                topic = self._topic(sentence)
-                if fact is None or not topic:
-                    continue
-                kept = tuple(term for term in fact.terms if term not in terms(topic))
-                if len(kept) >= 3:
-                    reduced = Fact("request", fact.value, kept, (), fact.seqs)
-                    yield FactCandidate("request", message.seq or 0, topic, (reduced,), sentence)
+    def is_repeated(self, sentence: str) -> bool:
+        """Whether a sentence comes again in another message, as templates and reminders do."""
+        return self._said[_key(sentence)] > 1
 
     @cached_property
-    def _spoken(self) -> Counter[str]:
-        """In how many sentences of people and agents each term stands."""
+    def _shown(self) -> frozenset[str]:
+        """Ids of the calls that only show or search files: test reports in their output are somebody's text."""
+        return frozenset(
+            call_id
+            for message in self.messages
+            if message.tool_calls
+            for call_id, command in read_message(message).commands
+            if only_reads(command)
+        )
+
+    @cached_property
+    def _said(self) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for reading in iter_readings(self.messages):
-            for sentence in reading.sentences:
-                counts.update(terms(sentence))
+        for message in self.messages:
+            if message.role in ("user", "assistant"):
+                counts.update({_key(sentence) for sentence in sentences(message.text)})
         return counts
 
-    def _topic(self, sentence: str) -> str:
-        """The one or two terms that single a sentence out, as they are written in it; empty when none do."""
-        rare = sorted(
-            (t for t in terms(sentence) if len(t) >= 4 and self._spoken[t] <= 6),
-            key=lambda t: (t not in specific_terms(sentence), self._spoken[t], -len(t)),
-        )
-        written = [m[0] for t in rare[:2] if (m := re.search(re.escape(t), sentence, re.IGNORECASE))]
-        return "` and `".join(written) if len(terms(sentence)) >= 6 else ""
+    def _is_harness(self, message: Message) -> bool:
+        said = sentences(own_words(message.text))
+        return bool(said) and all(self.is_repeated(sentence) for sentence in said)
 
-    def _decisions(self) -> Iterator[FactCandidate]:
-        for message in self.messages:
-            if message.role not in ("user", "assistant"):
-                continue
-            for sentence in read_message(message).decisions:
-                choice, reason = split_reason(sentence)
-                topic = self._topic(sentence)
-                if not topic:
-                    continue
-                decided = make_fact("decision", choice, message, without=topic)
-                because = make_fact("reason", reason, message, without=topic) if reason else None
-                facts = tuple(fact for fact in (decided, because) if fact is not None)
-                if facts and facts[0].kind == "decision":
-                    yield FactCandidate("decision", message.seq or 0, topic, facts, sentence)
+
+def _key(sentence: str) -> str:
+    return re.sub(r"\d+", "0", sentence.lower())
 
 
 def cue_of(command: str) -> str:

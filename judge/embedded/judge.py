@@ -29,7 +29,7 @@ from judge.probe import Fact, FactKind, Probe
 from judge.rubric import Rubric
 from judge.scoring import CriterionScore, JudgeCase, JudgeVersion
 
-VERSION = 1
+VERSION = 2
 """Raise it when an answer is scored otherwise."""
 
 NAME = f"embedded-judge@{VERSION}"

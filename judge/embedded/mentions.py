@@ -8,6 +8,7 @@ from functools import lru_cache
 from compaction.model import SectionKind
 from compaction.reading.file_effects import FileOp, FileVerb
 from compaction.transcript import Message
+from judge.embedded.statements import MAX_LINE, statements
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 _SOURCE = frozenset(
@@ -17,24 +18,14 @@ _SOURCE = frozenset(
 )
 """Endings by which a name without a slash is taken for a file: prose has names with dots that are none."""
 
-_NUMBERED_HEADING = re.compile(
-    r"\d{1,2}[.)] .{1,76}:\**\s*\Z"
-)  # "7. Pending Tasks:", as some agents' summaries have them
-_HEADING = re.compile(r"(?:#{1,6}\s*|\d{1,3}[.)]\s+)?\**([A-Za-z][\w &/'-]{2,60})")
-MAX_LINE = 2_000
-"""Characters; a longer line is data, not prose."""
-
-_BULLET = re.compile(r"^\s*(?:[-*•+]|\d+[.)])\s+(.*)$")
 _CODE = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
-_EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
-
 _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ("deleted", re.compile(r"\b(?:delet|remov)(?:ed|ing)\b(?! from| the| a\b)", re.IGNORECASE)),
     ("created", re.compile(r"\b(?:creat(?:ed|ing)|new file|added file|wrote)\b", re.IGNORECASE)),
     (
         "modified",
         re.compile(
-            r"\b(?:modif\w+|updat(?:ed|ing)|edit(?:ed|s)|chang(?:ed|es)|fix(?:ed|es)|refactor\w*|"
+            r"\b(?:modif(?:ied|ies|y|ying)|updat(?:ed|ing)|edit(?:ed|s)|chang(?:ed|es)|fix(?:ed|es)|refactor\w*|"
             r"patch(?:ed)?|rewrote|rewritten|extended|replaced|added)\b",
             re.IGNORECASE,
         ),
@@ -45,22 +36,41 @@ _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ),
 )
 
-_SECTION_WORDS: dict[SectionKind, re.Pattern[str]] = {
-    "intent": re.compile(r"intent|goal|task overview|request|user.?context|objective", re.IGNORECASE),
-    "files": re.compile(r"file|artifact|modification|changes|code.?state", re.IGNORECASE),
-    "decisions": re.compile(r"decision|discover|rationale|reason|findings", re.IGNORECASE),
-    "next_steps": re.compile(r"next|pending|to.?do|remaining|open|unfinished", re.IGNORECASE),
-    "errors": re.compile(r"error|fail|problem|tests", re.IGNORECASE),
-    "state": re.compile(r"state|progress|completed|status", re.IGNORECASE),
-    "details": re.compile(r"detail|context to preserve|critical|preserve|key", re.IGNORECASE),
+_LABELS: dict[SectionKind, re.Pattern[str]] = {
+    "intent": re.compile(r"intent|goal|task overview|request|user.?context|objective|purpose|asked|wanted|brief", re.I),
+    "files": re.compile(r"file|artifact|modification|changes|code.?state|touched|paths?\b", re.I),
+    "decisions": re.compile(r"decision|discover|rationale|reason|finding|choice|chosen|agreed|design", re.I),
+    "next_steps": re.compile(
+        r"next|pending|to.?do|remain|open\b|unfinished|outstanding|left\b|backlog|loose ends|not (?:yet )?done|"
+        r"follow.?up|upcoming",
+        re.I,
+    ),
+    "errors": re.compile(r"error|fail|problem|tests?\b|broken|\bred\b", re.I),
+    "state": re.compile(r"state|progress|completed|status", re.I),
+    "details": re.compile(r"detail|context to preserve|critical|preserve|key", re.I),
 }
+"""Words of a label that tell what stands below it."""
+
+_SAYS: dict[SectionKind, re.Pattern[str]] = {
+    "intent": re.compile(
+        r"\b(?:asked (?:for|to|that|us)|wants?|wanted|requested|the (?:goal|task|request) (?:is|was))\b", re.I
+    ),
+    "next_steps": re.compile(
+        r"\b(?:still (?:to|need|has|have|must|open|missing|undone)|remain(?:s|ing)|pending|to.?do|not (?:yet )?(?:done|"
+        r"finished|written|started|begun)|needs? to be|left (?:to|open)|next(?:,| step| comes| is)|unfinished|"
+        r"outstanding|yet to|has to be|have to be)\b",
+        re.I,
+    ),
+    "errors": re.compile(r"\b(?:fail(?:s|ed|ing|ures?)?|is red|are red|broken)\b", re.I),
+}
+"""Words by which a statement tells the same without a label."""
 
 
 def file_mentions(message: Message) -> list[FileOp]:
     """Files that prose speaks of, with what is said to have been done to them.
 
-    In a message that a strategy made, a heading ("Files modified") says it for the lines below; in what a person or
-    an agent said only a sentence with both the path and the verb counts.
+    In a message that a strategy made, a label ("Files modified", a column, a key) says it where the statement does not;
+    in what a person or an agent said only a sentence with both the path and the verb counts.
     """
     if "." not in message.text:
         return []
@@ -71,32 +81,40 @@ def file_mentions(message: Message) -> list[FileOp]:
 def _mentions(text: str, seq: int | None) -> list[FileOp]:
     made = seq is None
     found: list[FileOp] = []
-    heading = ""
-    for line in text.splitlines():
-        if len(line) > MAX_LINE or ("." not in line and not made):
+    for statement in statements(text):
+        said = statement.text
+        if "." not in said or len(said) > MAX_LINE:
             continue
-        title = _title(line) if made else None
-        if title:
-            heading = title
+        places = {
+            m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE
+        }
+        if not places:
             continue
-        paths = [p for p in dict.fromkeys(_PATH.findall(line)) if "/" in p or p.rsplit(".", 1)[-1].lower() in _SOURCE]
-        if not paths:
-            continue
-        verb = _verb(line.split("—", 1)[-1] if "—" in line else line) or (_verb(heading) if made else None)
-        if verb is None and made and _SECTION_WORDS["files"].search(heading):
-            verb = "modified"
-        if verb is None:
-            continue
-        names = tuple(dict.fromkeys(name for name in _CODE.findall(line) if name not in paths))
-        found += [FileOp(p.removeprefix("./"), verb, seq or 0, names[:8]) for p in (paths if made else paths[:3])]
+        verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))
+        named = list(places.items())[: None if made else 3]
+        for n, (start, path) in enumerate(named):
+            verb = _verb_of(start, path, verbs, said) or (_verb(statement.label) if made else None)
+            if verb is None and made and _LABELS["files"].search(statement.label):
+                verb = "modified"
+            if verb is not None:
+                end = named[n + 1][0] if n + 1 < len(named) else len(said)
+                about = said[start:end] if len(named) > 1 else said
+                names = dict.fromkeys(name for name in _CODE.findall(about) if name not in places.values())
+                found.append(FileOp(path.removeprefix("./"), verb, seq or 0, tuple(names)[:8]))
     return found
 
 
-def _title(line: str) -> str | None:
-    """The words of a line that is nothing but a heading."""
-    plain = line.strip().rstrip(":* ")
-    match = _HEADING.fullmatch(plain) if len(plain) <= 80 else None
-    return match[1] if match else None
+_PASSIVE = re.compile(r"[`'\"*)\]]*[\s,(\[:—-]*(?:(?:was|were|has been|have been|is|got|newly|only|just)\s+){0,3}\Z")
+
+
+def _verb_of(start: int, path: str, verbs: list[tuple[int, FileVerb]], said: str) -> FileVerb | None:
+    """What a statement says was done to the path at ``start``: right after it, else last before it, else after it."""
+    end = start + len(path)
+    after = [(at, verb) for at, verb in verbs if at >= end]
+    if after and _PASSIVE.match(said[end : after[0][0]]):
+        return after[0][1]
+    before = [verb for at, verb in verbs if at < start]
+    return before[-1] if before else after[0][1] if after else None
 
 
 def _verb(text: str) -> FileVerb | None:
@@ -105,20 +123,11 @@ def _verb(text: str) -> FileVerb | None:
 
 @lru_cache(maxsize=32_768)
 def section_items(text: str, kind: SectionKind) -> list[str]:
-    """The list items under a summary's heading of that kind; empty when it has none."""
-    wanted = _SECTION_WORDS.get(kind)
-    items: list[str] = []
-    inside = False
-    for line in text.splitlines():
-        if len(line) > MAX_LINE:
-            continue
-        title = _title(line)
-        if title and (_NUMBERED_HEADING.match(line) or not _BULLET.match(line)):
-            inside = bool(wanted and wanted.search(title))
-            continue
-        bullet = _BULLET.match(line)
-        if inside and line.strip():
-            item = (bullet[1] if bullet else line).strip()
-            if not _EMPTY.match(item):
-                items.append(item)
-    return items
+    """What a summary says of a kind: the statements under a label of that kind, and those that say so themselves."""
+    label, says = _LABELS.get(kind), _SAYS.get(kind)
+    return [
+        statement.text
+        for statement in statements(text)
+        if len(statement.text) <= MAX_LINE
+        and ((label and label.search(statement.label)) or (says and says.search(statement.text)))
+    ]

@@ -1,19 +1,34 @@
-"""Four questions a point, each with a true answer found in the history and quoted from it."""
+"""Four questions a point, each with a true answer found in the history and quoted from it.
+
+A question is asked only if it was not asked at an earlier point of the session, if the responder answers it from the
+full history, and if it does not answer it from the system prompt alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from compaction.points import LOOKAHEAD, CompactionPoint
-from compaction.reading.file_effects import FileOp, same_file
+from compaction.points import CompactionPoint
+from compaction.reading.file_effects import FileOp
 from compaction.reading.file_paths import Roots
-from compaction.reading.message_facts import project_ops, read_message
-from compaction.reading.prose import shorten, terms
+from compaction.reading.message_facts import project_ops
+from compaction.reading.prose import shorten
 from compaction.tokens import counted_text
 from compaction.transcript import Message, Transcript
-from judge.embedded.facts import MAX_TERMS, FactCandidate, SessionFacts, make_fact
-from judge.probe import Evidence, Fact, FactKind, NotAsked, Probe, ProbeType
+from judge.embedded.claims import term_share
+from judge.embedded.decisions import decisions
+from judge.embedded.facts import FactCandidate, SessionFacts
+from judge.embedded.open_work import open_work
+from judge.embedded.recall_facts import recall_facts
+from judge.embedded.responder import EmbeddedResponder
+from judge.probe import PROBE_TYPES, Evidence, Fact, FactKind, NotAsked, Probe, ProbeType
+
+VERSION = 2
+"""Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
 MAX_EVIDENCE = 12
@@ -28,28 +43,34 @@ ARTIFACT_QUESTION = (
     "{limit} tokens."
 )
 CONTINUATION_QUESTION = (
-    "{place}What is to be done next? Name the tasks that are still open, the tests that still fail and why, and what "
-    "the work is about to go on with. Answer in three lines that begin with `Open:`, `Failing:` and `Next:`, items "
-    "separated by `; `, or `none`; at most {limit} tokens."
+    "{place}What is still to be done? Name what was asked for or planned and is not finished, and the tests that "
+    "still fail and why. Answer in two lines that begin with `Open:` and `Failing:`, items separated by `; `, or "
+    "`none`; at most {limit} tokens."
+)
+SUPPORT_QUESTION = (
+    "What does the customer still wait for? Name what they have asked for and not yet got. Answer in one line that "
+    "begins with `Open:`, items separated by `; `; at most {limit} tokens."
 )
 DECISION_QUESTION = (
-    "What was decided or found out concerning `{topic}`, and for what reason? Answer in at most two sentences and "
-    "{limit} tokens."
+    "Which choice was made concerning `{cue}`? Say what was chosen, and, as far as they were said, the alternative and "
+    "the reason, in at most two sentences and {limit} tokens."
 )
-VERSION = 1
-"""Raise it when other probes are asked, or their truth is another."""
-
 RECALL_QUESTIONS = {
     "error": "Which error message did the command `{cue}` give the first time that it failed?",
-    "reported": "Which error message did the person report at the start?",
     "command": "What was the exact command line when `{cue}` was first run?",
     "version": "Which version of `{cue}` did the session find?",
-    "request": "What did the person ask for or say concerning `{cue}`?",
+    "value": "How many tests passed and how many failed when `{cue}` was first run?",
+    "request": "What did the person ask for concerning `{cue}`?",
+    "first request": "What did the person ask for at the beginning?",
 }
 RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
 
-RECALL_PREFERENCE = ("error", "error", "error", "command", "version", "version", "request", "request")
-"""Kinds of recall facts by how often they are asked where a session has all of them."""
+CLOSED_BOOK, OPEN_BOOK = 0.2, 0.7
+"""Shares of the truth's terms: the most that the system prompt alone may give away, and the least that the full history
+must yield. 0.7 is the 3.5 of 5 that a full history must score."""
+
+MAX_TRIES = 12
+"""Candidates of one type that are tried at a point."""
 
 
 class EmbeddedProber:
@@ -58,42 +79,103 @@ class EmbeddedProber:
     name = f"embedded-prober@{VERSION}"
 
     def __init__(self) -> None:
-        self._session: SessionFacts | None = None
+        self._session: _SessionProbes | None = None
 
     def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
         """One entry for each probe type, the same whenever it is asked."""
         if self._session is None or self._session.transcript is not transcript:
-            self._session = SessionFacts(transcript)
-        facts = self._session
-        return (
-            self._recall(facts, point),
-            self._artifact(facts, point),
-            self._continuation(facts, point),
-            self._decision(facts, point),
-        )
+            self._session = _SessionProbes(transcript)
+        return self._session.at(point)
 
-    def _recall(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
-        known = [c for c in facts.recall if c.seq < point.cut_seq]
-        kinds = {c.kind for c in known}
-        wheel = [kind for kind in RECALL_PREFERENCE if kind in kinds]
-        if not wheel:
-            return NotAsked("recall", "no error, command, version or request in the history can be asked for")
-        kind = wheel[_draw(point, "kind") % len(wheel)]
-        chosen = _at_random_place([c for c in known if c.kind == kind], point)
-        form = "reported" if kind == "error" and not chosen.cue else kind
-        question = (RECALL_QUESTIONS[form] + RECALL_FORM).format(cue=chosen.cue, limit=RECALL_TOKENS)
-        return _single(facts, "recall", question, chosen, RECALL_TOKENS)
 
-    def _decision(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
-        known = [c for c in facts.decisions if c.seq < point.cut_seq]
-        if not known:
-            return NotAsked("decision", "nobody states a decision with its reason in the history")
-        chosen = _at_random_place(known, point)
-        question = DECISION_QUESTION.format(topic=chosen.cue, limit=DECISION_TOKENS)
-        return _single(facts, "decision", question, chosen, DECISION_TOKENS)
+@dataclass
+class _Asked:
+    """What the points of a session have been asked up to one of them."""
 
-    def _artifact(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
-        ledger = facts.ledger(point.cut_seq)
+    questions: set[str] = field(default_factory=set)
+    kinds: Counter[str] = field(default_factory=Counter)
+    truths: dict[ProbeType, str] = field(default_factory=dict)
+
+
+class _SessionProbes:
+    """The probes of one session, made point after point."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.facts = SessionFacts(transcript)
+        self._responder = EmbeddedResponder()
+        self._made: dict[tuple[int, ...], tuple[Sequence[Probe | NotAsked], _Asked]] = {(): ((), _Asked())}
+
+    def at(self, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
+        """The probes of a point, after those of the session's earlier points."""
+        cuts = (*point.earlier_cuts, point.cut_seq)
+        for n in range(1, len(cuts) + 1):
+            if cuts[:n] not in self._made:
+                asked = self._made[cuts[: n - 1]][1]
+                asked = _Asked(set(asked.questions), Counter(asked.kinds), dict(asked.truths))
+                self._made[cuts[:n]] = [self._probe(kind, cuts[n - 1], asked) for kind in PROBE_TYPES], asked
+        return self._made[cuts][0]
+
+    def _probe(self, probe_type: ProbeType, cut: int, asked: _Asked) -> Probe | NotAsked:
+        """The first question of a type that passes; else the reason why the last of them did not."""
+        makers = {
+            "recall": self._recalls,
+            "artifact": self._artifacts,
+            "continuation": self._continuations,
+            "decision": self._decisions,
+        }
+        reason = NOTHING[probe_type]
+        for n, (kind, probe) in enumerate(makers[probe_type](cut, asked)):
+            if n >= MAX_TRIES:
+                break
+            reason = self._refusal(probe, cut, asked)
+            if not reason:
+                asked.questions.add(probe.question)
+                asked.kinds[kind] += 1
+                asked.truths[probe_type] = probe.ground_truth
+                return probe
+        return NotAsked(probe_type, reason)
+
+    def _refusal(self, probe: Probe, cut: int, asked: _Asked) -> str:
+        """Why a probe is not asked; empty when it is."""
+        if asked.truths.get(probe.probe_type) == probe.ground_truth:
+            return "nothing of it has changed since an earlier point of the session"
+        history = self.facts.messages[:cut]
+        system = tuple(message for message in history if message.role == "system")
+        if self._stated(probe, system) > CLOSED_BOOK:
+            return "the system prompt gives the answer away"
+        if self._stated(probe, history) < OPEN_BOOK:
+            return "the full history does not yield the answer to the responder"
+        return ""
+
+    def _stated(self, probe: Probe, context: Sequence[Message]) -> float:
+        """Share of the truth, 0-1, that the responder states when it sees this context."""
+        answer = self._responder.answer(context, probe.question, probe.max_tokens).text
+        return sum(term_share(fact.terms, answer) for fact in probe.facts) / len(probe.facts)
+
+    def _recalls(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
+        """Candidates, those of the kinds that were asked for least first."""
+        known: dict[str, list[FactCandidate]] = {}
+        for candidate in self._recall_facts:
+            if candidate.seq < cut:
+                known.setdefault(candidate.kind, []).append(candidate)
+        for kind in sorted(known, key=lambda kind: (asked.kinds[kind], self._draw(cut, kind))):
+            for candidate in self._from_random_place(known[kind], cut):
+                form = "first request" if kind == "request" and not candidate.cue else kind
+                question = RECALL_QUESTIONS[form].format(cue=candidate.cue)
+                question += RECALL_FORM.format(limit=RECALL_TOKENS)
+                if question not in asked.questions:
+                    yield kind, self._single("recall", question, candidate, RECALL_TOKENS)
+
+    def _decisions(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
+        known = [candidate for candidate in self._decision_facts if candidate.seq < cut]
+        for candidate in self._from_random_place(known, cut):
+            question = DECISION_QUESTION.format(cue=candidate.cue, limit=DECISION_TOKENS)
+            if question not in asked.questions:
+                yield "decision", self._single("decision", question, candidate, DECISION_TOKENS)
+
+    def _artifacts(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
+        ledger = self.facts.ledger(cut)
         groups: tuple[tuple[FactKind, str, dict[str, FileOp]], ...] = (
             ("file_created", "Created", ledger.created),
             ("file_modified", "Modified", ledger.modified),
@@ -109,85 +191,69 @@ class EmbeddedProber:
                 for op in own
             )
             lines.append(f"{label}: {'; '.join(_statement(op, kind) for op in own) or 'none'}")
-        if not found:
-            return NotAsked("artifact", "no tool call in the history touches a file of the project")
+        if not any(fact.kind in ("file_created", "file_modified") for fact in found):
+            return
         evidence = tuple(
             Evidence(fact.seqs[0], quote)
             for fact in _spread(found, MAX_EVIDENCE)
-            if (quote := _quoted_path(facts.messages[fact.seqs[0]], fact.value))
+            if (quote := _quoted_path(self.facts.messages[fact.seqs[0]], fact.value))
         )
-        question = ARTIFACT_QUESTION.format(place=place_of(facts.roots), limit=ARTIFACT_TOKENS)
-        return Probe("artifact", question, "\n".join(lines), tuple(found), evidence, ARTIFACT_TOKENS)
+        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), limit=ARTIFACT_TOKENS)
+        yield "artifact", Probe("artifact", question, "\n".join(lines), tuple(found), evidence, ARTIFACT_TOKENS)
 
-    def _continuation(self, facts: SessionFacts, point: CompactionPoint) -> Probe | NotAsked:
-        cut = point.cut_seq
-        found: list[tuple[Fact, Evidence]] = []
-        todo = facts.todos(cut)
-        for item in todo.items if todo else ():
-            source = facts.messages[todo.seq if todo else 0]
-            fact = make_fact("open_task", item.text, source) if item.status != "done" else None
-            if fact is not None:
-                found.append((fact, Evidence(source.seq or 0, _verbatim(source, item.text))))
-        failing = facts.failing(cut)
-        for test, reason in (failing[1] if failing else [])[:10]:
-            seq = failing[0] if failing else 0
-            fact = Fact(
-                "failing_test",
-                shorten(f"{test}: {reason}" if reason else test, 300),
-                terms(test)[:4],
-                terms(reason)[:MAX_TERMS],
-                (seq,),
-            )
-            if fact.terms:
-                found.append((fact, Evidence(seq, _verbatim(facts.messages[seq], test))))
-        found += self._announced(facts, cut)
-        found += self._next_steps(facts, cut)
-        request = facts.request(cut)
-        if request is not None:
-            said = [s for s in read_message(request).sentences if len(terms(s)) >= 3]
-            fact = make_fact("request", said[0], request) if said else None
-            if fact is not None:
-                found.append((fact, Evidence(request.seq or 0, _verbatim(request, said[0]))))
-        if not any(fact.kind != "request" for fact, _ in found):
-            return NotAsked("continuation", "no open task, failing test or further step of the session is known")
-        kinds = (("Open", ("open_task",)), ("Failing", ("failing_test",)), ("Next", ("next_step", "request")))
-        lines = [
-            f"{label}: {'; '.join(fact.value for fact, _ in found if fact.kind in wanted) or 'none'}"
-            for label, wanted in kinds
-        ]
-        question = CONTINUATION_QUESTION.format(place=place_of(facts.roots), limit=CONTINUATION_TOKENS)
-        return Probe(
+    def _continuations(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
+        found: dict[str, tuple[Fact, Evidence]] = {}
+        for fact, quote in open_work(self.facts, cut):
+            source = self.facts.messages[fact.seqs[0]]
+            found.setdefault(fact.value.lower(), (fact, Evidence(fact.seqs[0], _verbatim(source, quote))))
+        facts = [fact for fact, _ in found.values()]
+        if not facts:
+            return
+        open_facts = [fact.value for fact in facts if fact.kind != "failing_test"]
+        lines = [f"Open: {'; '.join(open_facts) or 'none'}"]
+        if not self.facts.is_support:
+            failing = [fact.value for fact in facts if fact.kind == "failing_test"]
+            lines.append(f"Failing: {'; '.join(failing) or 'none'}")
+        question = SUPPORT_QUESTION if self.facts.is_support else CONTINUATION_QUESTION
+        question = question.format(place=place_of(self.facts.roots), limit=CONTINUATION_TOKENS)
+        evidence = tuple(evidence for _, evidence in found.values() if evidence.quote)[:MAX_EVIDENCE]
+        yield (
             "continuation",
-            question,
-            "\n".join(lines),
-            tuple(fact for fact, _ in found),
-            tuple(evidence for _, evidence in found if evidence.quote)[:MAX_EVIDENCE],
-            CONTINUATION_TOKENS,
+            Probe("continuation", question, "\n".join(lines), tuple(facts), evidence, CONTINUATION_TOKENS),
         )
 
-    def _announced(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
-        """What the agent said it would do, in its last words before the cut."""
-        for message in reversed(facts.messages[:cut]):
-            said = read_message(message).intents if message.role == "assistant" else []
-            if said:
-                fact = make_fact("next_step", said[-1], message)
-                return [(fact, Evidence(message.seq or 0, _verbatim(message, said[-1])))] if fact else []
-        return []
+    @cached_property
+    def _recall_facts(self) -> list[FactCandidate]:
+        return recall_facts(self.facts)
 
-    def _next_steps(self, facts: SessionFacts, cut: int) -> list[tuple[Fact, Evidence]]:
-        """Files that the session changed right after the cut and that the history already speaks of."""
-        steps: list[tuple[Fact, Evidence]] = []
-        for seq in range(cut, min(cut + LOOKAHEAD, len(facts.messages))):
-            for op in facts.ops.get(seq, ()):
-                name = op.path.rsplit("/", 1)[-1]
-                if op.verb == "examined" or op.scratch or any(same_file(op.path.lower(), f.terms[0]) for f, _ in steps):
-                    continue
-                last = next((m for m in reversed(facts.messages[:cut]) if name in counted_text(m)), None)
-                if last is not None:
-                    spoken_of = last.seq or 0
-                    fact = Fact("next_step", f"work on {op.path}", (op.path.lower(),), (), (spoken_of,))
-                    steps.append((fact, Evidence(spoken_of, name)))
-        return steps[:3]
+    @cached_property
+    def _decision_facts(self) -> list[FactCandidate]:
+        return decisions(self.facts)
+
+    def _single(self, probe_type: ProbeType, question: str, chosen: FactCandidate, limit: int) -> Probe:
+        source = self.facts.messages[chosen.seq]
+        truth = chosen.facts[0].value if chosen.kind == "value" else shorten(chosen.quote, 600)
+        evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
+        return Probe(probe_type, question, truth, chosen.facts, evidence, limit)
+
+    def _draw(self, cut: int, purpose: str) -> int:
+        """A number that depends on the session and the cut alone."""
+        seed = f"{self.transcript.session_id}|{cut}|{purpose}".encode()
+        return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")
+
+    def _from_random_place(self, candidates: Iterable[FactCandidate], cut: int) -> list[FactCandidate]:
+        """Candidates by their distance from a place drawn evenly from the history, so that no part is favoured."""
+        place = self._draw(cut, "place") % max(cut, 1)
+        return sorted(candidates, key=lambda candidate: (abs(candidate.seq - place), candidate.seq))
+
+
+NOTHING: dict[ProbeType, str] = {
+    "recall": "no error, command, version, result or request in the history can be asked for",
+    "artifact": "no tool call in the history creates or modifies a file of the project",
+    "continuation": "nothing open is known: no to-do item, failing test, unfinished request or announced step",
+    "decision": "nobody states a choice with its alternative or its reason in the history",
+}
+"""Why no question of a type could be made at all."""
 
 
 def place_of(roots: Roots) -> str:
@@ -196,25 +262,6 @@ def place_of(roots: Roots) -> str:
     if not places:
         return ""
     return f"The working directory is `{places[0]}`; the project lies in {', '.join(f'`{p}`' for p in places)}. "
-
-
-def _single(facts: SessionFacts, probe_type: ProbeType, question: str, chosen: FactCandidate, limit: int) -> Probe:
-    source = facts.messages[chosen.seq]
-    truth = shorten(chosen.quote, 600)
-    evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
-    return Probe(probe_type, question, truth, chosen.facts, evidence, limit)
-
-
-def _draw(point: CompactionPoint, purpose: str) -> int:
-    """A number that depends on the point alone."""
-    seed = f"{point.session_id}|{point.cut_seq}|{purpose}".encode()
-    return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")
-
-
-def _at_random_place(candidates: Sequence[FactCandidate], point: CompactionPoint) -> FactCandidate:
-    """The candidate nearest to a place drawn evenly from the history, so that no part of it is favoured."""
-    place = _draw(point, "place") % max(point.cut_seq, 1)
-    return min(candidates, key=lambda c: (abs(c.seq - place), c.seq))
 
 
 def _spread(facts: Sequence[Fact], most: int) -> Sequence[Fact]:

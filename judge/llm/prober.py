@@ -31,7 +31,7 @@ from judge.llm.probes.reply import SCHEMAS, ProbeDraft, checker, parse_drafts
 from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows
 from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeFailed, ProbeType
 
-VERSION = 1
+VERSION = 2
 """Raise it when a model is shown or asked something else, or other drafts pass. The prompts take part by their text."""
 
 SHOWN_TOKENS = 12_000
@@ -136,7 +136,7 @@ class ModelProber:
 
         Raises Dropped when there is nothing to show, or the model's window is too small for it.
         """
-        if probe_type == "artifact" and not _touches_files(facts, point.cut_seq):
+        if probe_type == "artifact" and not _changes_files(facts, point.cut_seq):
             raise ProbeDropped(check.NO_FILES)
         budget = self._shown_tokens
         while budget >= LEAST_SHOWN:
@@ -200,9 +200,9 @@ class ModelProber:
         return facts
 
 
-def _touches_files(facts: SessionFacts, cut: int) -> bool:
+def _changes_files(facts: SessionFacts, cut: int) -> bool:
     ledger = facts.ledger(cut)
-    return bool(project_ops([o for ops in (ledger.created, ledger.modified, ledger.examined) for o in ops.values()]))
+    return bool(project_ops([*ledger.created.values(), *ledger.modified.values()]))
 
 
 @cache

@@ -36,8 +36,8 @@ ARTIFACT_FORM = (
     "{limit} tokens."
 )
 CONTINUATION_FORM = (
-    " Name the tasks that are still open, the tests that still fail and why, and what comes next. Answer in three "
-    "lines that begin with `Open:`, `Failing:` and `Next:`, items separated by `; `, or `none`; at most {limit} tokens."
+    " Name what was asked for or planned and is not finished, and the tests that still fail and why. Answer in two "
+    "lines that begin with `Open:` and `Failing:`, items separated by `; `, or `none`; at most {limit} tokens."
 )
 
 MAX_CONTRADICTED = 0.5
@@ -54,7 +54,7 @@ MAX_ITEM = 240
 _KINDS: dict[str, tuple[FactKind, str]] = {
     "open": ("open_task", "Open"),
     "failing": ("failing_test", "Failing"),
-    "next": ("next_step", "Next"),
+    "next": ("next_step", "Open"),
 }
 _NONE = re.compile(
     r"(?:none|nothing|no(?:ne)? (?:other|alternatives?).*|n/?a|unknown|not (?:stated|given|known).*)?\.?", re.IGNORECASE
@@ -177,8 +177,8 @@ def _continuation(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Pro
         raise ProbeDropped(max(faults, key=check.REASONS.index))
     found += _open_work(found, question, ground)
     lines = [
-        f"{label}: {'; '.join(fact.value for part, fact, _ in found if part == kind) or 'none'}"
-        for kind, (_, label) in _KINDS.items()
+        f"{label}: {'; '.join(fact.value for part, fact, _ in found if _KINDS[part][1] == label) or 'none'}"
+        for label in dict.fromkeys(label for _, label in _KINDS.values())
     ]
     place = place_of(ground.facts.roots)
     asked = place + question + CONTINUATION_FORM.format(limit=CONTINUATION_TOKENS)

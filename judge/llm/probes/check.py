@@ -19,7 +19,7 @@ from judge.llm.probes.reply import Quote
 from judge.llm.probes.show import ShownHistory
 from judge.probe import Evidence, Fact, FactKind, Probe
 
-NO_FILES = "no tool call in the history touches a file of the project"
+NO_FILES = "no tool call in the history creates or modifies a file of the project"
 TOO_SMALL = "no part of the history fits into the model's window"
 NOTHING = "the model found nothing to ask for"
 NO_QUOTE = "no quote stands in the history as it was shown"

@@ -13,7 +13,7 @@ from judge.embedded.claims import ABSTENTION
 
 COUNTER = TiktokenCounter()
 ERROR = "ModuleNotFoundError: No module named 'hiredis'"
-DECISION = "I'll keep the connection pool at twelve sockets because the broker closes idle ones."
+DECISION = "I'll keep `RedisPool` at twelve sockets instead of four because the broker closes idle ones."
 
 
 def call(id: str, name: str, **arguments: str) -> ToolCall:

@@ -281,7 +281,8 @@ def test_a_task_that_the_list_has_as_done_is_no_open_task_and_one_left_out_is_ad
     found = one("continuation", text="raise the pool size", quote="raise the pool size")
     assert isinstance(found, Probe)
     assert found.ground_truth.splitlines()[0] == (
-        "Open: write the restart test for retry.py; document idle_cap in the handbook"
+        "Open: mend test_idle with a frozen clock; write the restart test for retry.py; "
+        "document idle_cap in the handbook"
     )
 
 

@@ -1,0 +1,170 @@
+"""What a person wrote in their own words: without the harness's text, quoted data, templates and boilerplate.
+
+A log's user messages also hold what the agent's harness adds (reminders, environment, format complaints), pasted data
+(logs, tables, issue texts) and the text of skills and templates. A question about any of that asks for nothing that the
+person wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from compaction.reading.prose import sentences, terms
+
+_REQUEST_TAGS = frozenset("task user_query user_request user_message request feedback answer user_input".split())
+"""Tags in which harnesses put what the person typed; every other tag holds data."""
+
+_BLOCK = re.compile(r"<([A-Za-z][\w:-]{0,40})(?:\s[^<>]{0,300})?>(.*?)</\1\s*>", re.DOTALL)
+_OPEN_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>]{0,300})?/?>")
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+
+_HARNESS = re.compile(
+    r"\s*(?:# ?AGENTS\.md|# ?CLAUDE\.md|Caveat: The messages below|\[Request interrupted|\[Image|This session is being "
+    r"continued|Base directory for this skill|ARGUMENTS:|Continue the conversation from|Here is (?:a|the) summary|"
+    r"The user (?:opened|has approved|selected)|The following skills|Stop hook|PreToolUse|PostToolUse|"
+    r"\w* ?parameter\b|errors?\b|failed\b|invalid\b|missing\b|unknown\b|OBSERVATION:|Observation:|EXECUTION RESULT|"
+    r"Tool (?:ran|result|output)|\[Tool|API Error|"
+    r"Your (?:last |previous )?(?:response|output|message|command|reply|solution|answer) (?:did|was|is|has|had|must|"
+    r"timed)|"
+    r"(?:Please )?(?:continue|proceed) (?:working )?(?:on the task |with the (?:last|conversation))|"
+    r"(?:Please )?always provide exactly one|You (?:are|were) (?:an? |the |now |running|given)|Environment reminder)",
+    re.IGNORECASE,
+)
+"""Beginnings of messages that a harness, not a person, writes in the person's place."""
+
+_DATA_LINE = re.compile(
+    r"\s*(?:[|{}\[\]()<>$%#@+=]|-{3,}|\*{3,}|>>>|\.\.\.|at \S+ ?\(|File \"|Traceback |diff --git|index [0-9a-f]{6}|"
+    r"\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d|\[?\d{1,2}/\w{3}/\d{4}|[\w.-]+@[\w.-]+[:~]|\"[^\"]{1,60}\"\s*:|"
+    r"https?://\S+\s*$|"
+    r"(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@ -]+){2,}\s*$|\s{8,}\S|[A-Z_]{3,}=|E {1,4}\w|(?:FAILED|PASSED|ERROR)\b)"
+)
+"""Lines that are pasted: tables, JSON, prompts, stack traces, diffs, log rows, bare paths and addresses, headings."""
+
+_TEMPLATE_LINES = 12
+"""List items and headings in one message from which on it is a document (an issue, a skill, a template)."""
+
+_LIST_LINE = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+\S")
+_LEAD = (
+    r"(?:(?:ok(?:ay)?|yes|yeah|no|great|good|cool|nice|perfect|thanks|thank you|now|also|and|but|so|then|next|first|"
+    r"well|hey|hi|hello|alright|actually|instead|finally|just|again)\b[,.!:; -]*)*"
+)
+_VERBS = (
+    "add|adapt|address|adjust|allow|analy[sz]e|answer|append|apply|ask|avoid|book|bring|build|bump|call|cancel|change|"
+    "check|clean|close|combine|commit|compare|complete|configure|connect|consider|continue|convert|copy|correct|cover|"
+    "create|debug|define|delete|deploy|describe|design|disable|document|don't|do not|download|draft|drop|edit|enable|"
+    "ensure|exchange|explain|explore|export|expose|extend|extract|fetch|figure out|fill|find|finish|fix|follow|format|"
+    "generate|get|give|go|group|handle|have|help|hide|ignore|implement|import|improve|include|increase|install|"
+    "integrate|introduce|investigate|join|keep|leave|limit|list|load|look|make|map|mark|match|merge|migrate|modify|"
+    "move|"
+    "never|always|open|optimi[sz]e|order|parse|perform|pick|plan|point|port|prepare|print|propose|provide|pull|push|"
+    "put|"
+    "read|rebase|recommend|redesign|reduce|refactor|reformat|refund|release|remove|rename|render|reorder|replace|reply|"
+    "report|reproduce|require|research|reset|resolve|restore|restructure|return|revert|review|rewrite|run|save|search|"
+    "see|send|separate|set|setup|show|simplify|solve|sort|split|start|stop|store|structure|submit|suggest|summari[sz]e|"
+    "support|switch|take|tell|test|think|track|translate|transfer|try|turn|undo|unify|update|upgrade|use|validate|"
+    "verify|wait|wire|work|write"
+)
+_ASKS = re.compile(
+    r"^" + _LEAD + r"(?:please\b|pls\b|let'?s\b|let us\b|let me know|i(?:'d| would) (?:like|love|prefer)|"
+    r"i (?:want|need|think we should|also want|also need)|we (?:want|need|should|must|have) to\b|we (?:want|need|"
+    r"should|"
+    r"must|can)\b|you (?:should|must|can|need|have)\b|(?:can|could|would|will|should) (?:you|we|i)\b|your (?:task|"
+    r"goal|job) is|"
+    r"help\b|make sure|try (?:to|and)\b|there should|it should|(?:the )?\w+ (?:should|must) |"
+    + "(?:"
+    + _VERBS
+    + r")\b)"
+    r"|\b(?:please|can you|could you|i(?:'d| would) like (?:you )?to|i want (?:you )?to|i need (?:you )?to|we need to|"
+    r"your task is)\b",
+    re.IGNORECASE,
+)
+_BROKEN_OFF = re.compile(r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$", re.IGNORECASE)
+_ISSUE = re.compile(
+    r"(?:<(?:issue_description|pr_description|issue|problem_statement|task_description)>|^(?:ISSUE|Issue):)\s*"
+    r"(?:#+ *|\*\*|[Tt]itle: *)?([^\n<]{10,200})",
+    re.MULTILINE,
+)
+"""The title of an issue that a message quotes."""
+
+_AGREEING = frozenset(
+    """y yes yep yeah ok okay sure fine great perfect correct right exactly agreed agree confirm confirmed approve
+    approved lgtm please proceed continue go do sounds good thanks thank that works""".split()
+)
+"""Words that an agreement begins with."""
+
+_FILLING = _AGREEING | frozenset(
+    """ahead for it this so then with the plan change changes i you we all and me now both as is looks make on be would
+    will like to a my your very much of course""".split()
+)
+"""Words that an agreement goes on with."""
+
+MAX_OTHER = 1
+"""Other words that an agreement may have: "proceed with the cancellation"."""
+
+MAX_AGREEMENT = 300
+"""Characters."""
+
+MIN_ASKED_TERMS = 3
+
+
+@lru_cache(maxsize=8_192)
+def own_words(text: str) -> str:
+    """The lines of a user message that the person wrote; empty for a message of the harness or a pasted document."""
+    if _HARNESS.match(text):
+        return ""
+    typed = [block[2] for block in _BLOCK.finditer(text) if block[1].lower() in _REQUEST_TAGS]
+    if typed:
+        text = "\n".join(typed)
+    for _ in range(3):  # blocks inside of blocks
+        text = _BLOCK.sub("\n", text)
+    text = _FENCE.sub("\n", text)
+    lines = [line for line in text.splitlines() if not _DATA_LINE.match(line) and not _OPEN_TAG.match(line.strip())]
+    if _HARNESS.match("\n".join(lines).lstrip()):
+        return ""
+    if sum(_LIST_LINE.match(line) is not None for line in text.splitlines()) >= _TEMPLATE_LINES:
+        lines = [line for line in lines if not _LIST_LINE.match(line)]
+    return "\n".join(lines).strip()
+
+
+@lru_cache(maxsize=8_192)
+def requests(text: str) -> tuple[str, ...]:
+    """The sentences of a person's message that ask for something, in order; the preamble is left out."""
+    return tuple(
+        sentence
+        for sentence in sentences(own_words(text))
+        if len(terms(sentence)) >= MIN_ASKED_TERMS
+        and not _BROKEN_OFF.search(sentence)
+        and not _is_agreement(sentence)
+        and (_ASKS.search(sentence.replace("’", "'")) or sentence.endswith("?"))
+    )
+
+
+@lru_cache(maxsize=8_192)
+def asked_for(text: str) -> str:
+    """What a person's message asks for, in one sentence of it; empty when none says it.
+
+    Of several requests the first of those that say most. Where the task is an issue that the message quotes, its title.
+    """
+    issue = _ISSUE.search(text)
+    if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS:
+        return issue[1].strip()
+    asked = requests(text)
+    if asked:
+        return max(asked[:6], key=lambda sentence: min(len(terms(sentence)), 12))
+    said = [s for s in sentences(own_words(text)) if len(terms(s)) >= MIN_ASKED_TERMS and not _BROKEN_OFF.search(s)]
+    return said[-1] if said and len(said) <= 3 else ""
+
+
+def agrees(text: str) -> bool:
+    """Whether a message does nothing but agree to what was proposed."""
+    said = own_words(text)
+    parts = [part for part in re.split(r"[.!\n]+\s*", said) if part]
+    return len(said) <= MAX_AGREEMENT and all(map(_is_agreement, parts))
+
+
+def _is_agreement(sentence: str) -> bool:
+    words = re.findall(r"[a-z']+|\d+", sentence.lower())
+    if len(words) == 1 and len(words[0]) == 1:
+        return True  # one of the options that were numbered or lettered
+    return bool(words) and words[0] in _AGREEING and sum(word not in _FILLING for word in words) <= MAX_OTHER

@@ -1,0 +1,142 @@
+"""The statements of a text, whatever form it has: prose, lists, headed sections, tables, JSON, ``key: value`` lines.
+
+A summary may say the same under a heading, in a column, under a key or in a sentence. Here each of these becomes a
+statement with the words that stand over it as its label.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+MAX_LINE = 2_000
+"""Characters; a longer line is data, not prose."""
+
+MAX_JSON = 200_000
+"""Characters of a JSON value that are parsed."""
+
+_FENCE = re.compile(r"^\s*```\w*\s*$")
+_HEADING = re.compile(r"(?:#{1,6}\s*|\d{1,3}[.)]\s+)?\**([A-Za-z][\w &/',-]{2,60})")
+_NUMBERED_HEADING = re.compile(r"\d{1,2}[.)] .{1,76}:\**\s*\Z")
+"""``7. Pending Tasks:``, as some agents' summaries have them."""
+
+_ELEMENT = re.compile(r"\s*<([A-Za-z][\w-]{1,40})>\s*\Z")
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(.*)$")
+_RULE = re.compile(r"[\s|:=-]+\Z")
+_KEY = re.compile(r"\**([A-Za-z][\w &/'-]{1,40})\**\s*:\**\s+(\S.*)\Z", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(`*_]*[A-Z0-9`/])")
+_EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that a text says."""
+
+    text: str
+    label: str
+    """Heading, column or key above it; empty for plain prose."""
+
+    @property
+    def whole(self) -> str:
+        """The text after its label."""
+        return f"{self.label}: {self.text}" if self.label else self.text
+
+
+@lru_cache(maxsize=8_192)
+def statements(text: str) -> tuple[Statement, ...]:
+    """The statements in order. Takes time linear in the text."""
+    value = _json(text)
+    if value is not None:
+        return tuple(_leaves(value, ""))
+    found: list[Statement] = []
+    heading = ""
+    header: list[str] = []
+    for line in text.split("\n"):  # not splitlines: a quoted command may hold other separators
+        if len(line) > MAX_LINE or not line.strip() or _FENCE.match(line):
+            header = header if line.strip() else []
+            continue
+        row = line.strip()
+        if row.startswith("|") and row.count("|") >= 3:
+            cells = [cell.strip() for cell in row.strip("|").split("|")]
+            if _RULE.match(row):
+                continue
+            if not header:
+                header = cells
+                continue
+            found.append(Statement(", ".join(filter(None, cells)), _joined(heading, " ".join(header))))
+            continue
+        header = []
+        title = _title(line)
+        if title is not None:
+            heading = title
+            continue
+        found += _of_line(line, heading)
+    return tuple(statement for statement in found if not _EMPTY.match(statement.text))
+
+
+def _of_line(line: str, heading: str) -> Iterator[Statement]:
+    bullet = _BULLET.match(line)
+    plain = (bullet[1] if bullet else line).strip()
+    key = _KEY.match(plain)
+    if key and not key[1].lower().startswith(("http", "note")):
+        for item in key[2].split("; "):
+            yield Statement(item.strip(), _joined(heading, key[1]))
+    elif bullet:
+        yield Statement(plain, heading)
+    else:
+        for sentence in _SENTENCE.split(plain):
+            if sentence.strip():
+                yield Statement(sentence.strip(), heading)
+
+
+def _title(line: str) -> str | None:
+    """The words of a line that is nothing but a heading."""
+    element = _ELEMENT.match(line)
+    if element:
+        return element[1].replace("_", " ")
+    plain = line.strip()
+    if len(plain) > 80 or (_BULLET.match(line) and not _NUMBERED_HEADING.match(plain)):
+        return None
+    match = _HEADING.fullmatch(plain.rstrip(":* "))
+    if match is None:
+        return None
+    marked = plain.startswith(("#", "**")) or plain.endswith((":", "*")) or _NUMBERED_HEADING.match(plain)
+    return match[1].strip() if marked or len(match[1].split()) <= 3 else None  # "Open work" on a line of its own
+
+
+def _joined(heading: str, label: str) -> str:
+    return f"{heading} {label}".strip()
+
+
+def _json(text: str) -> Any:
+    plain = text.strip()
+    fenced = re.fullmatch(r"[^`{\[]{0,300}```(?:json)?\s*([{\[].*[}\]])\s*```[^`]{0,300}", plain, re.DOTALL)
+    begin = min((i for i in (plain.find("{"), plain.find("[")) if i >= 0), default=-1)
+    body = fenced[1] if fenced else plain[begin:] if 0 <= begin <= 300 and plain.endswith(("}", "]")) else ""
+    if not body or len(body) > MAX_JSON:
+        return None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _leaves(value: Any, label: str, depth: int = 0) -> Iterator[Statement]:
+    if depth > 20 or value is None or value == "":
+        return
+    if isinstance(value, dict):
+        flat = {key: item for key, item in value.items() if not isinstance(item, dict | list)}
+        if depth and len(flat) > 1:  # a row of a list: its fields belong together
+            yield Statement(", ".join(str(item) for item in flat.values()), _joined(label, " ".join(flat)))
+            value = {key: item for key, item in value.items() if key not in flat}
+        for key, item in value.items():
+            yield from _leaves(item, _joined(label, str(key).replace("_", " ")), depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item, label, depth + 1)
+    else:
+        yield Statement(str(value), label)
