@@ -79,7 +79,10 @@ _ASKS = re.compile(
     r"your task is)\b",
     re.IGNORECASE,
 )
-_BROKEN_OFF = re.compile(r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$", re.IGNORECASE)
+_BROKEN_OFF = re.compile(
+    r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$|\bfollowing (?:issue|task|problem|request|description|instructions?)\b",
+    re.IGNORECASE,
+)
 _ISSUE = re.compile(
     r"(?:<(?:issue_description|pr_description|issue|problem_statement|task_description)>|^(?:ISSUE|Issue):)\s*"
     r"(?:#+ *|\*\*|[Tt]itle: *)?([^\n<]{10,200})",

@@ -45,7 +45,7 @@ def _errors(session: SessionFacts) -> Iterator[FactCandidate]:
     seen: set[str] = set()
     for _, command, result in session.calls():
         cue = cue_of(command)
-        if result is None or cue in seen or len(cue) < 6 or only_reads(command):
+        if result is None or cue in seen or len(cue) < 6 or only_reads(command) or _is_cut_off(cue, command):
             continue
         error = error_of(result)
         if error is None:
@@ -76,6 +76,11 @@ def error_of(result: Message) -> ErrorLine | None:
     whole = [error for error in reading.errors if not error.line.endswith(("...", "…"))] or reading.errors
     own = [error for error in whole if error.kind != "test" or error.line.startswith("E ")] or whole
     return own[-1] if own[-1].kind == "exception" else own[0]
+
+
+def _is_cut_off(cue: str, command: str) -> bool:
+    """Whether a command goes on after its first line inside of a quote or a here-document, so that the cue says little."""
+    return "\n" in command and ("<<" in cue or cue.count('"') % 2 == 1 or cue.count("'") % 2 == 1)
 
 
 def _commands(session: SessionFacts) -> Iterator[FactCandidate]:
@@ -113,7 +118,7 @@ def _results(session: SessionFacts) -> Iterator[FactCandidate]:
     for _, command, result in session.calls():
         cue = cue_of(command)
         totals = read_message(result).totals if result is not None else None
-        if result is None or totals is None or cue in seen or sum(totals) < 2:
+        if result is None or totals is None or cue in seen or sum(totals) < 2 or _is_cut_off(cue, command):
             continue
         seen.add(cue)
         passed, failed = totals

@@ -93,6 +93,11 @@ def test_an_error_that_was_only_printed_is_not_asked_for(command: str, output: s
     assert recalled(*ran(command, output), kind="error") == []
 
 
+def test_a_command_that_its_first_line_does_not_tell_is_not_pointed_at() -> None:
+    assert recalled(*ran('python -c "\nimport ledger\n"', FAILURE, is_error=True), kind="error") == []
+    assert recalled(*ran("python - <<'EOF'\nimport ledger\nEOF", FAILURE, is_error=True), kind="error") == []
+
+
 def test_a_version_is_one_that_was_installed_or_reported() -> None:
     installed = ran("pip install requests", "Successfully installed requests-2.32.3 urllib3-2.2.1")
     assert ("requests", "2.32.3") in [(c.cue, c.quote) for c in recalled(*installed, kind="version")]
