@@ -80,7 +80,8 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _BROKEN_OFF = re.compile(
-    r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$|\bfollowing (?:issue|task|problem|request|description|instructions?)\b",
+    r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$|"
+    r"\bfollowing (?:issue|task|problem|request|description|instructions?)\b",
     re.IGNORECASE,
 )
 _ISSUE = re.compile(

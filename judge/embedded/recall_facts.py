@@ -79,7 +79,7 @@ def error_of(result: Message) -> ErrorLine | None:
 
 
 def _is_cut_off(cue: str, command: str) -> bool:
-    """Whether a command goes on after its first line inside of a quote or a here-document, so that the cue says little."""
+    """Whether a command goes on after its first line inside of a quote or a here-document."""
     return "\n" in command and ("<<" in cue or cue.count('"') % 2 == 1 or cue.count("'") % 2 == 1)
 
 
