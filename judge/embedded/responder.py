@@ -21,11 +21,11 @@ from compaction.transcript import Message
 from judge.answer import Answer
 from judge.embedded.claims import ABSTENTION
 from judge.embedded.decisions import is_choice
+from judge.embedded.labelled_statements import MAX_LINE, Statement, statements
 from judge.embedded.mentions import file_mentions, section_items
 from judge.embedded.open_work import announced, open_request
 from judge.embedded.own_words import asked_for, own_words
 from judge.embedded.recall_facts import error_of
-from judge.embedded.statements import MAX_LINE, Statement, statements
 
 VERSION = 2
 """Raise it when an answer comes out otherwise."""
