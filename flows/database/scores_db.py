@@ -51,8 +51,8 @@ to disk, beside the database. It does not depend on the machine, so that a load 
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
 
-MATERIALIZED = ("paired_differences_by_split",)
-"""Marts of which a load makes tables: they have too many rows to be worked out for each query."""
+MATERIALIZED = ("paired_differences_by_split", "reliability")
+"""Marts of which a load makes tables: they have or read too many rows to be worked out for each query."""
 
 TEXTS = {"messages": "message_rows", "contexts": "context_rows"}
 """Views of what stays in the files of the store, and the macro that each reads them by; contexts read messages."""

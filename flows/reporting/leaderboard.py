@@ -256,6 +256,24 @@ def facts_of(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, 
     return fetch_rows(connection, _FACTS, judge_id=judge_id).dicts()[0]
 
 
+RELIABLE = 0.7
+"""The least coefficient that is commonly called acceptable (Nunnally 1978)."""
+
+
+def _reliability(connection: duckdb.DuckDBPyConnection, judge_id: str) -> list[str]:
+    """How far the order of the methods can be relied on, in words; nothing where it cannot be told."""
+    sql = "FROM reliability WHERE judge_id = $judge_id AND dimension = 'overall' ORDER BY methods"
+    said = []
+    for row in fetch_rows(connection, sql, judge_id=judge_id).dicts():
+        known = {"sessions": row["split_half"], "probe types": row["alpha"]}
+        figures = [f"{two_decimals(value)} over {what}" for what, value in known.items() if value is not None]
+        if figures:
+            verdict = "reliable" if all(v is None or v >= RELIABLE for v in known.values()) else "not reliable"
+            methods = "all methods" if row["methods"] == "all" else "the upper half"
+            said.append(f"that of {methods} is {verdict} ({' and '.join(figures)})")
+    return [f"Order by overall: {'; '.join(said)}; 1 is best, {RELIABLE} acceptable."] if said else []
+
+
 def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
     """What judged, what the figures rest on, and what is not in them."""
     facts = facts_of(connection, judge_id)
@@ -277,6 +295,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
             "first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals that overlap "
             "say little of two methods, because both were asked the same questions: compaction-eval compare A B."
         )
+        lines += _reliability(connection, judge_id)
     if facts["n_different_questions"]:
         lines.append(
             "The methods do not rest on the same questions "
