@@ -51,7 +51,7 @@ to disk, beside the database. It does not depend on the machine, so that a load 
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
 
-MATERIALIZED = ("paired_differences_by_split", "reliability")
+MATERIALIZED = ("paired_differences_by_split", "reliability", "retention")
 """Marts of which a load makes tables: they have or read too many rows to be worked out for each query."""
 
 TEXTS = {"messages": "message_rows", "contexts": "context_rows"}

@@ -107,6 +107,7 @@ VIEWS = {
     "coverage_by_judge": "judge_id judge method expected done unscored missing",
     "leaderboard_by_source": "judge_id judge method source dimension mean",
     "reliability": "judge_id dimension methods n_methods n_sessions n_probe_types split_half alpha",
+    "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
     "throughput": "run_id run_started_at stage unit items",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""

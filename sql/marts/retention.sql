@@ -1,0 +1,94 @@
+-- One row per judge × current method × dimension (and 'overall') with scores beside both controls: what share of the
+-- history's worth survives the method.
+--
+-- retention = sum(method - empty) / sum(none - empty), over the questions that all three have a score for. 1 is as good
+-- as the whole history, 0 as good as nothing. It is a mean of (method - empty) / (none - empty) in which each session
+-- weighs by its none - empty, so `cluster_figures` gives its interval. Sessions of which the whole history is worth
+-- nothing are left out.
+--
+-- A load makes a table of it (`flows.database.scores_db.MATERIALIZED`): it reads every score.
+create view retention as
+with given as (
+    select
+        scores.judge_id,
+        scores.dimension,
+        scores.probe_id,
+        scores.session_id,
+        scores.method_id,
+        stg_methods.strategy,
+        avg(scores.score) as score
+    from int_answer_scores as scores
+    inner join stg_methods on scores.method_id = stg_methods.method_id
+    where stg_methods.is_current
+    group by all
+),
+
+bounds as (
+    select
+        judge_id,
+        dimension,
+        probe_id,
+        avg(score) filter (where strategy = 'none') as whole,
+        avg(score) filter (where strategy = 'empty') as nothing
+    from given
+    where strategy in ('none', 'empty')
+    group by judge_id, dimension, probe_id
+),
+
+sums as (
+    select
+        given.judge_id,
+        given.dimension,
+        given.method_id,
+        given.session_id,
+        sum(given.score - bounds.nothing) as kept,
+        sum(bounds.whole - bounds.nothing) as worth,
+        count(*) as n
+    from given
+    inner join bounds
+        on
+            given.judge_id = bounds.judge_id
+            and given.dimension = bounds.dimension
+            and given.probe_id = bounds.probe_id
+    where bounds.whole is not null and bounds.nothing is not null
+    group by given.judge_id, given.dimension, given.method_id, given.session_id
+),
+
+figures as (
+    select
+        judge_id,
+        dimension,
+        method_id,
+        cluster_figures(list(kept order by session_id), list(worth order by session_id)) as f,
+        sum(n) as n_questions
+    from sums
+    where worth > 0
+    group by judge_id, dimension, method_id
+)
+
+select
+    figures.judge_id,
+    stg_methods.method,
+    figures.dimension,
+    figures.f.mean as retention,
+    figures.f.mean - t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_low,
+    figures.f.mean + t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_high,
+    cast(figures.n_questions as bigint) as n_questions,
+    figures.f.n_clusters as n_sessions
+from figures
+inner join stg_methods on figures.method_id = stg_methods.method_id
+order by figures.judge_id asc, figures.dimension asc, figures.f.mean desc, stg_methods.method asc;
+
+comment on view retention is
+'One row per judge, current method and dimension (or overall): the share of the history''s worth that survives';
+comment on column retention.judge_id is 'Judge version';
+comment on column retention.method is 'Method, as on the leaderboard';
+comment on column retention.dimension is 'Dimension of the rubric, or overall';
+comment on column retention.retention is
+'(mean - empty) / (none - empty) over questions that all three have a score for: 1 as the whole history, 0 as nothing';
+comment on column retention.ci_low is
+'Lower end of its 95 % interval, clustered by session; NULL with one session';
+comment on column retention.ci_high is
+'Upper end of its 95 % interval, clustered by session; NULL with one session';
+comment on column retention.n_questions is 'Questions that method, none and empty have a score for';
+comment on column retention.n_sessions is 'Sessions of these questions';
