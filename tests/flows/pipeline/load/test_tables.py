@@ -269,4 +269,5 @@ def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path
             assert rows == connection.execute("FROM defined").fetchall()
         assert comment.startswith("One row per")
         assert said == comments.count("comment on column")
-        assert bool(rows) == (is_filled and name != "reliability")  # the small store has the controls alone
+        if name == "paired_differences_by_split":  # the others compare methods that the small store does not have
+            assert bool(rows) == is_filled
