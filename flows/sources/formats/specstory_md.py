@@ -73,15 +73,13 @@ def read(source: Source) -> Iterator[Transcript]:
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
         _section(side if heading["side"] else main, heading, text[heading.end() : end], source.ref(row), names_agents)
     identity = [title[0]] if title is not None else []
-    built = main.build(NAME, native, identity=identity)
-    if built is not None:
+    parent = None
+    for built in main.build(NAME, native, identity=identity):
+        parent = built.session_id
         yield built
     if side.drafts:
         own = f"{native}-agents" if native else None
-        parent = built.session_id if built is not None else None
-        agents = side.build(NAME, own, identity=[*identity, "agents"], parent_session_id=parent)
-        if agents is not None:
-            yield agents
+        yield from side.build(NAME, own, identity=[*identity, "agents"], parent_session_id=parent)
 
 
 def _model_of(heading: re.Match[str]) -> tuple[str | None, str | None]:

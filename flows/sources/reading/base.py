@@ -6,6 +6,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -242,6 +243,27 @@ class Source:
             self.quarantine(where, str(error), record)
         except BAD_CONTENT as error:
             self.quarantine(where, f"not the shape that this format has ({type(error).__name__}: {error})", record)
+
+    @contextmanager
+    def setting_aside(self, where: int | None, what: str, value: Any) -> Iterator[None]:
+        """Sets a value aside when the code inside cannot use it; ``what`` stands before the reason."""
+        try:
+            yield
+        except BAD_CONTENT as error:
+            self.quarantine(where, f"{what}: {error}", value)
+
+    def values(self, line: int | None = None) -> Iterator[tuple[int | None, str, Any]]:
+        """(line, where for messages, value) of every item of a list, every line, or the one object of the file.
+
+        Args:
+            line: What stands for the line of the items of a list.
+        """
+        if isinstance(self.document, list):
+            for index, value in enumerate(self.document):
+                yield line, f"{self.name}#{index}", value
+        else:
+            for where, record in self.records():
+                yield where, self.ref(where) if self.document is None else self.name, record
 
     def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
         loads, head = orjson.loads, self._head

@@ -94,8 +94,3 @@ def _opens(short: Transcript, long: Transcript) -> bool:
 
 def _same(one: Message, other: Message) -> bool:
     return (one.role, one.text) == (other.role, other.text)
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value when it is a list, else an empty one."""
-    return value if isinstance(value, list) else []

@@ -226,8 +226,8 @@ class SessionDraft:
         *,
         identity: Collection[str] = (),
         parent_session_id: str | None = None,
-    ) -> Transcript | None:
-        """The transcript. None when nothing was said: the source then says what there was instead.
+    ) -> list[Transcript]:
+        """The one transcript; none when nothing was said: the source then says what there was instead.
 
         Args:
             format: Name of the format, first part of the session's id.
@@ -240,14 +240,14 @@ class SessionDraft:
             if self.left_out and not self.source.set_aside:
                 counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items()) if count)
                 self.source.quarantine(None, f"no message in it: {counts}")
-            return None
+            return []
         ordered = self._ordered()
         for seq, draft in enumerate(ordered):
             draft.seq = seq
         messages = tuple(draft.message(self._names) for draft in ordered)
         typed = next((draft for draft in ordered if draft.typed and draft.texts), None)
         title = self.title or (first_line("\n".join(typed.texts)) if typed else None)
-        return Transcript(
+        built = Transcript(
             session_id=f"{format}-{plain_id(native_id) or fingerprint(messages, identity)}",
             messages=messages,
             source_format=format,
@@ -263,6 +263,7 @@ class SessionDraft:
             compactions=tuple(self._compaction(event) for event in self._compactions),
             set_aside={reason: count for reason, count in sorted(self.left_out.items()) if count},
         )
+        return [built]
 
     def _leave_empty(self) -> None:
         """Leaves out responses that say nothing and call nothing: a request that failed or was stopped."""

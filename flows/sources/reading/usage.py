@@ -6,14 +6,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from compaction.transcript import Usage
+from flows.sources.reading.values import as_dict, nested
 
 
 def from_anthropic(usage: Any) -> Usage | None:
     """Usage of an Anthropic response, whose ``input_tokens`` leave out what went through the cache."""
     if not isinstance(usage, dict):
         return None
-    parts = [_count(usage.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]
-    return _usage(sum_counts(parts), _count(usage.get("output_tokens")), parts[1])
+    own, read, written = (usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_"))
+    return from_parts(own, read, written, usage.get("output_tokens"))
+
+
+def from_parts(input: Any, cache_read: Any, cache_written: Any, output: Any, cost: Any = None) -> Usage | None:
+    """Usage from figures of which the input leaves out what went through the cache."""
+    parts = [_count(part) for part in (input, cache_read, cache_written)]
+    return _usage(sum_counts(parts), _count(output), parts[1], _cost(cost))
 
 
 def from_openai(usage: Any) -> Usage | None:
@@ -21,13 +28,20 @@ def from_openai(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    cached = _count(nested(details, "cached_tokens"))
     return _usage(
         _first(usage, "prompt_tokens", "input_tokens"),
         _first(usage, "completion_tokens", "output_tokens"),
         _first(usage, "cached_input_tokens", "cached_tokens") if cached is None else cached,
         _cost(usage.get("cost")),
     )
+
+
+def from_openhands(metrics: Any) -> Usage | None:
+    """Usage out of OpenHands' accumulated metrics."""
+    tokens = as_dict(nested(metrics, "accumulated_token_usage"))
+    prompt, completion, cached = (tokens.get(f"{kind}_tokens") for kind in ("prompt", "completion", "cache_read"))
+    return make_usage(prompt, completion, cached, nested(metrics, "accumulated_cost"))
 
 
 def make_usage(input: Any = None, output: Any = None, cached: Any = None, cost: Any = None) -> Usage | None:

@@ -75,9 +75,7 @@ def _chat(source: Source, text: str, line: int, started: str) -> Iterator[Transc
     if started:
         opening = next((line for _, _, lines in turns for line in lines if line.strip()), "")
         native = f"{started}-{hashlib.blake2b(opening.encode(), digest_size=4).hexdigest()}"
-    built = session.build(NAME, native)
-    if built is not None:
-        yield built
+    yield from session.build(NAME, native)
 
 
 def _turns(text: str) -> Iterator[tuple[Role, int, list[str]]]:

@@ -23,13 +23,14 @@ from flows.sources.formats.atif._files import (
     run_id,
 )
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import arguments_text, text_of, text_or_none
+from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.blocks import arguments_text, text_of
 from flows.sources.reading.decode import kind_of
 from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft, plain_id
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, text_or_none
 
 NAME = "atif"
 COPIED = "copied context"
@@ -53,19 +54,12 @@ def read(source: Source) -> Iterator[Transcript]:
         parts, missing = chain_parts(source, document)
         parent = parent_of(source, document) if not is_continuation(parts[0]) else None
         yield from _run(source, parts, parent, missing=missing)
-    elif isinstance(document, list):
-        for index, value in enumerate(document):
-            yield from _one(source, None, f"{source.name}#{index}", value)
-    else:
-        for where, record in source.records():
-            yield from _one(source, where, source.ref(where), record)
-
-
-def _one(source: Source, where: int | None, ref: str, value: Any) -> Iterator[Transcript]:
-    if is_trajectory(value):
-        yield from _run(source, [TrajectoryPart(ref, value)], None)
-    else:
-        source.quarantine(where, f"{ref}: expected a trajectory with steps", value)
+        return
+    for where, ref, value in source.values():
+        if is_trajectory(value):
+            yield from _run(source, [TrajectoryPart(ref, value)], None)
+        else:
+            source.quarantine(where, f"{ref}: expected a trajectory with steps", value)
 
 
 def _run(
@@ -78,18 +72,17 @@ def _run(
         run.part(part)
     if missing is not None:
         run.session.leave_out("continuation that is not in the folder")
-    built = run.session.build(NAME, native, parent_session_id=f"{NAME}-{plain_id(parent)}" if parent else None)
-    if built is not None:
+    for built in run.session.build(NAME, native, parent_session_id=_session_id(parent)):
         native = native or built.session_id.removeprefix(f"{NAME}-")
         yield built
     for agent, side in run.sides.items():
-        inline = side.session.build(
-            NAME, f"{native or 'run'}.{agent}", parent_session_id=f"{NAME}-{plain_id(native)}" if native else None
-        )
-        if inline is not None:
-            yield inline
+        yield from side.session.build(NAME, f"{native or 'run'}.{agent}", parent_session_id=_session_id(native))
     if depth < _DEEPEST:
         yield from _sub_agents(source, parts, native, depth)
+
+
+def _session_id(native: str | None) -> str | None:
+    return f"{NAME}-{plain_id(native)}" if native else None
 
 
 def _native_id(part: TrajectoryPart, parent: str | None) -> str | None:
@@ -106,8 +99,7 @@ def _sub_agents(source: Source, parts: list[TrajectoryPart], native: str | None,
     """Those in the file, then those in files of the folder that the steps name."""
     taken: set[str] = set()
     for part in parts:
-        embedded = part.trajectory.get("subagent_trajectories")
-        for index, sub in enumerate(embedded if isinstance(embedded, list) else ()):
+        for index, sub in enumerate(as_list(part.trajectory.get("subagent_trajectories"))):
             ref = f"{part.name}/subagent_trajectories#{index}"
             if not is_trajectory(sub):
                 source.quarantine(None, f"{ref}: expected a trajectory with steps", sub)
@@ -142,26 +134,21 @@ class _Run:
         self.sides: dict[str, _Run] = {}
 
     def part(self, part: TrajectoryPart) -> None:
-        """One file."""
         trajectory, self.name = part.trajectory, part.name
         self._agent(trajectory.get("agent"))
         self.copied = []
         self.is_open = is_continuation(part) or bool(self.session.drafts)
         for index, step in enumerate(trajectory["steps"]):
             ref = f"{part.name}#{index}"
-            try:
-                if not isinstance(step, dict):
-                    raise MalformedError(f"a step is {kind_of(step)}, expected an object")
-                self._side(step)._step(step, ref)
-            except BAD_CONTENT as error:
-                self.source.quarantine(None, f"{ref}: {error}", step)
+            with self.source.setting_aside(None, ref, step):
+                self._side(need_object(step, "a step"))._step(step, ref)
         self._join()
         self._totals(trajectory.get("final_metrics"))
 
     def _side(self, step: Record) -> _Run:
         """Claude Code's converter has the steps of sub-agents among those of the session, by their times."""
-        extra = step.get("extra")
-        if not isinstance(extra, dict) or extra.get("is_sidechain") is not True:
+        extra = as_dict(step.get("extra"))
+        if extra.get("is_sidechain") is not True:
             return self
         agent = text_or_none(extra.get("agent_id")) or "sidechain"
         if agent not in self.sides:
@@ -173,10 +160,8 @@ class _Run:
         if not isinstance(agent, dict):
             return
         self.is_terminus = str(agent.get("name")).lower().startswith("terminus")
-        extra = agent.get("extra")
-        extra = extra if isinstance(extra, dict) else {}
-        folders = extra.get("cwds")
-        folder = folders[0] if isinstance(folders, list) and folders else extra.get("cwd")
+        extra = as_dict(agent.get("extra"))
+        folder = next(iter(as_list(extra.get("cwds"))), extra.get("cwd"))
         self.session.model = self.session.model or text_or_none(agent.get("model_name"))
         self.session.cwd = self.session.cwd or text_or_none(folder)
 
@@ -195,15 +180,12 @@ class _Run:
             self._copy(kind, text, step)
             return
         self._join()
-        time, extra = text_or_none(step.get("timestamp")), step.get("extra")
-        extra = extra if isinstance(extra, dict) else {}
+        time, extra = text_or_none(step.get("timestamp")), as_dict(step.get("extra"))
         if kind == "assistant":
             self._answer(text, step, extra, ref, time)
             return
-        managed = extra.get("context_management")
-        if kind == "system" and (
-            (isinstance(managed, dict) and managed.get("type") == "compaction") or self._is_handoff(step)
-        ):
+        is_compaction = nested(extra, "context_management", "type") == "compaction"
+        if kind == "system" and (is_compaction or self._is_handoff(step)):
             self._summarised(step)
             return
         if kind == "system":
@@ -215,8 +197,8 @@ class _Run:
     def _copy(self, kind: Kind, text: str, step: Record) -> None:
         self.session.leave_out(COPIED, kind)
         calls, results = step.get("tool_calls"), (step.get("observation") or {}).get("results")
-        self.session.leave_out(COPIED, "tool_call", len(calls) if isinstance(calls, list) else 0)
-        self.session.leave_out(COPIED, "tool", len(results) if isinstance(results, list) else 0)
+        self.session.leave_out(COPIED, "tool_call", len(as_list(calls)))
+        self.session.leave_out(COPIED, "tool", len(as_list(results)))
         self.copied.append((kind, text))
 
     def _join(self) -> None:
@@ -279,9 +261,7 @@ class _Run:
         draft.add_reasoning(step.get("reasoning_content"))
         self.session.model = self.session.model or text_or_none(step.get("model_name"))
         self._use(step, ref)
-        calls = step.get("tool_calls") or []
-        if not isinstance(calls, list):
-            raise MalformedError(f"tool_calls is {kind_of(calls)}, expected a list")
+        calls = need_list(step.get("tool_calls") or [], "tool_calls")
         is_refused = not calls and self._is_refused(step)
         parsed = _terminus.parse_answer(text) if not calls and not is_refused else None
         draft.add_text(parsed[0] if parsed is not None else text)
@@ -295,8 +275,7 @@ class _Run:
 
     def _is_refused(self, step: Record) -> bool:
         """Whether the harness could not read the answer, so that nothing of it was run."""
-        results = (step.get("observation") or {}).get("results")
-        first = results[0] if isinstance(results, list) and results else None
+        first = next(iter(as_list((step.get("observation") or {}).get("results"))), None)
         return isinstance(first, dict) and _text(first.get("content")).startswith(_NOT_PARSED)
 
     def _call(self, draft: MessageDraft, call: Any, ref: str) -> str | None:
@@ -308,7 +287,7 @@ class _Run:
 
     def _results(self, step: Record, ids: list[str], ref: str, time: str | None) -> None:
         observation = step.get("observation")
-        results = observation.get("results") if isinstance(observation, dict) else None
+        results = nested(observation, "results")
         if observation is not None and not isinstance(results, list):
             raise MalformedError(f"observation is {kind_of(observation)}, expected an object with a list of results")
         results = results or []
@@ -333,9 +312,7 @@ class _Run:
         self.session.result(own, _text(content), ref, time, is_error=_is_error(extra))
 
     def _use(self, step: Record, ref: str) -> None:
-        metrics = step.get("metrics")
-        if not isinstance(metrics, dict):
-            return
+        metrics = as_dict(step.get("metrics"))
         names = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
         usage = make_usage(*(metrics.get(name) for name in names))
         if usage is not None:
@@ -352,20 +329,15 @@ def _text(content: Any) -> str:
 
 
 def _with_link(part: Any) -> Any:
-    place = part.get("source") if isinstance(part, dict) else None
-    if isinstance(place, dict) and isinstance(place.get("path"), str):
-        return {**part, "source": {"url": place["path"]}}
-    return part
+    path = nested(part, "source", "path")
+    return {**part, "source": {"url": path}} if isinstance(path, str) else part
 
 
 def _is_error(extra: Any) -> bool:
     """Whether a converter says that the call failed: each has a name of its own for it."""
-    if not isinstance(extra, dict):
-        return False
-    code = extra.get("exit_code")
-    return any(extra.get(key) is True for key in ("is_error", "tool_result_is_error")) or (
-        isinstance(code, int) and code != 0
-    )
+    code = nested(extra, "exit_code")
+    is_marked = any(nested(extra, key) is True for key in ("is_error", "tool_result_is_error"))
+    return is_marked or (isinstance(code, int) and code != 0)
 
 
 FORMAT = SourceFormat(

@@ -12,19 +12,21 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.copilot._flat import FlatLines, is_flat
-from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage
+from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage, usage_of
+from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import arguments_text, text_of, text_or_none
+from flows.sources.reading.blocks import arguments_text, text_of
 from flows.sources.reading.decode import kind_of
 from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_list, need_list, need_object, nested, text_or_none
 
 NAME = "copilot_cli"
 _MESSAGES = {"user.message", "assistant.message", "tool.execution_complete", "system.message"}
 _KNOWN = {*_MESSAGES, "session.start", "session.resume", "assistant.turn_start", "tool.execution_start"}
-_SPOKEN_KINDS = {
+_SPOKEN_KINDS: dict[str, Kind] = {
     "user.message": "user",
     "system.notification": "user",
     "skill.invoked": "user",
@@ -92,15 +94,10 @@ class _Log:
         """Id of a call → the prompt that it gives to a sub-agent."""
 
     def take(self, where: int, event: Record) -> None:
-        """One event."""
         kind, data, own = event.get("type"), event.get("data"), event.get("id")
         if not isinstance(kind, str):
             raise MalformedError("an event without a type")
-        if not isinstance(data, dict):
-            if data is None and kind not in _MESSAGES:
-                data = {}
-            else:
-                raise MalformedError(f"data is {kind_of(data)}, expected an object")
+        data = {} if data is None and kind not in _MESSAGES else need_object(data, "data")
         agent = self._agent(event, data)
         if isinstance(own, str) and own in self.seen and own != "REDACTED":
             agent.session.leave_out(DUPLICATE)
@@ -129,24 +126,21 @@ class _Log:
                 self.started[key] = data
                 self.keys[str(data.get("toolCallId"))] = key
             key = None  # what the main agent tells of another
-        agent = self.agents.get(key)
-        if agent is None:
-            agent = self.agents[key] = AgentSession(self.source, key)
-        return agent
+        if key not in self.agents:
+            self.agents[key] = AgentSession(self.source, key)
+        return self.agents[key]
 
     def _leave_rewound(self, agent: AgentSession, kind: str, data: Record) -> None:
-        requests = data.get("toolRequests")
-        agent.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))  # type: ignore[arg-type]  # the values are kinds
-        if kind == "assistant.message" and isinstance(requests, list):
-            agent.session.leave_out(REWOUND, "tool_call", len(requests))
+        agent.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))
+        if kind == "assistant.message":
+            agent.session.leave_out(REWOUND, "tool_call", len(as_list(data.get("toolRequests"))))
 
     def start(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The header; a resumed session has a second one."""
         self.native = self.native or text_or_none(data.get("sessionId"))
-        session, context = agent.session, data.get("context")
+        session = agent.session
         session.started_at = session.started_at or text_or_none(data.get("startTime"))
-        if isinstance(context, dict):
-            session.cwd = session.cwd or text_or_none(context.get("cwd"))
+        session.cwd = session.cwd or text_or_none(nested(data, "context", "cwd"))
         self.model(agent, data, ref, time)
 
     def model(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
@@ -205,9 +199,7 @@ class _Log:
     def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
         session, own = agent.session, text_or_none(data.get("messageId"))
-        text, requests = text_of(data.get("content")), data.get("toolRequests") or ()
-        if not isinstance(requests, (list, tuple)):
-            raise MalformedError(f"toolRequests is {kind_of(requests)}, expected a list")
+        text, requests = text_of(data.get("content")), need_list(data.get("toolRequests") or [], "toolRequests")
         draft = session.respond(own if own != "REDACTED" else None, ref, time)
         thoughts = text_of(data.get("reasoningText"))
         waiting, agent.reasoning = agent.reasoning, []
@@ -314,8 +306,7 @@ class _Log:
 
     def used(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """What one model call used; the totals at shutdown are used where there are some."""
-        names = ("inputTokens", "outputTokens", "cacheReadTokens")
-        agent.note("call", text_or_none(data.get("apiCallId")), make_usage(*(data.get(name) for name in names)))
+        agent.note("call", text_or_none(data.get("apiCallId")), usage_of(data))
         agent.session.leave_out(BOOKKEEPING)
 
     def shutdown(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
@@ -346,11 +337,8 @@ class _Log:
                     agent.add_usage()
             if not agent.session.drafts and key is not None:
                 continue
-            transcript = agent.session.build(
-                NAME, native, parent_session_id=f"{NAME}-{parent}" if parent is not None else None
-            )
-            if transcript is not None:
-                yield transcript
+            started_from = f"{NAME}-{parent}" if parent is not None else None
+            yield from agent.session.build(NAME, native, parent_session_id=started_from)
 
     def _name(self, agent: AgentSession) -> str | None:
         if self.native is None:

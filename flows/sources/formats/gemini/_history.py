@@ -20,6 +20,7 @@ from flows.sources.formats.gemini._parts import (
 )
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.inputs import Record
+from flows.sources.reading.values import nested, objects_in, text_or_none
 
 
 @dataclass(eq=False)
@@ -90,9 +91,7 @@ class GeminiHistory:
             self.order.append(entry)
             if own is not None:
                 self.live[own] = entry
-        used = record.get("tokens")
-        if isinstance(used, dict) and used.get("input"):
-            self.tokens = used["input"]
+        self.tokens = nested(record, "tokens", "input") or self.tokens
         return known is None
 
     def update(self, own: Any, changes: Record) -> bool:
@@ -185,8 +184,7 @@ def text_of_content(message: Record) -> str:
 
 def calls_of(record: Record) -> list[Record]:
     """The calls that a message holds together with their results."""
-    calls = record.get("toolCalls")
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return objects_in(record.get("toolCalls"))
 
 
 def result_of(call: Record) -> tuple[str, bool] | None:
@@ -201,8 +199,7 @@ def result_of(call: Record) -> tuple[str, bool] | None:
 
 
 def _own(record: Record) -> str | None:
-    own = record.get("id")
-    return own if isinstance(own, str) and own else None
+    return text_or_none(record.get("id"))
 
 
 def _likeness(record: Record) -> tuple[str, str, str]:
@@ -218,10 +215,8 @@ def _masked_results(old: Record, new: Record) -> list[tuple[str, str]]:
     for call in calls_of(new):
         own = call.get("id")
         if isinstance(own, str) and own in before and before[own] not in ("null", "[]", dumps(call.get("result"))):
-            responses = [
-                part.get("functionResponse") for part in parts_of(call.get("result")) if isinstance(part, dict)
-            ]
-            mine = [part for part in responses if isinstance(part, dict) and part.get("id") in (own, None)]
+            responses = objects_in([nested(part, "functionResponse") for part in parts_of(call.get("result"))])
+            mine = [part for part in responses if part.get("id") in (own, None)]
             if mine:
                 found.append((own, read_response(mine[0]).text))
     return found

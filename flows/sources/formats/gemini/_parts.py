@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.sources.reading.blocks import block_text, mark_data_urls, text_of
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.inputs import MalformedError, Record
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.inputs import Record
+from flows.sources.reading.values import as_list, need_list, nested
 
 CODE_TOOL = "code_execution"
 """Name of the call for code that the provider ran itself."""
@@ -80,14 +81,12 @@ def parts_of(content: Any) -> list[Any]:
     """
     if content is None:
         return []
-    nested = content.get("parts") if isinstance(content, dict) else None
-    if isinstance(nested, list):
-        return nested
+    inner = nested(content, "parts")
+    if isinstance(inner, list):
+        return inner
     if isinstance(content, (str, dict)):
         return [content]
-    if not isinstance(content, list):
-        raise MalformedError(f"content is {kind_of(content)}, expected text or a list of parts")
-    return content
+    return need_list(content, "content", "text or a list of parts")
 
 
 def sort_parts(parts: list[Any], *, streamed: bool = False) -> Turn:
@@ -160,8 +159,7 @@ def read_response(response: Record) -> Response:
         texts = [_plain(one) for one in [*held[:1], *([error] if error else [])]]
     else:
         texts = [_plain(value)] if value is not None else []
-    marks = parts_of(response.get("parts")) if isinstance(response.get("parts"), list) else []
-    texts += sort_parts(marks).texts
+    texts += sort_parts(as_list(response.get("parts"))).texts
     text = "\n".join(filter(None, texts))
     failed = bool(error) or (response.get("name") == _SHELL and _FAILED.search(text[-400:]) is not None)
     return Response(response.get("id"), response.get("name"), text, failed)

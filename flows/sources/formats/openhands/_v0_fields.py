@@ -10,6 +10,7 @@ from flows.sources.reading.account import Kind
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.inputs import Record
+from flows.sources.reading.values import as_dict, nested
 
 _ACTIONS = {
     "message",
@@ -123,19 +124,12 @@ def kinds_of(event: Record) -> list[Kind | None]:
     if action == "message":
         return ["assistant" if source == "agent" else "user"]
     if action == "condensation":
-        return ["user" if as_dict(event.get("args")).get("summary") else None]
+        return ["user" if nested(event, "args", "summary") else None]
     if isinstance(action, str):
         if action in QUIET_ACTIONS:
             return [None]
         return ["user"] if source in ("user", "environment") else ["assistant", "tool_call"]
     return [None if event.get("observation") in (*QUIET_OBSERVATIONS, "recall") else "tool"]
-
-
-def answer_of(response: Record) -> Record:
-    """The assistant message of a model response."""
-    choices = response.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return as_dict(as_dict(first).get("message"))
 
 
 def arguments_of(args: Record) -> Record:
@@ -172,10 +166,6 @@ def has_failed(event: Record, kind: str, extras: Record, text: str) -> bool:
     if isinstance(code, int):
         return code not in (0, -1)  # -1 is a command that still runs
     return event.get("success") is False
-
-
-def as_dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}
 
 
 def is_plain(value: Any) -> bool:

@@ -1,0 +1,62 @@
+"""Decoded JSON values whose kind nobody vouches for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flows.sources.reading.decode import kind_of
+from flows.sources.reading.inputs import MalformedError, Record
+
+
+def as_dict(value: Any) -> Record:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects_in(value: Any) -> list[Record]:
+    """The objects of a list; none if the value is no list."""
+    return [item for item in as_list(value) if isinstance(item, dict)]
+
+
+def nested(value: Any, *keys: str) -> Any:
+    """The value under several keys, one inside the other; None where an object or its key is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def text_or_none(value: Any) -> str | None:
+    """The value if it is a string with something in it."""
+    return value if isinstance(value, str) and value else None
+
+
+def int_or_none(value: Any) -> int | None:
+    """The value if it is a whole number (``true`` is none)."""
+    return value if type(value) is int else None
+
+
+def need_object(value: Any, what: str) -> Record:
+    """The value, an object.
+
+    Raises:
+        MalformedError: It is something else; the message calls it ``what``.
+    """
+    if not isinstance(value, dict):
+        raise MalformedError(f"{what} is {kind_of(value)}, expected an object")
+    return value
+
+
+def need_list(value: Any, what: str, expected: str = "a list") -> list[Any]:
+    """The value, a list.
+
+    Raises:
+        MalformedError: It is something else; the message calls it ``what``.
+    """
+    if not isinstance(value, list):
+        raise MalformedError(f"{what} is {kind_of(value)}, expected {expected}")
+    return value
