@@ -25,7 +25,7 @@ class Placed:
     """Directory that relative paths are under; None when it cannot be told."""
     conditional: bool
 
-    def path(self, word: Word, *, directory: bool = False) -> str | None:
+    def path(self, word: Word) -> str | None:
         """The file that a word names, or None when it names none for certain."""
         text = word.text
         if not word.static or not text or text == "-" or len(text) > 400 or "\n" in text or text.startswith("/dev/"):
@@ -38,7 +38,7 @@ class Placed:
             path = posixpath.normpath(posixpath.join(self.base, text))
         if path in (".", "..", "/", "~") or path.endswith("/.."):
             return None
-        return path + "/" if directory or text.endswith("/") else path
+        return path + "/" if text.endswith("/") else path
 
 
 def placed_commands(text: str, cwd: str | None) -> Iterator[Placed]:

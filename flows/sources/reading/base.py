@@ -164,7 +164,6 @@ class Source:
             found = self._first_records()
         return Head(
             plain_name(self.name),
-            bool(self.members),
             tuple(found),
             self.document,
             text,

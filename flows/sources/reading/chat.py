@@ -26,12 +26,12 @@ def is_message(value: Any) -> bool:
     return "content" in value or "tool_calls" in value or "function_call" in value
 
 
-def has_messages(value: Any, key: str = "messages") -> bool:
-    """Whether a value is an object with a list of chat messages under a key."""
-    return any(map(is_message, as_list(nested(value, key))[:5]))
+def has_messages(value: Any) -> bool:
+    """Whether a value is an object with a list of chat messages under ``messages``."""
+    return any(map(is_message, as_list(nested(value, "messages"))[:5]))
 
 
-def add_message(session: SessionDraft, message: Any, ref: str, *, typed: bool = True) -> MessageDraft | None:
+def add_message(session: SessionDraft, message: Any, ref: str) -> MessageDraft | None:
     """Adds one chat message to a session.
 
     Raises:
@@ -43,7 +43,7 @@ def add_message(session: SessionDraft, message: Any, ref: str, *, typed: bool = 
     if role in ("system", "developer"):
         return session.say("system", text, ref, time)
     if role == "user":
-        return session.say("user", text, ref, time, typed=typed)
+        return session.say("user", text, ref, time, typed=True)
     if role in ("tool", "function"):
         failed = message.get("is_error") is True or message.get("status") == "error"
         # A function message of the first API has no id: its name is all that pairs it.

@@ -74,7 +74,6 @@ class Head:
 
     name: str
     """File or folder name in lower case, without ``.gz`` or ``.zst``."""
-    is_folder: bool
     records: tuple[Record, ...]
     """The first JSON objects: of a line each, of an event file each, or the one object that the file is."""
     document: Any = None

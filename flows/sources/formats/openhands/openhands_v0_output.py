@@ -45,7 +45,7 @@ def _is_instance(record: Any) -> bool:
 
 
 def _is_v1(history: Any) -> bool:
-    return _has(history, lambda event: openhands_v1_events.detect(Head("", False, (event,))))
+    return _has(history, lambda event: openhands_v1_events.detect(Head("", (event,))))
 
 
 def _is_chat(history: Any) -> bool:
