@@ -198,7 +198,8 @@ class OpReader:
                 continue
             if path.endswith("/"):
                 if effect.verb == "delete":
-                    yield from self._below(path, lambda p, s=scratch: FileOp(p, "deleted", seq, scratch=s))  # type: ignore[misc]
+                    for file in self._below(path):
+                        yield self._know(FileOp(file, "deleted", seq, scratch=scratch))
                 continue
             op = self._op(effect, path, seq, scratch, result)
             if op is not None:
@@ -245,8 +246,6 @@ class OpReader:
 
         Costs one substring search over the output so far for each file that is created.
         """
-        if not self._listings:
-            return False
         for text, is_root in self._listings:
             position = text.find(path)
             for _ in range(50):
@@ -254,21 +253,20 @@ class OpReader:
                     break
                 line = text.rfind("\n", max(0, position - 400), position) + 1
                 before = _BEFORE_LISTED.fullmatch(text, line, position)
-                bare = (
-                    before and "/" not in path and not is_root and not before[0].strip("./ ")
-                )  # a name in some directory
+                # A name alone may be one in some directory.
+                bare = before and "/" not in path and not is_root and not before[0].strip("./ ")
                 if before and (not bare or before[0]) and _AFTER_LISTED.match(text, position + len(path)):
                     return True
                 position = text.find(path, position + len(path))
         return False
 
-    def _below(self, directory: str, make: Callable[[str], FileOp]) -> Iterator[FileOp]:
-        for path in [p for p, exists in self._exists.items() if exists and p.startswith(directory)]:
-            yield self._know(make(path))
+    def _below(self, directory: str) -> list[str]:
+        """The files known to exist below a directory, which ends in ``/``."""
+        return [path for path, exists in self._exists.items() if exists and path.startswith(directory)]
 
     def _move(self, op: FileOp) -> Iterator[FileOp]:
         source, target = op.path.rstrip("/"), (op.moved_to or "").rstrip("/")
-        inside = [p for p, exists in self._exists.items() if exists and p.startswith(source + "/")]
+        inside = self._below(source + "/")
         if not inside and (self._exists.get(source) or "." in posixpath.basename(source)):
             yield self._know(replace(op, path=source, moved_to=target))
         for path in inside:

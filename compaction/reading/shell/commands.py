@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from compaction.reading.shell.programs import GIT_VALUES, KEYWORDS, NO_COMMAND, SAFE, WRAPPERS
@@ -39,6 +39,10 @@ class Placed:
         if path in (".", "..", "/", "~") or path.endswith("/.."):
             return None
         return path + "/" if text.endswith("/") else path
+
+    def paths(self, words: Iterable[Word]) -> Iterator[str]:
+        """The files that words name for certain."""
+        return (path for word in words if (path := self.path(word)) is not None)
 
 
 def placed_commands(text: str, cwd: str | None) -> Iterator[Placed]:
