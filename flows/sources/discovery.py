@@ -150,7 +150,9 @@ def _match_recursive(pattern: Path) -> Iterator[str]:
     for folder, entries in _walk(top, lambda _: True):
         inner = Path(folder).relative_to(top).parts
         for entry in entries or ():
-            if _matches_names((*inner, entry.name), wanted) and not (wanted[-1] == "**" and _leads_to_folder(entry)):
+            if _matches_names((*inner, entry.name), wanted) and not (
+                wanted[-1] == "**" and _is_folder(entry, or_link=True)
+            ):
                 yield os.path.join(folder, entry.name)
 
 
@@ -176,7 +178,7 @@ def _folder(top: Path) -> Iterator[Input]:
             yield from _events(here)
         for entry in entries:
             name = entry.name
-            if name in members or _leads_to_folder(entry):
+            if name in members or _is_folder(entry, or_link=True):
                 continue
             if _is_input(path := here / name) and not _is_gone(path):
                 yield _file(path)
@@ -209,23 +211,14 @@ def _is_gone(path: Path) -> bool:
     """Whether somebody has removed it since the folder was listed."""
     try:
         path.lstat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
     return False
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: os.DirEntry[str], *, or_link: bool = False) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
+        return entry.is_dir(follow_symlinks=or_link)
     except OSError:
         return False
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import walk_packages
 
-from compaction.transcript import Message, Transcript
+from compaction.transcript import Transcript
 from flows.sources.reading.account import SHORTER_COPY, Account
 from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat, open_source
 from flows.sources.reading.inputs import (
@@ -39,6 +40,8 @@ VERSION = max(1, *(known.since for known in _FORMATS))
 """Of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more than this).
 Raise the number here when a reader makes something else of a log."""
 
+_content = attrgetter("role", "text", "reasoning", "tool_calls", "tool_call_id")
+"""Of a message."""
 _MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_member is not None)
 
 
@@ -135,17 +138,7 @@ def is_start_of(short: Transcript, long: Transcript) -> bool:
     return (
         short.session_id == long.session_id
         and len(short) <= len(long)
-        and all(map(_same, short.messages, long.messages))
-    )
-
-
-def _same(one: Message, other: Message) -> bool:
-    return (one.role, one.text, one.reasoning, one.tool_calls, one.tool_call_id) == (
-        other.role,
-        other.text,
-        other.reasoning,
-        other.tool_calls,
-        other.tool_call_id,
+        and all(_content(one) == _content(other) for one, other in zip(short.messages, long.messages, strict=False))
     )
 
 

@@ -17,7 +17,7 @@ from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
 from flows.sources.reading.session import BOOKKEEPING, REWOUND, SessionDraft
 from flows.sources.reading.usage import from_openai
-from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, first_text, need_object, nested, objects_in, text_or_none
 
 NAME = "codex_rollout"
 _ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
@@ -108,9 +108,7 @@ class _Rollout:
         parent = _find(meta.get("source"), "parent_thread_id") or text_or_none(meta.get("parent_thread_id"))
         self.parent = f"{NAME}-{parent}" if parent else None
         base = meta.get("base_instructions")
-        text = text_or_none(base.get("text") if isinstance(base, dict) else base) or text_or_none(
-            meta.get("instructions")
-        )
+        text = first_text(nested(base, "text"), base, meta.get("instructions"))
         if text:
             self.instructions = session.say("system", text, ref, time)
         else:

@@ -19,8 +19,7 @@ NAME = "llm_request_log"
 
 def detect(head: Head) -> bool:
     """Whether records hold a request in an envelope, or a response."""
-    records = head.document if isinstance(head.document, list) else head.records
-    return any(map(is_exchange, records[:25]))
+    return any(map(is_exchange, head.values()[:25]))
 
 
 def read(source: Source) -> Iterator[Transcript]:

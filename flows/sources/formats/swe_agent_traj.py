@@ -17,7 +17,7 @@ from flows.sources.reading.chat import add_calls, add_message, add_reasoning
 from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import DEMONSTRATION, DUPLICATE, SessionDraft
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_dict, as_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, as_list, first_item, need_object, nested, objects_in, text_or_none
 
 NAME = "swe_agent_traj"
 
@@ -71,7 +71,7 @@ def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) ->
         session.result(open_call, text_of(entry.get("content")), ref)
         return None
     if role == "tool":
-        call_id = next(iter(as_list(entry.get("tool_call_ids"))), entry.get("tool_call_id"))
+        call_id = first_item(entry.get("tool_call_ids"), entry.get("tool_call_id"))
         session.result(call_id, text_of(entry.get("content")), ref, name=entry.get("name"))
         return None
     if role != "assistant":

@@ -9,7 +9,7 @@ from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import MalformedError, Record
 from flows.sources.reading.session import SessionDraft
-from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, objects_in
+from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, objects_in
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
@@ -82,8 +82,7 @@ def add_reasoning(draft: MessageDraft, message: Record) -> None:
 
 def first_choice(response: Record) -> Record:
     """The assistant message of a response's first choice; empty when there is none."""
-    choice = next(iter(as_list(response.get("choices"))), None)
-    return as_dict(nested(choice, "message"))
+    return as_dict(nested(first_item(response.get("choices")), "message"))
 
 
 def add_calls(session: SessionDraft, draft: MessageDraft, message: Record) -> None:

@@ -16,7 +16,7 @@ from flows.sources.reading.decode import dumps, kind_of
 from flows.sources.reading.inputs import MalformedError, Record
 from flows.sources.reading.requests import native_id, request_and_response
 from flows.sources.reading.usage import from_openai, make_usage
-from flows.sources.reading.values import as_dict, as_list, text_or_none
+from flows.sources.reading.values import as_dict, as_list, first_text, text_or_none
 
 _REQUESTS = ("request_params", "kwargs", "request", "body", "input", "payload")
 _TEXTS = ("response", "completion")
@@ -58,9 +58,7 @@ def exchange_of(record: Record) -> LoggedExchange | None:
         key=text_or_none(answer.get("id")),
         pair=next((f"{key} {record[key]}" for key in _PAIRS if isinstance(record.get(key), (str, int))), None),
         native_id=native_id(record, request, as_dict(record.get("metadata"))),
-        model=text_or_none(answer.get("model"))
-        or text_or_none(request.get("model"))
-        or text_or_none(record.get("model")),
+        model=first_text(answer.get("model"), request.get("model"), record.get("model")),
         time=next(filter(None, (iso_time(record.get(key)) for key in _TIMES)), None) or iso_time(answer.get("created")),
         tools=request.get("tools") or as_dict(record.get("kwargs")).get("tools") or record.get("tools"),
         usage=_usage(record, answer),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -85,6 +85,10 @@ class Head:
     is_zip: bool = False
     """Whether the file is a zip archive; ``entries`` has the names in it."""
     entries: Collection[str] = ()
+
+    def values(self, most: int | None = None) -> Sequence[Any]:
+        """The first items of the list that the file is, at most so many; else the records."""
+        return self.document[:most] if isinstance(self.document, list) else self.records
 
 
 def plain_name(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from compaction.transcript import Message, Transcript
+from compaction.transcript import Transcript
 from flows.sources.reading.account import SHORTER_COPY
 from flows.sources.reading.base import Source
 from flows.sources.reading.inputs import Record
@@ -87,10 +87,8 @@ def _opens(short: Transcript, long: Transcript) -> bool:
     return (
         short.session_id != long.session_id
         and len(short) < len(long)
-        and all(message.role in ("system", "user") for message in short.messages)
-        and all(map(_same, short.messages, long.messages))
+        and all(
+            one.role in ("system", "user") and (one.role, one.text) == (other.role, other.text)
+            for one, other in zip(short.messages, long.messages, strict=False)
+        )
     )
-
-
-def _same(one: Message, other: Message) -> bool:
-    return (one.role, one.text) == (other.role, other.text)

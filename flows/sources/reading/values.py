@@ -35,6 +35,16 @@ def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def first_text(*values: Any) -> str | None:
+    """The first of the values that is a string with something in it."""
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def first_item(value: Any, default: Any = None) -> Any:
+    """The first item of a list; the default for an empty list and for anything else."""
+    return value[0] if isinstance(value, list) and value else default
+
+
 def int_or_none(value: Any) -> int | None:
     """The value if it is a whole number (``true`` is none)."""
     return value if type(value) is int else None

@@ -18,7 +18,7 @@ from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.requests import drop_openings, native_id, request_and_response
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft, fingerprint
 from flows.sources.reading.usage import sum_usages
-from flows.sources.reading.values import as_list, objects_in, text_or_none
+from flows.sources.reading.values import as_list, first_text, nested, objects_in, text_or_none
 
 NAME = "anthropic_messages"
 _OTHER_ROLES = {"tool", "function", "developer", "model"}
@@ -26,9 +26,7 @@ _OTHER_ROLES = {"tool", "function", "developer", "model"}
 
 def detect(head: Head) -> bool:
     """Whether the file holds messages with blocks that only this API has."""
-    if isinstance(head.document, list):
-        return _are_messages(head.document) or any(map(is_exchange, head.document))
-    return any(map(is_exchange, head.records)) or _are_messages(head.records)
+    return _are_messages(head.values()) or any(map(is_exchange, head.values()))
 
 
 def _are_messages(values: Any) -> bool:
@@ -128,7 +126,7 @@ def _exchange(source: Source, where: int | None, ref: str, record: Record) -> It
     if response is not None and response is not record:
         session.answer(where, f"{ref}/response", {"role": "assistant", **response})
     draft = session.session
-    draft.model = text_or_none(request.get("model")) or text_or_none((response or {}).get("model"))
+    draft.model = first_text(request.get("model"), nested(response, "model"))
     draft.title = text_or_none(record.get("title"))
     draft.cwd = text_or_none(record.get("cwd"))
     draft.started_at = iso_time(record.get("timestamp") or record.get("created_at"))

@@ -30,7 +30,7 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft, plain_id
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, text_or_none
+from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, text_or_none
 
 NAME = "atif"
 COPIED = "copied context"
@@ -42,9 +42,7 @@ _DEEPEST = 20
 
 def detect(head: Head) -> bool:
     """Whether the file holds trajectories."""
-    if isinstance(head.document, list):
-        return any(map(is_trajectory, head.document[:5]))
-    return any(map(is_trajectory, head.records[:5]))
+    return any(map(is_trajectory, head.values()[:5]))
 
 
 def read(source: Source) -> Iterator[Transcript]:
@@ -161,7 +159,7 @@ class _Run:
             return
         self.is_terminus = str(agent.get("name")).lower().startswith("terminus")
         extra = as_dict(agent.get("extra"))
-        folder = next(iter(as_list(extra.get("cwds"))), extra.get("cwd"))
+        folder = first_item(extra.get("cwds"), extra.get("cwd"))
         self.session.model = self.session.model or text_or_none(agent.get("model_name"))
         self.session.cwd = self.session.cwd or text_or_none(folder)
 
@@ -275,7 +273,7 @@ class _Run:
 
     def _is_refused(self, step: Record) -> bool:
         """Whether the harness could not read the answer, so that nothing of it was run."""
-        first = next(iter(as_list((step.get("observation") or {}).get("results"))), None)
+        first = first_item((step.get("observation") or {}).get("results"))
         return isinstance(first, dict) and _text(first.get("content")).startswith(_NOT_PARSED)
 
     def _call(self, draft: MessageDraft, call: Any, ref: str) -> str | None:

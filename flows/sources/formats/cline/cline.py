@@ -22,7 +22,7 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record, plain_name
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import from_parts, make_usage
-from flows.sources.reading.values import as_dict, need_list, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, first_text, need_list, nested, objects_in, text_or_none
 
 NAME = "cline"
 _HISTORY = "api_conversation_history.json"
@@ -136,8 +136,7 @@ class _Task:
             self._calls_in_text(draft)
         self.open = [(call.id, call.name) for call in draft.calls]
         about = as_dict(message.get("modelInfo"))
-        model = text_or_none(about.get("modelId")) or text_or_none(about.get("id"))
-        self.session.model = self.session.model or model
+        self.session.model = self.session.model or first_text(about.get("modelId"), about.get("id"))
         self.session.use(f"message {index}", _usage(as_dict(message.get("metrics"))))
 
     def _calls_in_text(self, draft: MessageDraft) -> None:

@@ -11,7 +11,7 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import from_anthropic
-from flows.sources.reading.values import nested, objects_in, text_or_none
+from flows.sources.reading.values import first_text, nested, objects_in, text_or_none
 
 
 def is_flat(records: Sequence[Record]) -> bool:
@@ -37,7 +37,7 @@ class FlatLines:
 
     def take(self, where: int, line: Record) -> None:
         kind, ref, time = line.get("type"), self.source.ref(where), text_or_none(line.get("timestamp"))
-        self.native = self.native or text_or_none(line.get("session_id")) or text_or_none(line.get("sessionId"))
+        self.native = self.native or first_text(line.get("session_id"), line.get("sessionId"))
         self.session.model = self.session.model or text_or_none(line.get("model"))
         if kind == "message":
             self._message(line, ref, time)

@@ -21,7 +21,7 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_list, need_list, need_object, nested, text_or_none
+from flows.sources.reading.values import as_list, first_text, need_list, need_object, nested, text_or_none
 
 NAME = "copilot_cli"
 _MESSAGES = {"user.message", "assistant.message", "tool.execution_complete", "system.message"}
@@ -109,16 +109,18 @@ class _Log:
             return
         ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
         agent.session.ended_at = time or agent.session.ended_at
-        handle = _HANDLERS.get(kind)
-        if handle is not None:
-            handle(self, agent, data, ref, time)
+        if kind in _NOTICES:
+            _NOTICES[kind](self, agent, data, ref, time)
+            agent.session.leave_out(BOOKKEEPING)
+        elif kind in _MESSAGE_HANDLERS:
+            _MESSAGE_HANDLERS[kind](self, agent, data, ref, time)
         elif isinstance(data.get("content"), str) and data["content"] and not kind.endswith(("_delta", "reasoning")):
             raise MalformedError(f"an event of unknown type {kind!r} that has content")
         else:
             agent.session.leave_out(BOOKKEEPING)
 
     def _agent(self, event: Record, data: Record) -> AgentSession:
-        key = text_or_none(event.get("agentId")) or text_or_none(data.get("parentToolCallId"))
+        key = first_text(event.get("agentId"), data.get("parentToolCallId"))
         if event.get("type") == "user.message":
             key = key or self.tasks.pop(text_of(data.get("content")), None)
         if str(event.get("type")).startswith("subagent."):
@@ -145,14 +147,11 @@ class _Log:
 
     def model(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The model that is to answer."""
-        named = text_or_none(data.get("newModel")) or text_or_none(data.get("selectedModel"))
-        agent.session.model = agent.session.model or named
-        agent.session.leave_out(BOOKKEEPING)
+        agent.session.model = agent.session.model or first_text(data.get("newModel"), data.get("selectedModel"))
 
     def title(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The session's name."""
         agent.session.title = text_or_none(data.get("title")) or agent.session.title
-        agent.session.leave_out(BOOKKEEPING)
 
     def system(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The system prompt. The log repeats it for every prompt; it is added again only when it differs."""
@@ -194,7 +193,6 @@ class _Log:
     def reason(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Reasoning of the response that comes next."""
         agent.reasoning.append(text_of(data.get("content")))
-        agent.session.leave_out(BOOKKEEPING)
 
     def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
@@ -231,7 +229,6 @@ class _Log:
     def tool_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The call again; the only record of it when its response is not in the log or does not name it."""
         wanted = text_or_none(data.get("toolCallId"))
-        agent.session.leave_out(BOOKKEEPING)
         if wanted is not None and wanted not in agent.calls and wanted not in self.asked:
             last = agent.session.drafts[-1] if agent.session.drafts else None
             is_open = last is not None and last.role == "assistant"
@@ -253,7 +250,6 @@ class _Log:
         """The person asks for a tool; it becomes a message with its result."""
         if isinstance(data.get("toolCallId"), str):
             self.asked[data["toolCallId"]] = data
-        agent.session.leave_out(BOOKKEEPING)
 
     def subagent(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A sub-agent starts."""
@@ -262,12 +258,10 @@ class _Log:
             self.started[own] = data
             if own in self.prompts:
                 self.tasks[self.prompts.pop(own)] = self.keys.get(own, own)
-        agent.session.leave_out(BOOKKEEPING)
 
     def compaction_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A compaction begins in the background: what is said from now on stays."""
         agent.compaction_from, agent.compaction = len(agent.session.drafts), data
-        agent.session.leave_out(BOOKKEEPING)
 
     def compaction_ends(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The summary takes the place of what had been said when the compaction began."""
@@ -307,7 +301,6 @@ class _Log:
     def used(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """What one model call used; the totals at shutdown are used where there are some."""
         agent.note("call", text_or_none(data.get("apiCallId")), usage_of(data))
-        agent.session.leave_out(BOOKKEEPING)
 
     def shutdown(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The totals of a run, which take the place of what its responses reported."""
@@ -315,7 +308,6 @@ class _Log:
         agent.session.model = agent.session.model or text_or_none(data.get("currentModel"))
         if usage is not None:
             agent.note("run", str(data.get("sessionStartTime")), usage)
-        agent.session.leave_out(BOOKKEEPING)
 
     def built(self) -> Iterator[Transcript]:
         """The main session, then the sub-agents."""
@@ -326,9 +318,7 @@ class _Log:
             native, parent = self.native, None
             if key is not None:
                 about = self.started.get(key, {})
-                agent.session.title = text_or_none(about.get("agentDisplayName")) or text_or_none(
-                    about.get("agentName")
-                )
+                agent.session.title = first_text(about.get("agentDisplayName"), about.get("agentName"))
                 started_by = self.owners.get(key) or self.owners.get(str(about.get("toolCallId")))
                 parent = self._name(started_by or self.agents[None])
                 native = self._name(agent)
@@ -346,27 +336,30 @@ class _Log:
         return self.native if agent.key is None else f"{self.native}-{agent.key}"
 
 
-_HANDLERS = {
+_NOTICES = {
     "session.start": _Log.start,
     "session.resume": _Log.start,
     "session.model_change": _Log.model,
     "session.title_changed": _Log.title,
     "session.compaction_start": _Log.compaction_starts,
+    "session.shutdown": _Log.shutdown,
+    "assistant.reasoning": _Log.reason,
+    "assistant.usage": _Log.used,
+    "tool.user_requested": _Log.person_runs,
+    "tool.execution_start": _Log.tool_starts,
+    "subagent.started": _Log.subagent,
+}
+"""Events that are no message, whatever is taken from them."""
+_MESSAGE_HANDLERS = {
     "session.compaction_complete": _Log.compaction_ends,
     "session.truncation": _Log.truncated,
     "session.context_cleared": _Log.cleared,
-    "session.shutdown": _Log.shutdown,
     "system.message": _Log.system,
     "system.notification": _Log.notice,
     "user.message": _Log.user,
     "skill.invoked": _Log.skill,
-    "assistant.reasoning": _Log.reason,
     "assistant.message": _Log.respond,
-    "assistant.usage": _Log.used,
-    "tool.user_requested": _Log.person_runs,
-    "tool.execution_start": _Log.tool_starts,
     "tool.execution_complete": _Log.tool_ends,
-    "subagent.started": _Log.subagent,
 }
 
 

@@ -20,7 +20,7 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, REWOUND, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
-from flows.sources.reading.values import as_dict, as_list, int_or_none, need_object, text_or_none
+from flows.sources.reading.values import as_dict, as_list, first_item, int_or_none, need_object, text_or_none
 
 NAME = "gemini_cli_chat"
 _SAID = ("user", "gemini")
@@ -133,7 +133,7 @@ class _Log:
         session.leave_out(RECORDED_SUMMARY, "assistant", history.acknowledged)
         session.title = text_or_none(about.get("summary"))
         session.started_at, session.ended_at = iso_time(about.get("startTime")), iso_time(about.get("lastUpdated"))
-        session.cwd = text_or_none(next(iter(as_list(about.get("directories"))), None))
+        session.cwd = text_or_none(first_item(about.get("directories")))
         parent = self.source.input.path.absolute().parent.name if about.get("kind") == "subagent" else None
         return session.build(
             NAME,

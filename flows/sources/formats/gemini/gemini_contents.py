@@ -16,7 +16,16 @@ from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
-from flows.sources.reading.values import as_dict, as_list, int_or_none, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import (
+    as_dict,
+    as_list,
+    first_text,
+    int_or_none,
+    need_object,
+    nested,
+    objects_in,
+    text_or_none,
+)
 
 NAME = "gemini_contents"
 _ROLES = {"user", "model", "function", "tool", "system"}
@@ -26,9 +35,7 @@ _ID_KEYS = ("sessionId", "session_id", "conversation_id", "id")
 
 def detect(head: Head) -> bool:
     """Whether there are turns: a role and a list of parts without a type."""
-    if isinstance(head.document, list):
-        return any(_is_turn(value) or _wrapped_turns(value) is not None for value in head.document[:5])
-    return any(_is_turn(record) or _wrapped_turns(record) is not None for record in head.records)
+    return any(_is_turn(value) or _wrapped_turns(value) is not None for value in head.values(5))
 
 
 def _is_turn(value: Any) -> bool:
@@ -91,7 +98,7 @@ def _build(source: Source, about: Record, placed: list[tuple[int, Any, str]]) ->
     session = reading.session
     session.model = text_or_none(about.get("model")) or session.model
     session.title = text_or_none(about.get("title"))
-    yield from session.build(NAME, next((own for key in _ID_KEYS if (own := text_or_none(about.get(key)))), None))
+    yield from session.build(NAME, first_text(*map(about.get, _ID_KEYS)))
     if not session.drafts and not placed:
         source.quarantine(None, "a list of no turns", about)
 

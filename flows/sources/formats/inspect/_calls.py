@@ -16,7 +16,7 @@ from flows.sources.reading.base import BAD_CONTENT
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.decode import dumps, kind_of
 from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, text_or_none
+from flows.sources.reading.values import as_dict, as_list, first_text, need_list, need_object, nested, text_or_none
 
 MOST_REPEATED = 500_000_000
 """Messages over the prompts of all calls of a sample: 20,000 turns, each with all before. Takes some seconds."""
@@ -156,7 +156,7 @@ class SampleEvents:
                 yield found
             nested = event.get("events")
             if nested and depth < _DEEPEST:  # before spans, what a sub-task or tool did stood inside its event
-                name = text_or_none(event.get("agent")) or text_or_none(event.get("name")) or agent
+                name = first_text(event.get("agent"), event.get("name"), agent)
                 yield from self.walk(nested, ref, depth + 1, name)
 
     def _take(self, event: Any, ref: str, agent: str | None) -> ModelCall | Compaction | None:
@@ -198,7 +198,7 @@ class SampleEvents:
             agent=name or agent,
             is_scorer=is_scorer or self._open_scorers > 0,
             usage=output.get("usage"),
-            model=text_or_none(output.get("model")) or text_or_none(event.get("model")),
+            model=first_text(output.get("model"), event.get("model")),
             other_answers=max(0, len(answers) - 1),
         )
 

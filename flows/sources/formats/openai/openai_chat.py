@@ -22,9 +22,7 @@ _TIME_KEYS = ("started_at", "created_at", "created", "timestamp")
 
 def detect(head: Head) -> bool:
     """Whether the file holds chat messages."""
-    if isinstance(head.document, list):
-        return any(is_message(value) or has_messages(value) for value in head.document[:5])
-    return any(is_message(record) or has_messages(record) for record in head.records)
+    return any(is_message(value) or has_messages(value) for value in head.values(5))
 
 
 def read(source: Source) -> Iterator[Transcript]:

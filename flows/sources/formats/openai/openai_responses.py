@@ -28,9 +28,7 @@ _LISTS = ("items", "data")
 
 def detect(head: Head) -> bool:
     """Whether the file holds items, or requests and responses of them."""
-    if isinstance(head.document, list):
-        return any(is_item(value) or is_exchange(value) for value in head.document)
-    return any(is_item(record) or is_exchange(record) for record in head.records)
+    return any(is_item(value) or is_exchange(value) for value in head.values())
 
 
 def is_exchange(value: Any) -> bool:

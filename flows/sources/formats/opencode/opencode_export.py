@@ -28,7 +28,7 @@ _EVENTS = {"step_start", "step_finish", "text", "reasoning", "tool_use", "user",
 def detect(head: Head) -> bool:
     """Whether there are messages made of ``info`` and ``parts``, or events with a part."""
     if isinstance(head.document, list):
-        return any(_is_message(value) for value in head.document[:5])
+        return any(map(_is_message, head.values(5)))
     return any(_is_export(record) or _is_message(record) or _is_event(record) for record in head.records)
 
 

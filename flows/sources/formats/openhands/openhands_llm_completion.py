@@ -24,8 +24,7 @@ _MEMBER = re.compile(r"[^/]*/[^/]*" + _STAMP.pattern + r"\Z")
 
 def detect(head: Head) -> bool:
     """Whether the records have a prompt and the response to it, side by side."""
-    records = head.document if isinstance(head.document, list) else head.records
-    return any(map(_is_completion, records[:5]))
+    return any(map(_is_completion, head.values()[:5]))
 
 
 def _is_completion(value: Any) -> bool:

@@ -22,7 +22,7 @@ from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.usage import from_openhands
-from flows.sources.reading.values import as_dict, as_list, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, as_list, first_text, nested, objects_in, text_or_none
 
 NAME = "openhands_v0_output"
 _ABOUT = ("instance_id", "instruction", "test_result", "metrics", "metadata", "question_id", "issue", "git_patch")
@@ -31,8 +31,7 @@ _ID_KEYS = ("instance_id", "question_id", "task_id", "id")
 
 def detect(head: Head) -> bool:
     """Whether a record is an instance with its history."""
-    records = head.document if isinstance(head.document, list) else head.records
-    return any(_is_instance(record) for record in records[:25])
+    return any(map(_is_instance, head.values()[:25]))
 
 
 def _is_instance(record: Any) -> bool:
@@ -112,8 +111,7 @@ def _instance(source: Source, record: Record, ref: str, where: int) -> Iterator[
 
 
 def _first_ids(history: list[Any]) -> list[str]:
-    found = (text_or_none(event.get("llm_response_id")) for event in objects_in(history))
-    return [next(filter(None, found), "")]
+    return [first_text(*(event.get("llm_response_id") for event in objects_in(history))) or ""]
 
 
 def _instruct(events: V0Events, record: Record, history: list[Any], ref: str) -> None:
@@ -129,8 +127,7 @@ def _instruct(events: V0Events, record: Record, history: list[Any], ref: str) ->
 def _describe(session: SessionDraft, record: Record) -> None:
     metadata = as_dict(record.get("metadata"))
     config = as_dict(metadata.get("llm_config")) or as_dict(metadata.get("llm")) or as_dict(record.get("llm_config"))
-    named = (config.get("model"), metadata.get("model_name"), metadata.get("model"))
-    session.model = next(filter(None, map(text_or_none, named)), session.model)
+    session.model = first_text(config.get("model"), metadata.get("model_name"), metadata.get("model"), session.model)
     issue = text_or_none(nested(record, "issue", "title"))
     problem = text_or_none(nested(record, "instance", "problem_statement"))
     session.title = issue or (first_line(problem) if problem else None)

@@ -18,7 +18,7 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
 from flows.sources.reading.usage import from_openhands, sum_usages
-from flows.sources.reading.values import as_dict, need_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, first_text, need_list, need_object, nested, objects_in, text_or_none
 
 NAME = "openhands_v1_events"
 _MEMBER = re.compile(r"[^/]*/event-\d+-[\w.-]*\.json\Z")
@@ -226,7 +226,7 @@ class Conversation:
         self.session.use("totals", sum_usages(usages) if usages else None)
         llm = nested(value, "agent", "llm")
         named = [llm.get("model")] if isinstance(llm, dict) else [one.get("model_name") for one in metrics]
-        self.session.model = self.session.model or next(filter(None, map(text_or_none, named)), None)
+        self.session.model = self.session.model or first_text(*named)
 
 
 def _kinds(event: Record) -> list[Kind | None]:

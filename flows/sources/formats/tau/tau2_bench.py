@@ -19,7 +19,16 @@ from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import from_openai, make_usage
-from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import (
+    as_dict,
+    as_list,
+    first_text,
+    need_list,
+    need_object,
+    nested,
+    objects_in,
+    text_or_none,
+)
 
 NAME = "tau2_bench"
 USER_TOOLS = "the simulated user's own tool use"
@@ -33,8 +42,7 @@ def detect(head: Head) -> bool:
     if isinstance(document, dict) and isinstance(document.get("simulations"), list):
         first = document["simulations"][:5]
         return any(map(_is_simulation, first)) or (not first and "tasks" in document and "info" in document)
-    found = document[:5] if isinstance(document, list) else head.records
-    return any(map(_is_simulation, found))
+    return any(map(_is_simulation, head.values(5)))
 
 
 def _is_simulation(value: Any) -> bool:
@@ -105,7 +113,7 @@ class _Simulation:
         session = self.session
         environment = as_dict(about.get("environment_info"))
         # The agent's prompt is not among the messages: its policy stands with the run, or once for all of them.
-        policy = text_or_none(run.get("policy")) or text_or_none(environment.get("policy"))
+        policy = first_text(run.get("policy"), environment.get("policy"))
         if policy and not any(message.get("role") == "system" for message in objects_in(messages[:3])):
             session.say("system", policy, self.ref)
         for index, message in enumerate(messages):
@@ -114,11 +122,9 @@ class _Simulation:
                 self._take(message, place)
         for draft, texts in self.pieces.values():
             draft.texts = ["".join(texts)]
-        domains = (environment.get("domain_name"), about.get("domain"))
         named = (nested(about, "agent_info", "llm"), nested(about, "audio_native_config", "model"))
-        models = (*named, about.get("model"), session.model)
-        session.task_type = next(filter(None, map(text_or_none, domains)), None)
-        session.model = next(filter(None, map(text_or_none, models)), None)
+        session.task_type = first_text(environment.get("domain_name"), about.get("domain"))
+        session.model = first_text(*named, about.get("model"), session.model)
         session.started_at = iso_time(run.get("start_time"))
         session.ended_at = iso_time(run.get("end_time"))
         session.title = run_title(session.task_type or "", run, nested(run, "reward_info", "reward"))

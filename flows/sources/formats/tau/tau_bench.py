@@ -30,11 +30,7 @@ _ERRORS = ("Error: ", "Unknown action ")
 
 def detect(head: Head) -> bool:
     """Whether the file holds runs."""
-    return any(_is_run(value) for value in _first(head))
-
-
-def _first(head: Head) -> list[Any]:
-    return head.document[:5] if isinstance(head.document, list) else list(head.records)
+    return any(map(_is_run, head.values(5)))
 
 
 def _is_run(value: Any) -> bool:
