@@ -21,29 +21,15 @@ from flows.sources.reading.values import nested, objects_in
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
 COMPACTIONS = {"compaction", "compaction_summary", "context_compaction"}
-ITEM_CALLS = {
-    "function_call",
-    "custom_tool_call",
-    "local_shell_call",
-    "shell_call",
-    "apply_patch_call",
-    "computer_call",
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "image_generation_call",
-    "mcp_call",
-    "tool_search_call",
-}
-_NOTICES = {
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "ghost_snapshot",
-    "compaction_trigger",
-    "item_reference",
-    "additional_tools",
-}
+ITEM_CALLS = frozenset(
+    """function_call custom_tool_call local_shell_call shell_call apply_patch_call computer_call
+    web_search_call file_search_call code_interpreter_call image_generation_call mcp_call
+    tool_search_call""".split()
+)
+_NOTICES = frozenset(
+    """mcp_list_tools mcp_approval_request mcp_approval_response ghost_snapshot compaction_trigger
+    item_reference additional_tools""".split()
+)
 _PARTS = {"input_text", "output_text", "input_image", "input_file", "refusal", "reasoning_text", "summary_text"}
 _ARGUMENTS = ("arguments", "action", "actions", "operation")
 _OTHER_ARGUMENTS = ("input", "queries", "code", "revised_prompt")

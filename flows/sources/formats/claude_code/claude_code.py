@@ -23,23 +23,10 @@ from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
 NAME = "claude_code"
-_KNOWN = {
-    "progress",
-    "file-history-snapshot",
-    "queue-operation",
-    "last-prompt",
-    "custom-title",
-    "ai-title",
-    "agent-name",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "summary",
-    "attachment",
-    "system",
-    "tag",
-    "agent-setting",
-}
+_KNOWN = frozenset(
+    """progress file-history-snapshot queue-operation last-prompt custom-title ai-title agent-name mode
+    permission-mode pr-link summary attachment system tag agent-setting""".split()
+)
 _SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
 _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
 

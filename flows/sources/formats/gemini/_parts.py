@@ -13,21 +13,10 @@ from flows.sources.reading.values import as_list, need_list, nested
 
 CODE_TOOL = "code_execution"
 """Name of the call for code that the provider ran itself."""
-CONTENT_KEYS = {
-    "text",
-    "functionCall",
-    "function_call",
-    "functionResponse",
-    "function_response",
-    "inlineData",
-    "inline_data",
-    "fileData",
-    "file_data",
-    "executableCode",
-    "executable_code",
-    "codeExecutionResult",
-    "code_execution_result",
-}
+CONTENT_KEYS = frozenset(
+    """text functionCall function_call functionResponse function_response inlineData inline_data fileData
+    file_data executableCode executable_code codeExecutionResult code_execution_result""".split()
+)
 SNAPSHOT = "<state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 """What Gemini CLI lets the model say to a summary (core/src/services/chatCompressionService.ts)."""

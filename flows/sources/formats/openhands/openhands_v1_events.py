@@ -22,22 +22,11 @@ from flows.sources.reading.values import as_dict, first_text, need_list, need_ob
 
 NAME = "openhands_v1_events"
 _MEMBER = re.compile(r"[^/]*/event-\d+-[\w.-]*\.json\Z")
-_KINDS = {
-    "SystemPromptEvent",
-    "SystemPromptUpdateEvent",
-    "MessageEvent",
-    "ActionEvent",
-    "ObservationEvent",
-    "AgentErrorEvent",
-    "UserRejectObservation",
-    "Condensation",
-    "CondensationRequest",
-    "CondensationSummaryEvent",
-    "PauseEvent",
-    "ConversationStateUpdateEvent",
-    "ConversationErrorEvent",
-    "ACPToolCallEvent",
-}
+_KINDS = frozenset(
+    """SystemPromptEvent SystemPromptUpdateEvent MessageEvent ActionEvent ObservationEvent AgentErrorEvent
+    UserRejectObservation Condensation CondensationRequest CondensationSummaryEvent PauseEvent
+    ConversationStateUpdateEvent ConversationErrorEvent ACPToolCallEvent""".split()
+)
 _RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _PROMPTS = ("SystemPromptEvent", "SystemPromptUpdateEvent")
 _OF_ANOTHER_AGENT = "ACPToolCallEvent"
