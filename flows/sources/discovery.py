@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from flows.sources.reading.base import event_files
 from flows.sources.reading.inputs import Input, SourceError, path_text, plain_name
+from flows.sources.reading.opening import event_files
 from flows.sources.registry import formats, is_member, recognise
 
-# Beside sessions and never one: OpenHands' state can hold credentials, Cline's repeat its history for the screen, the
-# others are lists of what is there.
+# Files beside sessions that are none: OpenHands' state can hold credentials, Cline's files repeat its history for the
+# screen, the others are indexes.
 _NEVER_READ = {
     "base_state.json",
     "sessions-index.json",
@@ -187,7 +187,7 @@ def _folder(top: Path) -> Iterator[Input]:
 def _walk(top: str, is_entered: Callable[[str], bool]) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
     """Every folder with its entries by name, from the top down; None for one that cannot be opened.
 
-    Not ``os.walk``: that passes over folders without permission, and on Python 3.11 it calls itself for each level.
+    ``os.walk`` passes over folders without permission, and on Python 3.11 it recurses.
     """
     waiting = [top]
     while waiting:

@@ -10,12 +10,10 @@ import re
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import first_line, text_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
-from flows.sources.reading.session import BOOKKEEPING, REWOUND, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openai
 from flows.sources.reading.values import as_dict, first_text, need_object, nested, objects_in, text_or_none
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Source, SourceFormat
 from flows.sources.reading.exchanges import LoggedExchange, exchange_of, is_exchange
-from flows.sources.reading.inputs import Head, MalformedError
 from flows.sources.reading.prompt_log import conversations
 
 NAME = "llm_request_log"

@@ -13,10 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from compaction.transcript import Transcript, Usage
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import add_message, add_reasoning, first_choice, has_messages, is_message
-from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.responses import Items
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import from_openai, make_usage

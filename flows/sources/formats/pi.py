@@ -7,11 +7,9 @@ from typing import Any
 
 from compaction.transcript import Transcript, Usage
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import block_text, iso_time, text_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_parts
 from flows.sources.reading.values import need_list, need_object, nested, objects_in, text_or_none
 
@@ -50,7 +48,7 @@ def read(source: Source) -> Iterator[Transcript]:
     session.cwd = text_or_none(header.get("cwd"))
     session.title = session.title or text_or_none(header.get("name"))
     session.model = session.model or text_or_none(header.get("modelId"))
-    # The header of a branched session is younger than the messages that it took along.
+    # The header of a branched session is younger than the messages that it copied.
     times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
     session.started_at = min(filter(None, times), default=None)
     parent = text_or_none(header.get("parentSession"))
@@ -69,9 +67,9 @@ def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
 
 
 def _dead_branch_ids(entries: list[Record]) -> set[str]:
-    """Ids of entries that are not on the way from the last entry back to the root.
+    """Ids of entries that are not on the path from the last entry back to the root.
 
-    Where the way is broken (a damaged line) everything before the break may belong to it and stays.
+    Where the path is broken (a damaged line) everything before the break may belong to it and stays.
     """
     places: dict[str, int] = {}
     for at, entry in enumerate(entries):

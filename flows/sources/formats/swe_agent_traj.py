@@ -11,10 +11,9 @@ from typing import Any
 import orjson
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.chat import add_calls, add_message, add_reasoning
-from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import DEMONSTRATION, DUPLICATE, SessionDraft
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, as_list, first_item, need_object, nested, objects_in, text_or_none

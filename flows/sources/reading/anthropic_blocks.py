@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from flows.sources.reading.base import MalformedError, Record
 from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
 from flows.sources.reading.values import as_list, need_list, need_object, nested, objects_in, text_or_none
 

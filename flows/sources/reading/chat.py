@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import iso_time, text_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, objects_in
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}

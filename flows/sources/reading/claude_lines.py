@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from flows.sources.reading.account import Kind
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import block_text
-from flows.sources.reading.inputs import Record
 from flows.sources.reading.usage import from_anthropic
 from flows.sources.reading.values import as_dict, nested, objects_in
 

@@ -1,8 +1,8 @@
 """Logs of requests that repeat the conversation so far → the conversations, each message once.
 
-Several conversations may be interleaved: a request goes on from the one whose messages it opens with. Where it leaves
-messages of that one out, they were either taken back (an answer that the harness refused and asked for again) or
-compacted away: then later messages are still there, or a summary stands in their place.
+Several conversations may be interleaved: a request continues the one whose messages it begins with. Messages of that
+conversation that it lacks were either taken back (an answer that the harness refused and asked for again) or compacted:
+then later messages are still there, or a summary replaces them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from flows.sources.reading.account import KINDS, SHORTER_COPY, Kind
 from flows.sources.reading.base import BAD_CONTENT, Source
 from flows.sources.reading.chat import add_message
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.exchanges import LoggedExchange, digest, message_text, role_of
-from flows.sources.reading.session import BOOKKEEPING, REWOUND, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.values import as_list
 
 OTHER_CHOICE = "other choice of a response"
 _MOST_OPEN = 64
-"""Conversations that are held at a time: of more, the one that was silent for longest is finished."""
+"""Conversations that are open at a time; beyond that, the one without a request for the longest time is finished."""
 _A_LOT = 6
-"""Messages that a summary may stand for; fewer, and none of them kept, were taken back."""
+"""Least number of messages that a summary replaces; fewer, of which none is kept, were taken back."""
 
 
 @dataclass
@@ -107,8 +106,10 @@ class _Conversation:
             self.items[seen.at].is_left = True
         del self.view[to:]
 
-    def go_on(self, prompt: Sequence[Any], digests: Sequence[bytes], same: int, ref: str, where: int | None) -> bool:
-        """Takes a prompt that opens with ``same`` messages of this conversation; False when it is another one's."""
+    def continue_with(
+        self, prompt: Sequence[Any], digests: Sequence[bytes], same: int, ref: str, where: int | None
+    ) -> bool:
+        """Adds a prompt that begins with ``same`` messages of this conversation; False when it is of another one."""
         for index in range(same):
             self.view[index].digest = digests[index]
             self.items[self.view[index].at].is_answer = False
@@ -301,7 +302,7 @@ class _PromptLog:
         found = None
         if chosen is not None and any(role_of(message) == "user" for message in prompt[:best]):
             conversation = self.open[chosen]
-            if conversation.go_on(prompt, digests, best, ref, where):
+            if conversation.continue_with(prompt, digests, best, ref, where):
                 found = conversation
                 self.open.move_to_end(chosen)
         if found is None:

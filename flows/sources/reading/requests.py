@@ -9,8 +9,7 @@ import orjson
 
 from compaction.transcript import Transcript
 from flows.sources.reading.account import SHORTER_COPY
-from flows.sources.reading.base import Source
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record, Source
 
 _REQUEST = ("request", "req", "request_body", "params", "proxy_server_request")
 _RESPONSE = ("response", "resp", "response_body", "result")

@@ -12,11 +12,10 @@ import orjson
 
 from compaction.transcript import Role
 from flows.sources.reading.account import Kind
+from flows.sources.reading.base import MalformedError, Record
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
 from flows.sources.reading.values import nested, objects_in
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}

@@ -13,11 +13,10 @@ from typing import Any
 
 import orjson
 
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import first_line, shows_failure
 from flows.sources.reading.decode import replace_surrogates
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.values import as_list, nested
 
 Types = dict[str, dict[str, str]]

@@ -1,11 +1,11 @@
-"""Decoded JSON values whose kind nobody vouches for."""
+"""Access to decoded JSON values of uncertain kind."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from flows.sources.reading.base import MalformedError, Record
 from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import MalformedError, Record
 
 
 def as_dict(value: Any) -> Record:

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from compaction.transcript import Role, Transcript
 from flows.sources.formats.aider._edit_blocks import cut_edits
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.inputs import Head
+from flows.sources.reading.base import Head, Source, SourceFormat
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import make_usage
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record
 from flows.sources.reading.values import as_dict, objects_in
 
 _HOLDERS = ("response", "resp", "result")

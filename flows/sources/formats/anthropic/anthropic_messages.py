@@ -12,11 +12,11 @@ from typing import Any
 from compaction.transcript import Message, ToolCall, Transcript, Usage
 from flows.sources.formats.anthropic._stream import join_stream
 from flows.sources.reading.anthropic_blocks import Turns, is_message, prompt_text
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.inputs import Head, Record
+from flows.sources.reading.identity import fingerprint
 from flows.sources.reading.requests import drop_openings, native_id, request_and_response
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft, fingerprint
+from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import sum_usages
 from flows.sources.reading.values import as_list, first_text, nested, objects_in, text_or_none
 

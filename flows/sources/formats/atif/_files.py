@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flows.sources.reading.base import Source
-from flows.sources.reading.inputs import Record, plain_name
+from flows.sources.reading.base import Record, Source
+from flows.sources.reading.inputs import plain_name
 from flows.sources.reading.siblings import load_sibling, sibling_path
 from flows.sources.reading.values import as_list, nested, objects_in, text_or_none
 
@@ -48,7 +48,7 @@ def run_id(trajectory: Record) -> str | None:
 
 
 def is_continuation(part: TrajectoryPart) -> bool:
-    """Whether a file goes on where another one ended."""
+    """Whether a file continues another one."""
     if nested(part.trajectory, "agent", "extra", "continuation_index"):
         return True
     session = part.trajectory.get("session_id")

@@ -1,6 +1,6 @@
 """Harbor's Agent Trajectory Interchange Format (ATIF): steps that hold a response together with its results.
 
-A run that was summarised goes on in another file (``continued_trajectory_ref``): whichever file is read, the parts in
+A run that was summarised continues in another file (``continued_trajectory_ref``): whichever file is read, the parts in
 the folder are one session. Steps that were copied from an earlier part count there and nowhere else.
 """
 
@@ -23,12 +23,11 @@ from flows.sources.formats.atif._files import (
     run_id,
 )
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import arguments_text, text_of
 from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft, plain_id
+from flows.sources.reading.identity import plain_id
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, text_or_none
 
@@ -200,7 +199,7 @@ class _Run:
         self.copied.append((kind, text))
 
     def _join(self) -> None:
-        """Where a part goes on: of what was copied the new stands in the place of what was not copied."""
+        """Notes the compaction between two parts: new text among the copied steps replaces what was not copied."""
         if not (self.is_open and self.copied):
             return
         self.is_open = False
@@ -234,7 +233,7 @@ class _Run:
         )
 
     def _handed_over(self, refs: list[Record]) -> str | None:
-        """What the next agent was told and asked back: both stay in its context."""
+        """The questions and answers between the two agents, which stay in the context of the next one."""
         for ref in refs:
             name = ref.get("trajectory_path")
             if not isinstance(name, str) or "questions" not in name:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import block_text, text_of
 from flows.sources.reading.claude_lines import is_local, is_result, is_typed, kinds_of, queued_prompt, response_id
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
 CLEARED_TEXT = "[Old tool result content cleared]"
@@ -168,8 +166,7 @@ class ClaudeThread:
     def _preserved(self, data: Record, boundary: Any) -> tuple[set[int], bool]:
         """Ids of the messages before the boundary that newer versions keep in the context, and whether they lead it.
 
-        The anchor is what they are hung on: the summary, or the boundary itself when only later messages were
-        summarised.
+        Their anchor is the summary, or the boundary itself when only later messages were summarised.
         """
         kept: set[int] = set()
         messages, segment = data.get("preservedMessages"), as_dict(data.get("preservedSegment"))

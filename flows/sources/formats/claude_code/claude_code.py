@@ -15,9 +15,8 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.claude_code._thread import ClaudeThread
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
-from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
@@ -218,7 +217,7 @@ class _Log:
         gone = self.rewound()
         threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
         owned = {self._sidechain(record) for _, record in self.lines}
-        # Each line is let go as its messages come: of a long log both would not fit.
+        # Each line is released once its messages are made: a long log does not fit into memory twice.
         self.lines.reverse()
         while self.lines:
             where, record = self.lines.pop()

@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import Source
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record, Source
 from flows.sources.reading.siblings import load_sibling, sibling_path
 from flows.sources.reading.usage import from_parts
 from flows.sources.reading.values import as_dict, objects_in
@@ -44,7 +43,7 @@ def read_screen(source: Source) -> Screen:
             _use(screen, record)
         if not isinstance(index, int) or isinstance(index, bool) or index < -1:
             continue
-        # The index is that of the last message in the history; a request is told of before its prompt goes in.
+        # The index is that of the last message in the history; a request is reported before its prompt is added.
         screen.times.setdefault(index + 1, record.get("ts"))
         now = _range(record.get("conversationHistoryDeletedRange"))
         if now is not None and now != removed and index >= 0:

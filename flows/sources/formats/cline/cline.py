@@ -15,12 +15,11 @@ from compaction.transcript import Transcript
 from flows.sources.formats.cline import _text as texts
 from flows.sources.formats.cline._screen import Screen, read_screen
 from flows.sources.reading.anthropic_blocks import Turns, blocks_of, is_result, prompt_text, visible_text
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import first_line, iso_time
 from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record, plain_name
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.inputs import plain_name
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_parts, make_usage
 from flows.sources.reading.values import as_dict, first_text, need_list, nested, objects_in, text_or_none
 
@@ -177,7 +176,7 @@ class _Task:
             self._say("\n".join(rest), ref, time, typed)
 
     def _pieces(self, message: Record) -> list[Any]:
-        """The blocks; an old message that is one string is parted from the details that it ends with."""
+        """The blocks; an old message that is one string is split from the details that it ends with."""
         content = message.get("content")
         if not isinstance(content, str):
             return blocks_of(message)

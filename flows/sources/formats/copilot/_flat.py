@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import block_text, text_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
 from flows.sources.reading.values import first_text, nested, objects_in, text_or_none
 

@@ -6,12 +6,10 @@ import re
 from typing import Any
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import block_text, text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_usages
 from flows.sources.reading.values import as_dict, as_list, nested, objects_in
 
@@ -90,9 +88,9 @@ class AgentSession:
         self.injected: list[tuple[str, MessageDraft]] = []
         """Text that a later message of the user may hold again, with the message that was made of it."""
         self.compaction_from: int | None = None
-        """Messages that had been said when the compaction began that is under way."""
+        """Number of messages when the current compaction began."""
         self.compaction: Record = {}
-        """What was told of it when it began."""
+        """The data of the event that began it."""
         self.used: dict[str, dict[str, Usage | None]] = {"run": {}, "call": {}, "response": {}}
         """What was used as runs, model calls and responses reported it: the first of these that there is counts."""
 

@@ -18,8 +18,8 @@ from flows.sources.formats.gemini._parts import (
     read_response,
     sort_parts,
 )
+from flows.sources.reading.base import Record
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.inputs import Record
 from flows.sources.reading.values import nested, objects_in, text_or_none
 
 
@@ -64,7 +64,7 @@ class GeminiHistory:
     snapshots: dict[str, HistoryChange] = field(default_factory=dict)
     """Id of a summary → what it is known to have changed, until the replacement that it is for comes."""
     told: set[str] = field(default_factory=set)
-    """Ids of summaries, and of the answers to them, that are through; texts where they have none."""
+    """Ids of the summaries, and of the answers to them, that are done; the texts of those without an id."""
     acknowledged: int = 0
     """Answers to a summary that Gemini CLI wrote itself."""
     tokens: Any = None

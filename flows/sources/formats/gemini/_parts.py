@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import block_text, mark_data_urls, text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.inputs import Record
 from flows.sources.reading.values import as_list, need_list, nested
 
 CODE_TOOL = "code_execution"

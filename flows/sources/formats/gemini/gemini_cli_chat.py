@@ -13,12 +13,10 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.gemini._history import Entry, GeminiHistory, HistoryChange, calls_of, result_of
 from flows.sources.formats.gemini._parts import Turn, is_context, parts_of, sort_parts
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, REWOUND, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
 from flows.sources.reading.values import as_dict, as_list, first_item, int_or_none, need_object, text_or_none
 
@@ -226,7 +224,7 @@ class _Log:
 
 
 def _thought(thought: Any) -> str:
-    """A thought as the model wrote it; Gemini CLI takes its bold heading apart."""
+    """A thought as the model wrote it; Gemini CLI stores its bold heading separately."""
     thought = need_object(thought, "a thought")
     subject, text = text_or_none(thought.get("subject")), text_or_none(thought.get("description"))
     return " ".join(filter(None, [f"**{subject}**" if subject else None, text]))

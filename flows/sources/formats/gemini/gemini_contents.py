@@ -11,9 +11,8 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.gemini._parts import CONTENT_KEYS, Turn, is_context, is_snapshot, parts_of, sort_parts
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
 from flows.sources.reading.values import (

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.chat import add_all, add_message, has_messages, is_message
-from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.usage import from_openai

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compaction.transcript import Usage
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import block_text, text_of
-from flows.sources.reading.inputs import Record
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, as_list, int_or_none, nested
 

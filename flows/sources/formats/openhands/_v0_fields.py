@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 
 from flows.sources.reading.account import Kind
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.inputs import Record
 from flows.sources.reading.values import as_dict, nested
 
 _ACTIONS = frozenset(

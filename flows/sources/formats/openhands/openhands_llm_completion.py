@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Source, SourceFormat
 from flows.sources.reading.chat import has_messages
 from flows.sources.reading.exchanges import LoggedExchange, exchange_of
-from flows.sources.reading.inputs import Head, MalformedError
 from flows.sources.reading.prompt_log import conversations
 
 NAME = "openhands_llm_completion"

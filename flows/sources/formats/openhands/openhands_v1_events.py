@@ -11,12 +11,11 @@ from collections.abc import Iterator
 
 from compaction.transcript import Transcript
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat, event_number
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
+from flows.sources.reading.opening import event_number
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openhands, sum_usages
 from flows.sources.reading.values import as_dict, first_text, need_list, need_object, nested, objects_in, text_or_none
 

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.chat import add_message, is_message
 from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.values import nested
 
 NAME = "tau_bench"
