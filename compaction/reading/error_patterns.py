@@ -57,7 +57,7 @@ CODE_WORD = re.compile(
 SEARCH_HIT = re.compile(
     r"[\w./@+-]+\.\w{1,8}[:-]\d+[:-](?!\d+(?:[:)]| +(?:- )?error))(?!\s*(?:fatal )?(?:error|Error|\w+Error)\b)"
 )
-"""``file:line:text`` as grep prints it; a compiler goes on with a column or with the word error."""
+"""``file:line:text`` as grep prints it; the line of a compiler continues with a column or the word error."""
 
 INDENTED = re.compile(r"--- FAIL: \S+|not ok \d+|\d+:\d+\s+error\s+\S")
 STACK_EXCEPTION = re.compile(r"\s+(?:Uncaught )?[A-Za-z_$][\w$.]*(?:Error|Exception)(?: \[\w+\])?: \S")

@@ -1,4 +1,4 @@
-"""What one tool call of any agent does to files, told in the words of ``shell.effects``.
+"""What one tool call of any agent does to files, as effects (``shell.effects``).
 
 Agents name their tools and arguments differently; the arguments say more than the name: old and new text make an
 edit, a content makes a file, a command is a shell's.

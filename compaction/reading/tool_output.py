@@ -1,6 +1,6 @@
 """Reads tool output: which lines are errors, what a run ended with, which versions are named.
 
-Strict on purpose: a probe asks for an error word by word, so a line of source that only speaks of errors must not be
+Strict on purpose: a probe asks for an error word by word, so a line of source that only mentions errors must not be
 taken for one. Every reader first looks for plain substrings, then runs anchored patterns on the few lines left.
 """
 

@@ -1,4 +1,4 @@
-"""Simple commands in their place: which program runs, in which directory, and whether it is sure to be reached."""
+"""Simple commands with their surroundings: the program, its directory, and whether it is certain to run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Placed:
     words: list[Word]
     """The arguments, without the program."""
     base: str | None
-    """Directory that relative paths are under; None when it cannot be told."""
+    """Directory that relative paths are under; None when it is not known."""
     conditional: bool
 
     def path(self, word: Word) -> str | None:

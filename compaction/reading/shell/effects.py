@@ -238,7 +238,7 @@ def _remove(placed: Placed) -> Iterator[Effect]:
     if "--cached" in options:
         return
     recursive = _recursive(options)
-    # With -f nobody knows whether there was a file at all; the program's name carries that on.
+    # With -f it is not known whether there was a file at all; the effect's program says so.
     program = "rm -f" if any(re.match(r"-[a-zA-Z]*f|--force", o) for o in options) else placed.program
     for path in placed.paths(named):
         directory = recursive and not _looks_like_file(path) and not path.endswith("/")

@@ -16,7 +16,7 @@ from flows.sources.reading.base import Head, MalformedError, Record, Source, Sou
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_parts
-from flows.sources.reading.values import int_or_none, need_list, need_object, nested, text_or_none
+from flows.sources.reading.values import as_dict, int_or_none, need_list, need_object, nested, text_or_none
 
 NAME = "deepseek_events"
 PRUNED = "recorded removal of old tool results"
@@ -305,8 +305,7 @@ def _outcome(data: Record) -> tuple[Any, str, bool]:
 
 def _usage(usage: Any) -> Any:
     """Usage of a call; the input counts leave out what went through the cache."""
-    if not isinstance(usage, dict):
-        return None
+    usage = as_dict(usage)
     own, read, written = (usage.get(f"{kind}Tokens") for kind in ("input", "cacheRead", "cacheWrite"))
     return from_parts(own, read, written, usage.get("outputTokens"))
 

@@ -11,7 +11,7 @@ from flows.sources.reading.base import Head, MalformedError, Record, Source, Sou
 from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_parts
-from flows.sources.reading.values import need_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, need_list, need_object, nested, objects_in, text_or_none
 
 NAME = "pi"
 _ROLES = {"user", "assistant", "toolResult", "bashExecution"}
@@ -204,12 +204,10 @@ class _Reading:
 
 
 def _usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
+    usage = as_dict(usage)
+    own, read, written, output = (usage.get(key) for key in ("input", "cacheRead", "cacheWrite", "output"))
     cost = usage.get("cost")
-    read, written = usage.get("cacheRead"), usage.get("cacheWrite")
-    total = cost.get("total") if isinstance(cost, dict) else cost
-    return from_parts(usage.get("input"), read, written, usage.get("output"), total)
+    return from_parts(own, read, written, output, cost.get("total") if isinstance(cost, dict) else cost)
 
 
 def _bash(message: Record) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from compaction.transcript import Usage
 from flows.sources.reading.values import as_dict, nested
 
+Figure = TypeVar("Figure", int, float)
+
 
 def from_anthropic(usage: Any) -> Usage | None:
     """Usage of an Anthropic response, whose ``input_tokens`` leave out what went through the cache."""
-    if not isinstance(usage, dict):
-        return None
+    usage = as_dict(usage)
     own, read, written = (usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_"))
     return from_parts(own, read, written, usage.get("output_tokens"))
 
@@ -25,8 +26,7 @@ def from_parts(input: Any, cache_read: Any, cache_written: Any, output: Any, cos
 
 def from_openai(usage: Any) -> Usage | None:
     """Usage of a chat completion or a Responses item, whose input counts hold the cached part."""
-    if not isinstance(usage, dict):
-        return None
+    usage = as_dict(usage)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     cached = _count(nested(details, "cached_tokens"))
     return _usage(
@@ -56,19 +56,14 @@ def sum_usages(usages: Iterable[Usage]) -> Usage:
         sum_counts(u.input_tokens for u in found),
         sum_counts(u.output_tokens for u in found),
         sum_counts(u.cached_tokens for u in found),
-        _sum_of(u.cost_usd for u in found),
+        sum_counts(u.cost_usd for u in found),
     )
 
 
-def sum_counts(counts: Iterable[int | None]) -> int | None:
+def sum_counts(counts: Iterable[Figure | None]) -> Figure | None:
     """The sum of the counts that are there; None when none is."""
     known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
-def _sum_of(costs: Iterable[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known else None
+    return sum(known[1:], known[0]) if known else None
 
 
 def _usage(input: int | None, output: int | None, cached: int | None, cost: float | None = None) -> Usage | None:
