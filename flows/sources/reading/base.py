@@ -23,7 +23,6 @@ Record = dict[str, Any]
 BAD_CONTENT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
 """Errors of a reader on a record that is JSON but does not have the shape that its format promises."""
 _EXCERPT = 4_000
-_CHUNK = 1 << 20
 _HEAD_LINES = 16 << 20
 MOST_ASIDE = 10_000
 """Places of an input that are named one by one when they cannot be read; the rest is counted."""
@@ -303,15 +302,12 @@ class Source:
 
     def _objects(self, where: int, say: bool = False) -> list[Record]:
         try:
-            file, broken = decode.open_bytes(self.members[where])
-            with file:
-                data = decode.strip_bom(file.read(decode.LONGEST_VALUE))
+            values, reason, rest = decode.load_values(self.members[where])
         except OSError as error:
-            data, broken = b"", f"cannot be opened: {error.strerror or error}"
+            values, reason, rest = [], f"cannot be opened: {error.strerror or error}", ""
             self.may_pass = self.may_pass or error.errno in _MAY_PASS
-        values, reason, rest = decode.loads_line(data)
-        if say and (broken or reason or not values):
-            self.quarantine(where, broken or reason or "empty file", rest)
+        if say and (reason or not values):
+            self.quarantine(where, reason or "empty file", rest)
         return [record for _, record in self._only_objects(where, values, say)]
 
     def _only_objects(self, where: int, values: list[Any], say: bool = True) -> Iterator[tuple[int, Record]]:

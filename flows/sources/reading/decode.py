@@ -349,6 +349,19 @@ def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | No
     return values, None, ""
 
 
+def load_values(path: Path, at_most: int = 1 << 30) -> tuple[list[Any], str | None, str]:
+    """Every JSON value of a file, and the other returns of ``loads_line``.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    file, broken = open_bytes(path)
+    with file:
+        data = strip_bom(file.read(LONGEST_VALUE))
+    values, reason, rest = loads_line(data, at_most)
+    return values, broken or reason, rest
+
+
 def _skip_space(text: str, position: int) -> int:
     found = _SPACE.match(text, position)
     return found.end() if found else position
