@@ -15,8 +15,8 @@ from flows.sources.reading.inputs import Input, SourceError, path_text, plain_na
 from flows.sources.reading.opening import event_files
 from flows.sources.registry import formats, is_member, recognise
 
-# Files beside sessions that are none: OpenHands' state can hold credentials, Cline's files repeat its history for the
-# screen, the others are indexes.
+# Files beside sessions that are no sessions: OpenHands' state can hold credentials, Cline's files repeat its history
+# for the screen, the others are indexes.
 _NEVER_READ = {
     "base_state.json",
     "sessions-index.json",
@@ -103,7 +103,7 @@ def _expand(source: str) -> Iterator[Input]:
 
 
 def _path(source: str) -> Path:
-    """The path that is meant, without ``..``: one file is to have one name in the store."""
+    """The path without ``..`` and ``~``: a file must have one name in the store."""
     try:
         path = Path(source).expanduser()
     except RuntimeError:  # ~somebody who does not exist

@@ -29,11 +29,11 @@ def _collected() -> Iterator[SourceFormat]:
 _FORMATS: tuple[SourceFormat, ...] = tuple(sorted(_collected(), key=lambda known: (known.order, known.name)))
 
 VERSION = max(1, *(known.since for known in _FORMATS))
-"""Of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more than this).
-Raise the number here when the output of a reader changes."""
+"""The version of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more
+than this). Raise the number here when the output of a reader changes."""
 
 _content = attrgetter("role", "text", "reasoning", "tool_calls", "tool_call_id")
-"""Of a message."""
+"""What two copies of a message have in common."""
 _MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_member is not None)
 
 

@@ -20,7 +20,7 @@ from flows.sources.reading.values import nested, objects_in, text_or_none
 NAME = "entire_compact"
 EMPTY = "empty message"
 CONTINUED = "This session is being continued from a previous conversation that ran out of context"
-"""How Claude Code begins the summary that it puts in the place of the history."""
+"""The beginning of the summary with which Claude Code replaces the history."""
 _INJECTED = ("<", "Caveat:", "[Request interrupted", "# AGENTS.md instructions")
 
 

@@ -1,4 +1,4 @@
-"""What became of every message of an input: counted when it is met, and again when it is left out."""
+"""Counts the messages of an input: each when it is met, and again when it is left out."""
 
 from __future__ import annotations
 

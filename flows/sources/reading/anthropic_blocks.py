@@ -64,7 +64,7 @@ def blocks_of(message: Record) -> list[Any]:
 
 
 class Turns:
-    """Takes messages into a session in the order of the log."""
+    """Adds messages to a session in the order of the log."""
 
     def __init__(self, session: SessionDraft) -> None:
         self.session = session
@@ -74,7 +74,7 @@ class Turns:
         """One message.
 
         Raises:
-            MalformedError: It has not the shape of a message.
+            MalformedError: It does not have the shape of a message.
         """
         message = need_object(message, "a message")
         role = message.get("role")
@@ -150,7 +150,7 @@ class Turns:
         return self.session.result(block.get("tool_use_id"), prompt_text(content), ref, time, is_error=failed)
 
     def _compaction(self, block: Record, message: Record) -> None:
-        """What came before the block is dropped from the next request on; the block's text stands in its place."""
+        """The next request replaces what came before the block by the text of the block."""
         summary = text_of(block.get("content")) or None
         is_opaque = summary is None and bool(block.get("encrypted_content"))
         if summary is None and not is_opaque:

@@ -79,7 +79,7 @@ def open_bytes(path: Path, most: int = MOST_UNPACKED) -> tuple[BinaryIO, str | N
     What is packed is unpacked into a temporary file, in memory while it is small.
 
     Args:
-        path: The file. One that is none (a device, a pipe, a socket) is refused unopened: it may have no end.
+        path: The file. A device, a pipe or a socket is refused unopened: it may have no end.
         most: Bytes that a packed file may unpack to.
 
     Returns:
@@ -137,7 +137,7 @@ def _unpack(packed: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> tuple
             return BytesIO(), f"packed twice: there is another packed file in the {name} stream; unpack it once"
         out.seek(0)
     except BaseException:
-        with suppress(OSError):  # closing writes what is still held back
+        with suppress(OSError):  # closing writes what is still in the buffer
             out.close()
         raise
     return out, broken

@@ -42,7 +42,7 @@ class LoggedExchange:
 
 
 def exchange_of(record: Record) -> LoggedExchange | None:
-    """What a record says of an exchange; None when it is none.
+    """The exchange that a record tells of; None when it tells of none.
 
     Raises:
         MalformedError: It is a request without messages, or a response without an answer.

@@ -59,7 +59,7 @@ def _has_parts(content: Any) -> bool:
 
 
 class Items:
-    """Takes items into a session in the order of the log.
+    """Adds items to a session in the order of the log.
 
     Args:
         session: Where the messages go.
@@ -87,7 +87,7 @@ class Items:
         """One item.
 
         Raises:
-            MalformedError: It has not the shape of an item.
+            MalformedError: It does not have the shape of an item.
         """
         kind = item.get("type") or ("message" if "role" in item else None)
         if not isinstance(kind, str):

@@ -12,14 +12,14 @@ Figure = TypeVar("Figure", int, float)
 
 
 def from_anthropic(usage: Any) -> Usage | None:
-    """Usage of an Anthropic response, whose ``input_tokens`` leave out what went through the cache."""
+    """Usage of an Anthropic response, whose ``input_tokens`` exclude the cached part."""
     usage = as_dict(usage)
     own, read, written = (usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_"))
     return from_parts(own, read, written, usage.get("output_tokens"))
 
 
 def from_parts(input: Any, cache_read: Any, cache_written: Any, output: Any, cost: Any = None) -> Usage | None:
-    """Usage from figures of which the input leaves out what went through the cache."""
+    """Usage from figures whose input excludes the cached part."""
     parts = [_count(part) for part in (input, cache_read, cache_written)]
     return _usage(sum_counts(parts), _count(output), parts[1], _cost(cost))
 

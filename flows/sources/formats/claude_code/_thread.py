@@ -12,7 +12,7 @@ from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraf
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
 CLEARED_TEXT = "[Old tool result content cleared]"
-"""What Claude Code puts in the place of a tool result that it removes from the context."""
+"""The text with which Claude Code replaces a tool result that it removes from the context."""
 
 
 class ClaudeThread:

@@ -1,7 +1,7 @@
 """Claude Code sessions: JSON lines with an envelope round each fragment of an API message.
 
 The file is a tree (``parentUuid``) written in order of arrival. File order is kept; a branch is dropped only when a
-person went back and wrote another prompt in the place of one. One response is spread over several lines, with the
+person went back and replaced a prompt by another one. One response is spread over several lines, with the
 results of parallel calls between them: lines are joined by ``message.id``.
 """
 

@@ -86,7 +86,7 @@ class AgentSession:
         self.reasoning: list[str] = []
         """Blocks of reasoning that were reported before their response."""
         self.injected: list[tuple[str, MessageDraft]] = []
-        """Text that a later message of the user may hold again, with the message that was made of it."""
+        """Text that a later message of the user may repeat, with the message that it became."""
         self.compaction_from: int | None = None
         """Number of messages when the current compaction began."""
         self.compaction: Record = {}

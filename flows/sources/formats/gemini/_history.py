@@ -1,8 +1,8 @@
-"""What a Gemini CLI log says happened, message by message, while its records rewrite, replace and take back.
+"""The history of a Gemini CLI session, whose log rewrites messages, replaces them and takes them back.
 
-A message is written again in full whenever it changes. ``$set.messages`` puts other messages in the place of the
-model's history: after a compression, after old results were masked, after a turn that was taken back. What is kept here
-is everything that was said, with what left the history as compactions.
+A message is written again in full whenever it changes. ``$set.messages`` replaces the model's history by other
+messages: after a compression, after old results were masked, after a turn that was taken back. Here every message is
+kept; what left the history is recorded as compactions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class HistoryChange:
     """Messages that stand before the summary."""
     dropped: list[Entry] | None
     masked: list[tuple[Entry, str, str]]
-    """Message, id of its call, and what stands in the place of the result."""
+    """Message, id of its call, and the text that replaces the result."""
     tokens: Any = None
 
 
@@ -115,7 +115,7 @@ class GeminiHistory:
         return True
 
     def replace(self, messages: list[Any], where: int, ref: str) -> None:
-        """Other messages take the place of the model's history."""
+        """Replaces the model's history by other messages."""
         incoming = [message for message in messages if isinstance(message, dict)]
         if not self.order and not self.snapshots:
             for index, message in enumerate(incoming):

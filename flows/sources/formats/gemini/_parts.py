@@ -19,7 +19,7 @@ CONTENT_KEYS = frozenset(
 )
 SNAPSHOT = "<state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-"""What Gemini CLI lets the model say to a summary (core/src/services/chatCompressionService.ts)."""
+"""The answer that Gemini CLI itself writes to a summary (core/src/services/chatCompressionService.ts)."""
 CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the context for our chat")
 _SHELL = "run_shell_command"
 _FAILED = re.compile(r"^Exit Code: (?!0\b)-?\d+$", re.MULTILINE)
@@ -169,7 +169,7 @@ def is_context(text: str) -> bool:
 
 
 def is_snapshot(text: str, answer: str | None = None) -> bool:
-    """Whether a prompt is the summary that Gemini CLI put in the place of the history.
+    """Whether a prompt is the summary with which Gemini CLI replaced the history.
 
     Args:
         text: The prompt.

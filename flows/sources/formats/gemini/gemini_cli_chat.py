@@ -67,7 +67,7 @@ class _Log:
         self.early: list[tuple[int, Record]] = []
         """Updates of messages that are not there yet."""
         self.drafts: dict[int, list[MessageDraft]] = {}
-        """Messages by the entry that they were made of."""
+        """Identity of an entry → the messages that it became."""
         self.results: dict[str, MessageDraft] = {}
         self.entry = Entry(None, {}, 0, "")
         """The message that is being said."""

@@ -18,7 +18,7 @@ _MEDIA = ("audio", "video", "document")
 
 
 class Attachments:
-    """Long strings that a sample keeps apart, by the reference that stands in their place."""
+    """Long strings that a sample stores separately, by the reference that replaces them."""
 
     def __init__(self, texts: Any) -> None:
         self.texts = as_dict(texts)

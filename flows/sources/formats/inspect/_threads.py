@@ -30,7 +30,7 @@ class Node:
     message: Record
     role: str
     state: str | None = None
-    """Why it is none of the conversation; None when it is one."""
+    """Why it is not part of the conversation; None when it is."""
     call: ModelCall | None = None
     """The call whose answer it is."""
     position: int | None = None
@@ -141,7 +141,7 @@ class InspectThread:
         summary: Node | None,
         note: Compaction | None,
     ) -> Shrink | None:
-        """The compaction that took place; None when it was none, and what is gone has its state then."""
+        """The compaction that took place. None when there was none; the messages that are gone then have a state."""
         spoken = [node for node in gone.values() if node.role != "system"]
         is_plain = note is None and summary is None and not cleared
         if is_plain and has_kept and all(id(node) in self._fresh and node.role == "user" for node in spoken):

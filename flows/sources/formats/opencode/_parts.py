@@ -14,7 +14,7 @@ _INLINED = ("text/plain", "application/x-directory")
 
 
 def known_id(value: Any) -> str | None:
-    """An id; None for the word that redaction (Entire's checkpoints) puts in the place of many."""
+    """An id; None for the word by which redaction (Entire's checkpoints) replaces many ids."""
     return value if isinstance(value, str) and value not in ("", "REDACTED") else None
 
 

@@ -164,7 +164,7 @@ class V0Events:
         return draft
 
     def _by_person(self, ref: str, time: str | None, event: Record, action: str, args: Record) -> MessageDraft | None:
-        """What a person did through the screen reaches the model as text."""
+        """Adds what a person did in the user interface, which the model sees as text."""
         session, thought = self.level.session, text_or_none(args.get("thought"))
         if action == "finish":
             if thought:
@@ -196,7 +196,7 @@ class V0Events:
         wanted = meta.get("tool_call_id")
         own = level.of_response.get((key or "", str(wanted))) if key else None
         if own is None:
-            # All calls of a response at once: one that never became an event was asked for all the same.
+            # All calls of a response at once, also those that never became an event.
             for call in calls if key else [call for call in calls if call.get("id") == wanted]:
                 if key and (key, str(call.get("id"))) in level.of_response:
                     continue
@@ -292,7 +292,7 @@ class V0Events:
         return None
 
     def _recalled(self, ref: str, time: str | None, extras: Record) -> None:
-        """Knowledge that the harness adds reaches the model with the prompt that asked for it."""
+        """Adds knowledge from the harness to the prompt that asked for it, as the model sees it."""
         session = self.level.session
         session.leave_out(BOOKKEEPING)
         session.cwd = session.cwd or text_or_none(extras.get("working_dir"))
@@ -340,7 +340,7 @@ class V0Events:
                 yield built
 
     def _use(self, *, has_delegates: bool) -> None:
-        """The agent's own totals count what no event shows (condensers); beside delegates only their cost is apart."""
+        """The agent's totals include calls without an event; beside delegates only the cost is the agent's own."""
         model = text_or_none(nested(self.metrics, "accumulated_token_usage", "model"))
         self.root.session.model = self.root.session.model or model
         totals = from_openhands(self.metrics)

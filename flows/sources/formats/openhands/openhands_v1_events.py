@@ -31,7 +31,7 @@ _PROMPTS = ("SystemPromptEvent", "SystemPromptUpdateEvent")
 _OF_ANOTHER_AGENT = "ACPToolCallEvent"
 """What an agent that the SDK drives over the Agent Client Protocol did: a call, and again with its result."""
 _SEEN_BY_MODEL = {"MessageEvent", "ActionEvent", *_RESULTS, *_PROMPTS}
-"""Kinds of events that the model's view is made of; a summary's place is counted in them."""
+"""Kinds of events in the model's view; the place of a summary is counted in these events."""
 _TEXT_KEYS = ("content", "output", "message", "text", "result")
 
 
@@ -56,7 +56,7 @@ def read(source: Source) -> Iterator[Transcript]:
 
 
 class Conversation:
-    """A conversation while its events come in."""
+    """Builds a conversation from its events."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -93,7 +93,7 @@ def _session(source: Source, run: Record, ref: str, line: int | None) -> list[Tr
 
 
 def _text_action(session: SessionDraft, said: MessageDraft | None) -> str | None:
-    """Makes the JSON behind the last ``Action:`` of a response its call; None when there is none."""
+    """Turns the JSON behind the last ``Action:`` of a response into a call; its id, None when there is no JSON."""
     if said is None or said.role != "assistant" or said.calls:
         return None
     text = "\n".join(said.texts)
