@@ -25,15 +25,13 @@ from compaction.reading.error_patterns import (
     TRACEBACK,
     ErrorKind,
 )
-from compaction.reading.run_reports import failing_tests, test_totals
+from compaction.reading.run_reports import failing_tests, test_totals, without_colours
 
 __all__ = ["ErrorLine", "error_lines", "exit_code", "failing_tests", "test_totals", "versions"]
 
 
 MAX_LINE = 300
 """Characters of an error line that are kept."""
-
-_ANSI = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +45,7 @@ class ErrorLine:
 
 def error_lines(text: str) -> list[ErrorLine]:
     """The lines of some tool output that report an error, in order, each once."""
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
+    text = without_colours(text)
     tracebacks = _ends_of_tracebacks(text)
     found: dict[str, ErrorLine] = {}
     for start, end in _lines_with(text, HINTS, tracebacks):
