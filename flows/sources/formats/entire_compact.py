@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import block_text, text_of
-from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import nested, objects_in, text_or_none

@@ -37,6 +37,17 @@ class MalformedError(ValueError):
     """A record that is JSON but not what its format allows; the message says what was found and expected."""
 
 
+def kind_of(value: Any) -> str:
+    """The JSON name of a value's type, with its article, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    return {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object"}.get(
+        type(value), type(value).__name__
+    )
+
+
 @dataclass(frozen=True)
 class Head:
     """What a format may look at to recognise an input: its name and its first records."""
@@ -317,7 +328,7 @@ class Source:
             elif self.of_list is not None and _is_list_of_objects(value):
                 yield where, self.of_list(value)
             elif say:
-                self.quarantine(where, f"expected a JSON object, found {decode.kind_of(value)}", value)
+                self.quarantine(where, f"expected a JSON object, found {kind_of(value)}", value)
 
     def close(self) -> None:
         """Closes the file, and notes how many places were set aside without being named."""

@@ -395,14 +395,3 @@ def dumps(value: Any) -> str:
         return _LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
     except RecursionError:
         return '{"input":"[nested too deeply]"}'
-
-
-def kind_of(value: Any) -> str:
-    """The JSON name of a value's type, with its article, for messages."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    return {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object"}.get(
-        type(value), type(value).__name__
-    )

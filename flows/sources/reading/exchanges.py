@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import BAD_CONTENT, MalformedError, Record
+from flows.sources.reading.base import BAD_CONTENT, MalformedError, Record, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import is_message
-from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.requests import native_id, request_and_response
 from flows.sources.reading.usage import from_openai, make_usage
 from flows.sources.reading.values import as_dict, as_list, first_text, text_or_none

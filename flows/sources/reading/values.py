@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.sources.reading.base import MalformedError, Record
-from flows.sources.reading.decode import kind_of
+from flows.sources.reading.base import MalformedError, Record, kind_of
 
 
 def as_dict(value: Any) -> Record:

@@ -23,9 +23,8 @@ from flows.sources.formats.atif._files import (
     run_id,
 )
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import arguments_text, text_of
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.identity import plain_id
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage

@@ -15,9 +15,8 @@ from compaction.transcript import Transcript
 from flows.sources.formats.cline import _text as texts
 from flows.sources.formats.cline._screen import Screen, read_screen
 from flows.sources.reading.anthropic_blocks import Turns, blocks_of, is_result, prompt_text, visible_text
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import first_line, iso_time
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.inputs import plain_name
 from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_parts, make_usage

@@ -14,9 +14,8 @@ from compaction.transcript import Transcript
 from flows.sources.formats.copilot._flat import FlatLines, is_flat
 from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage, usage_of
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import arguments_text, text_of
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_list, first_text, need_list, need_object, nested, text_or_none

@@ -13,9 +13,8 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.gemini._history import Entry, GeminiHistory, HistoryChange, calls_of, result_of
 from flows.sources.formats.gemini._parts import Turn, is_context, parts_of, sort_parts
-from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
 from flows.sources.reading.values import as_dict, as_list, first_item, int_or_none, need_object, text_or_none

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from flows.sources.formats.inspect._messages import Attachments, visible_text
-from flows.sources.reading.base import BAD_CONTENT, MalformedError, Record
+from flows.sources.reading.base import BAD_CONTENT, MalformedError, Record, kind_of
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.values import as_dict, as_list, first_text, need_list, need_object, nested, text_or_none
 
 MOST_REPEATED = 500_000_000

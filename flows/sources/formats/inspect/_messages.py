@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import MalformedError, Record
+from flows.sources.reading.base import MalformedError, Record, kind_of
 from flows.sources.reading.blocks import block_text, text_of
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, int_or_none, objects_in

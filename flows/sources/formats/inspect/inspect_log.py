@@ -18,9 +18,9 @@ from flows.sources.formats.inspect._calls import ModelCall, SampleEvents, Table
 from flows.sources.formats.inspect._messages import MISSING_ATTACHMENT, Attachments, add_message, calls_of, usage_of
 from flows.sources.formats.inspect._threads import SIDE_CALL, SUMMARY, InspectThread, Node, Shrink, Threads
 from flows.sources.reading.archive import ArchiveError, Member
-from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.decode import kind_of, loads_line
+from flows.sources.reading.decode import loads_line
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.requests import drop_openings, native_id, request_and_response
 from flows.sources.reading.responses import Items, is_item
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft

@@ -13,9 +13,8 @@ from flows.sources.formats.opencode._parts import (
     says_something,
     usage_of,
 )
-from flows.sources.reading.base import MalformedError, Record, Source
+from flows.sources.reading.base import MalformedError, Record, Source, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_object, nested, text_or_none
 

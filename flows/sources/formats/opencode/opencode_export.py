@@ -14,9 +14,8 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.opencode._parts import known_id, usage_of
 from flows.sources.formats.opencode._reading import NAME, Reading
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft
 from flows.sources.reading.values import as_dict, nested
 

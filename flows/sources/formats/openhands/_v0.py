@@ -25,10 +25,10 @@ from flows.sources.formats.openhands._v0_fields import (
     observation_text,
     with_images,
 )
-from flows.sources.reading.base import MalformedError, Record, Source
+from flows.sources.reading.base import MalformedError, Record, Source, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import add_reasoning, first_choice
-from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openai, from_openhands, make_usage
 from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none

@@ -14,10 +14,9 @@ from compaction.transcript import Transcript
 from flows.sources.formats.openhands import openhands_v1_events
 from flows.sources.formats.openhands._v0 import V0Events
 from flows.sources.formats.openhands._v0_fields import is_history
-from flows.sources.reading.base import BAD_CONTENT, Head, Record, Source, SourceFormat
+from flows.sources.reading.base import BAD_CONTENT, Head, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import first_line
 from flows.sources.reading.chat import add_all, is_message
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.usage import from_openhands

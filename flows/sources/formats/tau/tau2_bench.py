@@ -11,10 +11,9 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.tau.tau_bench import EMPTY_RUN, message_ref, run_title, whole_digest
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import add_reasoning, first_choice
-from flows.sources.reading.decode import kind_of
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openai, make_usage
 from flows.sources.reading.values import (

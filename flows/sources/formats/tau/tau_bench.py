@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.chat import add_message, is_message
-from flows.sources.reading.decode import dumps, kind_of
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.values import nested
 
