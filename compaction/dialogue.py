@@ -2,7 +2,7 @@
 
 OpenAI and Anthropic refuse calls without a result, results without a call, and ids that are used twice. So a result
 stands right behind the message that asked for it, wherever it came; a call without a result and a result without a
-call are told as text. Reasoning is left out: neither takes another model's.
+call are sent as text. Reasoning is left out: neither accepts that of another model.
 """
 
 from __future__ import annotations

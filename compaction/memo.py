@@ -18,7 +18,7 @@ class Memo(Generic[T]):
     """Results of functions; a result is found again for the same function, the same message objects and equal values.
 
     The function and its arguments are the whole key, so a result can depend on nothing else, and two functions never
-    share one. When the room is full everything is forgotten: a session's messages come together and go together.
+    share one. When it is full everything is dropped: the messages of one session are used at the same time.
     """
 
     def __init__(self, room: int) -> None:

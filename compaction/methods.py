@@ -190,7 +190,7 @@ def read_table(table: Mapping[str, Any]) -> str:
 
 
 def _parameters_of(strategy: str) -> Collection[str]:
-    """The parameters of a strategy that is named without any; what it lacks is told when it is made."""
+    """The parameters of a strategy that is named without any; an unknown one is refused when the method is made."""
     known = load_registry().get(strategy.strip())
     return known.params if known else ()
 

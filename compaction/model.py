@@ -150,7 +150,7 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NativeRequest:
-    """A request for a compaction on the provider's side, as it goes over the wire."""
+    """A request for a compaction on the provider's side, as it is sent."""
 
     provider: Literal["openai", "anthropic"]
     path: str

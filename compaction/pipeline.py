@@ -218,7 +218,7 @@ def _last_resort(history: History, preserved: Sequence[Message], budget: int, *,
 
 
 def _floor(groups: Sequence[Group], preserved: int, end: int) -> int:
-    """The position from which on messages are preserved; a group is never parted."""
+    """The position from which on messages are preserved; a group is never split."""
     start = end
     left = preserved
     for group in reversed(groups):

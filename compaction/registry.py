@@ -45,13 +45,9 @@ def strategy(
     def register(function: StrategyFunction) -> StrategyFunction:
         if id in REGISTRY and REGISTRY[id].function is not function:
             raise StrategyError(f"strategy {id!r} is registered twice")
-        if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 1):
+        if version is not None and (type(version) is not int or version < 1):
             raise StrategyError(f"strategy {id!r}: its version is a whole number from 1, not {version!r}")
-        params, types = _parameters(id, function, wraps)
-        for name, value in (bites or {}).items():
-            if name not in params:
-                raise StrategyError(f"strategy {id!r}: no parameter {name} for its bites")
-            check_parameter(id, name, value, types[name])
+        params, types = _parameters(id, function, wraps, bites or {})
         REGISTRY[id] = Strategy(
             id,
             function,
@@ -78,9 +74,9 @@ def strategy(
 
 
 def _parameters(
-    id: str, function: StrategyFunction, wraps: tuple[str, str] | None
+    id: str, function: StrategyFunction, wraps: tuple[str, str] | None, bites: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The defaults and the types of a strategy's parameters, by name."""
+    """The defaults and the types of a strategy's parameters, by name; they and ``bites`` are checked."""
     params: dict[str, Any] = dict([wraps]) if wraps else {}
     types: dict[str, Any] = dict.fromkeys(params, str)
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
@@ -90,6 +86,10 @@ def _parameters(
             raise StrategyError(f"strategy {id!r}: parameter {parameter.name} needs a default and a type")
         check_parameter(id, parameter.name, parameter.default, parameter.annotation)
         params[parameter.name], types[parameter.name] = parameter.default, parameter.annotation
+    for name, value in bites.items():
+        if name not in params:
+            raise StrategyError(f"strategy {id!r}: no parameter {name} for its bites")
+        check_parameter(id, name, value, types[name])
     return params, types
 
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Protocol
-from unittest.mock import patch
 
 import tiktoken
 from tiktoken_ext import openai_public
@@ -103,8 +102,12 @@ def _load(encoding: str) -> tiktoken.Encoding:
     if build is None:
         known = ", ".join(sorted(openai_public.ENCODING_CONSTRUCTORS))
         raise ValueError(f"unknown tokenizer {encoding!r}; known: {known}")
-    with patch.object(openai_public, "load_tiktoken_bpe", _vocabulary):
+    download = openai_public.load_tiktoken_bpe
+    openai_public.load_tiktoken_bpe = _vocabulary
+    try:
         return tiktoken.Encoding(**build())
+    finally:
+        openai_public.load_tiktoken_bpe = download
 
 
 def counted_text(message: Message) -> str:

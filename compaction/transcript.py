@@ -1,4 +1,4 @@
-"""The nouns: what was said in a session, in one form whatever agent wrote the log.
+"""The data types of a session, the same for the logs of every agent.
 
 Normal form: one ``assistant`` message per model response (text, reasoning and all of its tool calls together), one
 ``tool`` message per tool result, paired with its call by id and never by position.
@@ -82,7 +82,7 @@ class RecordedCompaction:
     at_seq: int
     """The messages before this position had been said when it fired."""
     summary: str | None = None
-    """The text that took the place of the history; None where the log does not hold it, or where there was none."""
+    """The text that replaced the history; None where the log does not hold it, or where there was none."""
     dropped: tuple[int, ...] | None = None
     """``seq`` of the messages that left the context; None where the log does not say."""
     tokens_before: int | None = None
@@ -93,9 +93,9 @@ class RecordedCompaction:
     cleared: tuple[int, ...] = ()
     """``seq`` of the tool results that stayed without their text (a pruning agent)."""
     cleared_text: str = ""
-    """What stood in the place of the text of the cleared results."""
+    """The text that replaced that of the cleared results."""
     has_opaque_summary: bool = False
-    """Whether a summary took the history's place that the log holds encrypted or not at all: it cannot be replayed."""
+    """Whether a summary replaced the history that the log holds encrypted or not at all: it cannot be replayed."""
 
 
 @dataclass(frozen=True, slots=True)

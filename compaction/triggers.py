@@ -25,7 +25,7 @@ class TriggerError(ValueError):
 
 
 class Meter:
-    """Running sizes of a history while groups leave it and come into it."""
+    """Running sizes of a history while groups are removed from it and added to it."""
 
     def __init__(self, groups: Iterable[IndexedGroup], counter: TokenCounter, budget: int) -> None:
         self.budget = budget
@@ -47,11 +47,11 @@ class Meter:
         return len(self._turns)
 
     def add(self, group: IndexedGroup) -> None:
-        """A group comes in."""
+        """Adds a group."""
         self._count(group, 1)
 
     def drop(self, group: IndexedGroup) -> None:
-        """A group leaves."""
+        """Removes a group."""
         self._count(group, -1)
 
     def _count(self, group: IndexedGroup, sign: int) -> None:

@@ -109,7 +109,7 @@ def _says_failed(text: str) -> bool:
 
 
 def effects_that_happened(effects: list[Effect], failed: bool, result: str) -> list[Effect]:
-    """The effects of a command line that took place, as far as its answer tells.
+    """The effects of a command line that took place, as far as its output shows.
 
     A command line can fail at its end and have written its files before: what failed names itself in the output.
     """

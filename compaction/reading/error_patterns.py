@@ -57,7 +57,7 @@ CODE_WORD = re.compile(
 SEARCH_HIT = re.compile(
     r"[\w./@+-]+\.\w{1,8}[:-]\d+[:-](?!\d+(?:[:)]| +(?:- )?error))(?!\s*(?:fatal )?(?:error|Error|\w+Error)\b)"
 )
-"""``file:line:text`` as grep prints it; a compiler goes on with a column or with the word error."""
+"""``file:line:text`` as grep prints it; the line of a compiler continues with a column or the word error."""
 
 INDENTED = re.compile(r"--- FAIL: \S+|not ok \d+|\d+:\d+\s+error\s+\S")
 STACK_EXCEPTION = re.compile(r"\s+(?:Uncaught )?[A-Za-z_$][\w$.]*(?:Error|Exception)(?: \[\w+\])?: \S")
@@ -151,20 +151,3 @@ PATTERNS: tuple[tuple[ErrorKind, re.Pattern[str]], ...] = tuple(
     (kind, re.compile("|".join(f"(?:{pattern})" for pattern in patterns))) for kind, patterns in _TABLE
 )
 """Kind and pattern; the first that matches decides."""
-
-IDENTIFIERS = (
-    re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)\b"),
-    re.compile(
-        r"\b(?:TS\d{3,6}|E\d{4}|[A-Z]{1,3}\d{3,4}|E(?:NO[A-Z]{3,8}|ACCES|ADDRINUSE|CONN[A-Z]{5,7}|EXIST|PERM|TIMEDOUT"
-        r"|ISDIR|PIPE|BADF|RESOLVE|MFILE)|HTTP \d{3}|ERR_[A-Z_]+)\b"
-    ),
-    re.compile(
-        r"(?<![\w/.@+-])(?:/?[\w@.+-]+/)*[\w@+-][\w@+-]*(?:\.[\w@+-]+)*?\.[A-Za-z]\w{0,7}(?![\w.])"
-        r"(?:::[\w\[\]:.,+-]+|:\d+(?::\d+)?|\(\d+,\d+\))?"
-    ),
-    re.compile(r"(?:GET|POST|PUT|PATCH|DELETE) (/\S*)"),
-    re.compile(r"(?<![\w.])[45]\d\d(?= [A-Z]|$)"),
-    re.compile(r"(?<!\w)['\"`‘]([^'\"`‘’\n]{1,80})['\"`’]"),
-    re.compile(r"\b(?:Test\w+|test_\w+)(?:/\S+)?"),
-)
-"""What names an error, the telling ones first."""

@@ -1,7 +1,7 @@
-"""Which files a session created, modified, examined, moved and deleted, told from its tool calls alone.
+"""Which files a session created, modified, examined, moved and deleted, as its tool calls show.
 
-`message_ops` reads one message with the fate of its calls; `file_ops` reads a session and so knows which files were
-there before; `Ledger` folds operations into what holds at a point.
+`message_ops` reads one message, given how its calls ended; `file_ops` reads a session and so knows which files existed
+before; `Ledger` sums operations up to the state at a point.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FileOp:
     """One thing that happened to one file."""
 
     path: str
-    """Relative to the project where that can be told; absolute or from ``~`` where the file is elsewhere."""
+    """Relative to the project where that is known; absolute or from ``~`` where the file is elsewhere."""
     verb: FileVerb
     seq: int
     """Position of the message with the call; -1 for a message that has none."""
@@ -94,7 +94,7 @@ def file_ops(messages: Sequence[Message], cwd: str | None = None, roots: Roots |
 
 
 class OpReader:
-    """Reads messages in order and remembers which files exist, which one is open and where the shell stands."""
+    """Reads messages in order and remembers which files exist, which one is open and the directory of the shell."""
 
     def __init__(self, roots: Roots, remembers: bool = True) -> None:
         self.roots = roots
@@ -142,7 +142,7 @@ class OpReader:
                     yield self._know(FileOp(path, "modified", seq, scratch=scratch))
 
     def _inside(self, run: Effect) -> list[Effect]:
-        """What a script or a patch does that the session itself wrote before and now runs."""
+        """The effects of a script or patch that the session wrote before and runs now."""
         body = self._scripts.get(self._name(run.path)[0], "")
         if run.program == "git apply":
             return [effect for change in patch_changes(body) for effect in patch_effect(change)]
@@ -152,7 +152,7 @@ class OpReader:
         return [e for e in done if e.verb != "delete" or self._existed(self._name(e.path)[0])]
 
     def _follow(self, call: ToolCall, command: str, result: str) -> None:
-        """Keep up with the open file and with a shell that stays where it was."""
+        """Notes which file is open, and the directory of a shell that keeps it between calls."""
         self.open_file = opened_file(result) or self.open_file
         where = (
             re.search(r"\(Current directory: (/[^\n)]+)\)", result[-300:]) if "(Current directory: " in result else None
@@ -198,7 +198,8 @@ class OpReader:
                 continue
             if path.endswith("/"):
                 if effect.verb == "delete":
-                    yield from self._below(path, lambda p, s=scratch: FileOp(p, "deleted", seq, scratch=s))  # type: ignore[misc]
+                    for file in self._below(path):
+                        yield self._know(FileOp(file, "deleted", seq, scratch=scratch))
                 continue
             op = self._op(effect, path, seq, scratch, result)
             if op is not None:
@@ -245,8 +246,6 @@ class OpReader:
 
         Costs one substring search over the output so far for each file that is created.
         """
-        if not self._listings:
-            return False
         for text, is_root in self._listings:
             position = text.find(path)
             for _ in range(50):
@@ -254,21 +253,20 @@ class OpReader:
                     break
                 line = text.rfind("\n", max(0, position - 400), position) + 1
                 before = _BEFORE_LISTED.fullmatch(text, line, position)
-                bare = (
-                    before and "/" not in path and not is_root and not before[0].strip("./ ")
-                )  # a name in some directory
+                # A name alone may be one in some directory.
+                bare = before and "/" not in path and not is_root and not before[0].strip("./ ")
                 if before and (not bare or before[0]) and _AFTER_LISTED.match(text, position + len(path)):
                     return True
                 position = text.find(path, position + len(path))
         return False
 
-    def _below(self, directory: str, make: Callable[[str], FileOp]) -> Iterator[FileOp]:
-        for path in [p for p, exists in self._exists.items() if exists and p.startswith(directory)]:
-            yield self._know(make(path))
+    def _below(self, directory: str) -> list[str]:
+        """The files known to exist below a directory, which ends in ``/``."""
+        return [path for path, exists in self._exists.items() if exists and path.startswith(directory)]
 
     def _move(self, op: FileOp) -> Iterator[FileOp]:
         source, target = op.path.rstrip("/"), (op.moved_to or "").rstrip("/")
-        inside = [p for p, exists in self._exists.items() if exists and p.startswith(source + "/")]
+        inside = self._below(source + "/")
         if not inside and (self._exists.get(source) or "." in posixpath.basename(source)):
             yield self._know(replace(op, path=source, moved_to=target))
         for path in inside:
@@ -320,13 +318,13 @@ class Ledger:
     """Path before the move → operation; the file itself stands under its new path among created or modified."""
 
     def copy(self) -> Ledger:
-        """The same state, to be extended apart from this one."""
+        """A copy, which can be extended without changing this one."""
         return Ledger(
             dict(self.created), dict(self.modified), dict(self.examined), dict(self.deleted), dict(self.moved)
         )
 
     def extend(self, ops: Iterable[FileOp]) -> Ledger:
-        """Fold more operations in, in order; returns itself."""
+        """Adds more operations, in order; returns itself."""
         for op in ops:
             if op.verb == "examined":
                 if op.path not in self.created and op.path not in self.modified:

@@ -1,4 +1,4 @@
-"""One name for one file: paths relative to the project, whatever way a call wrote them."""
+"""One name for one file: paths relative to the project, however a call wrote them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def same_file(a: str, b: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The directories that paths are told relative to."""
+    """The directories that paths are relative to."""
 
     directories: tuple[str, ...] = ()
     """Longest first; the working copies of one project count as one place."""
@@ -111,7 +111,7 @@ def _outermost(directory: str, candidates: Sequence[str]) -> str:
 
 
 def _from_files(messages: Sequence[Message], named: Counter[str]) -> list[str]:
-    """The directory that holds all the files named, moved up to one that the task speaks of."""
+    """The directory that holds all the files named, or the parent of it that the task names."""
     files = [path for path in named if not path.startswith(_SCRATCH) or path.count("/") > 3]
     if not files:
         return []

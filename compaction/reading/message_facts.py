@@ -97,7 +97,7 @@ class Reading:
         return todos.message_todos(self.message)
 
     def ops(self, results: file_effects.ToolResults, roots: Roots) -> list[file_effects.FileOp]:
-        """File operations of the message's calls, given how they ended in the context at hand."""
+        """File operations of the message's calls, given how they ended in this context."""
         if not self.message.tool_calls:
             return []
         ends = tuple(results.get(call.id) for call in self.message.tool_calls)
@@ -140,7 +140,7 @@ def shell_text(call: ToolCall) -> str:
 
 
 def context_ledger(messages: Sequence[Message], results: file_effects.ToolResults, roots: Roots) -> file_effects.Ledger:
-    """What the calls that are still in a context add up to, told from the context alone.
+    """The sum of the calls that are still in a context, read from the context alone.
 
     A file that was looked at and then written whole was there before, so it counts as modified.
     """

@@ -103,7 +103,7 @@ def is_decision(sentence: str) -> bool:
 
 
 def split_reason(sentence: str) -> tuple[str, str]:
-    """A decision parted from its reason at the word that joins them; the reason is empty when none is marked."""
+    """A decision and its reason, split at the word that joins them; the reason is empty when none is marked."""
     for match in _REASON.finditer(sentence):
         before, after = sentence[: match.start()].strip(" ,;—-"), sentence[match.start() :].strip(" .")
         if len(before) >= 15 and len(after) >= 15:

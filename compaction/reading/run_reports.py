@@ -16,7 +16,6 @@ _PYTEST_ID = re.compile(r"\S+\.py(?:::\S.*)?$")
 _PYTEST_LIVE = re.compile(r"(\S+\.py::\S+(?: .{0,200}\])?) (?:FAILED|ERROR)(?:\s+\[ *\d+%\])?\s*$")
 _UNITTEST = re.compile(r"(?:FAIL|ERROR): (\w+) \(([\w.]+)\)")
 _GO = re.compile(r"\s*--- FAIL: (\S+)(?: \([\d.]+s\))?$")
-_GO_PACKAGE = re.compile(r"FAIL\t(\S+)(?:\t[\d.]+s| \[.{1,40}\])$")
 _CARGO = re.compile(r"test (\S+)(?: - should panic)? \.\.\. FAILED$")
 _TAP = re.compile(r"\s*not ok \d+(?: -)? (.+?)(?: # (?!TODO|SKIP).*)?$", re.IGNORECASE)
 _JEST = re.compile(r"\s*● (.+ › .+)$")
@@ -27,13 +26,17 @@ _MOCHA = re.compile(r" {2}(\d+)\) (.+)$")
 _REASON = re.compile(r"\s*(?:E   +)?((?:[A-Za-z_$][\w$.]*(?:Error|Exception)(?: \[\w+\])?|Error|AssertionError)\b.*)")
 
 
+def without_colours(text: str) -> str:
+    """The text without a terminal's control sequences."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
 def failing_tests(text: str) -> list[tuple[str, str]]:
     """Each failing test with the reason that the report gives, or an empty one.
 
     Reads pytest, unittest, node:test (TAP and spec), jest, vitest, mocha, go test and cargo test.
     """
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
+    text = without_colours(text)
     if not any(hint in text for hint in _HINTS):
         return []
     lines = text.split("\n")
@@ -128,8 +131,7 @@ def test_totals(text: str) -> tuple[int, int] | None:
 
     Of several pytest or jest reports in one text the last one holds; cargo's and go's are added up.
     """
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
+    text = without_colours(text)
     for read in (_summary_totals, _cargo_totals, _tap_totals, _mocha_totals, _unittest_totals, _go_totals):
         totals = read(text)
         if totals is not None:

@@ -1,4 +1,4 @@
-"""What one tool call of any agent does to files, told in the words of ``shell.effects``.
+"""What one tool call of any agent does to files, as effects (``shell.effects``).
 
 Agents name their tools and arguments differently; the arguments say more than the name: old and new text make an
 edit, a content makes a file, a command is a shell's.
@@ -16,19 +16,9 @@ from compaction.transcript import ToolCall
 
 _PATH_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "absolute_path", "target_file")
 _OLD_KEYS = ("old_string", "old_str", "oldText", "old_text", "oldString", "search", "old_content")
-_NEW_KEYS = (
-    "new_string",
-    "new_str",
-    "newText",
-    "new_text",
-    "newString",
-    "replace",
-    "new_content",
-    "new_source",
-    "replacement_text",
-    "replacement",
-    "insert_text",
-    "code_edit",
+_NEW_KEYS = tuple(
+    "new_string new_str newText new_text newString replace new_content new_source replacement_text replacement "
+    "insert_text code_edit".split()
 )
 _CONTENT_KEYS = ("content", "file_text", "contents", "text", "file_content", "code")
 _COMMAND_KEYS = ("cmd", "command", "script", "input", "action", "keystrokes")

@@ -1,6 +1,6 @@
 """Reads tool output: which lines are errors, what a run ended with, which versions are named.
 
-Strict on purpose: a probe asks for an error word by word, so a line of source that only speaks of errors must not be
+Strict on purpose: a probe asks for an error word by word, so a line of source that only mentions errors must not be
 taken for one. Every reader first looks for plain substrings, then runs anchored patterns on the few lines left.
 """
 
@@ -16,7 +16,6 @@ from compaction.reading.error_patterns import (
     CODE_WORD,
     END_OF_TRACEBACK,
     HINTS,
-    IDENTIFIERS,
     INDENTED,
     LOG_HTTP,
     NUMBERED,
@@ -26,18 +25,13 @@ from compaction.reading.error_patterns import (
     TRACEBACK,
     ErrorKind,
 )
-from compaction.reading.run_reports import failing_tests, test_totals
-from compaction.reading.shell.effects import only_reads
-from compaction.reading.tool_calls import shell_command, tool_name
-from compaction.transcript import Message, ToolCall
+from compaction.reading.run_reports import failing_tests, test_totals, without_colours
 
-__all__ = ["ErrorLine", "error_lines", "exit_code", "failing_tests", "result_error_lines", "test_totals", "versions"]
+__all__ = ["ErrorLine", "error_lines", "exit_code", "failing_tests", "test_totals", "versions"]
 
 
 MAX_LINE = 300
 """Characters of an error line that are kept."""
-
-_ANSI = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +41,11 @@ class ErrorLine:
     kind: ErrorKind
     line: str
     """The line as printed, without colours and outer spaces, at most 300 characters."""
-    identifiers: tuple[str, ...] = ()
-    """What names the error: exception type, code, file and line, quoted names, test id; at most eight."""
 
 
 def error_lines(text: str) -> list[ErrorLine]:
     """The lines of some tool output that report an error, in order, each once."""
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
+    text = without_colours(text)
     tracebacks = _ends_of_tracebacks(text)
     found: dict[str, ErrorLine] = {}
     for start, end in _lines_with(text, HINTS, tracebacks):
@@ -62,30 +53,8 @@ def error_lines(text: str) -> list[ErrorLine]:
         kind: ErrorKind | None = "exception" if start in tracebacks else _kind(raw, text, end)
         line = raw.strip()[:MAX_LINE]
         if kind is not None and line not in found:
-            found[line] = ErrorLine(kind, line, _identifiers(line))
+            found[line] = ErrorLine(kind, line)
     return list(found.values())
-
-
-def result_error_lines(result: Message, call: ToolCall | None) -> list[ErrorLine]:
-    """The error lines of a tool result, seen in the light of its call.
-
-    What a call only showed (a file, a search, a diff, a web page) counts only when the call itself failed: the errors
-    in it are somebody's text.
-    """
-    failed = result.is_error or exit_code(result.text) not in (0, None)
-    if call is not None and not failed:
-        command = shell_command(call)
-        if command is None and _SHOWS.search(tool_name(call)):
-            return []
-        if command is not None and only_reads(command):
-            return []
-    return error_lines(result.text)
-
-
-_SHOWS = re.compile(
-    r"read|view|open|write|edit|create|replace|insert|patch|grep|glob|search|fetch|list|^ls$|task|agent|todo|plan|think|finish",
-    re.IGNORECASE,
-)
 
 
 def _lines_with(text: str, hints: tuple[str, ...], more: set[int] | None = None) -> Iterator[tuple[int, int]]:
@@ -145,16 +114,6 @@ def _kind(raw: str, text: str, end: int) -> ErrorKind | None:
         if pattern.match(line):
             return kind
     return None
-
-
-def _identifiers(line: str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for pattern in IDENTIFIERS:
-        for match in pattern.finditer(line):
-            name = match[match.lastindex or 0].strip()
-            if len(name) > 1 and not any(name in other for other in found):
-                found[name] = None
-    return tuple(found)[:8]
 
 
 _VERSION_HINTS = ("==", ">=", "~=", "── ", "nstalled ", "atisfied", "ersion ", "Python ", "platform ")

@@ -134,7 +134,7 @@ def cut_middle(text: str, max_tokens: int) -> str:
 
 
 def _continues(raw: bytes, position: int) -> bool:
-    """Whether a character goes on at this byte."""
+    """Whether a character continues at this byte."""
     return position < len(raw) and raw[position] & 0xC0 == 0x80
 
 

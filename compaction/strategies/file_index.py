@@ -85,7 +85,7 @@ class _Files:
         self._reader = OpReader(self.roots)
 
     def add(self, messages: Sequence[Message], results: ToolResults) -> None:
-        """Take more messages in."""
+        """Adds more messages."""
         for message in messages:
             for part in [replace(message, tool_calls=(call,)) for call in message.tool_calls] or [message]:
                 for op in self._reader.read(part, results.is_error, results.text):

@@ -1,8 +1,8 @@
 """Gemini CLI's chat compression: a snapshot in XML, written and checked by the model, and the newest third.
 
 Read from google-gemini/gemini-cli: ``chatCompressionService.ts`` at 02b2885, ``fileUtils.ts`` and
-``tokenCalculation.ts`` as stored, which have all that is told of the nightly. Characters and tokens are the
-original's: of JSON, and estimated.
+``tokenCalculation.ts`` as stored; they have everything that is known of the nightly build. Characters and tokens are
+the original's: of JSON, and estimated.
 """
 
 from __future__ import annotations

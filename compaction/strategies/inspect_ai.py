@@ -35,7 +35,7 @@ THRESHOLD = 0.9
 
 
 class Parts(NamedTuple):
-    """A history in the three parts that the original tells apart."""
+    """A history in the three parts that the original distinguishes."""
 
     system: tuple[Message, ...]
     input: tuple[Message, ...]

@@ -239,7 +239,7 @@ class _Index:
         """All words, sorted."""
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Take more messages in."""
+        """Adds more messages."""
         for message in messages:
             words = _WORD.findall(message.text.lower())
             for word, count in Counter(words).items():

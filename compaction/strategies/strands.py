@@ -33,7 +33,7 @@ def strands_sliding(history: History, *, window_size: int = 40, pin_first: int =
 
 
 def _n_pinned(turns: Sequence[Sequence[Message]], count: int) -> int:
-    """How many turns are pinned: one more where a call and its results would be parted."""
+    """How many turns are pinned: one more where a call would be separated from its results."""
     if not 0 < count < len(turns):
         return count
     last, following = (_ids(turn) for turn in turns[count - 1 : count + 1])

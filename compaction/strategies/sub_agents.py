@@ -47,7 +47,7 @@ def sub_agent_contexts(
 ) -> Sequence[Message]:
     """Approximation of sub-agents: the task, one conclusion for each segment of what was dropped, and the newest.
 
-    The session is taken apart as if each segment had been a sub-agent's. A segment is concluded from its own messages
+    The session is split as if each segment had been a sub-agent's. A segment is concluded from its own messages
     and the task alone, in ``conclusion_tokens``, and its conclusion never changes again. Segments end at user messages,
     and before they have more than ``segment_tokens`` (a quarter of the budget). Real sub-agents are given a task of
     their own and work apart; here the segments are pieces of one agent's work. The newest whole groups within

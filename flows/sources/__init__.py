@@ -4,14 +4,14 @@
 and reads it. Nothing in a file raises: what cannot be read is set aside with file, line and reason, and what is
 deliberately no message (a demonstration, a recorded summary, progress notices) is counted on the transcript.
 
-To read in this order: ``base`` (inputs, results, the open source), ``decode`` (bytes to JSON), ``blocks`` (content
-to visible text), ``session`` (pieces to the normal form), a format, ``registry``. A new format is one module of
-``formats`` with a ``FORMAT``.
+Read the modules of ``reading`` in this order: ``inputs``, ``base`` (the description of a format, the opened input),
+``decode`` (bytes to JSON), ``values`` (access to JSON), ``blocks`` (content to visible text), ``session`` (pieces to a
+``Transcript``); then a format, and ``registry``. A new format is one module of ``formats`` with a ``FORMAT``.
 """
 
 from flows.sources.discovery import coverage_of, discover
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.inputs import Head, Input, ReadResult, SetAside, SourceError
+from flows.sources.reading.base import Head, Source, SourceFormat
+from flows.sources.reading.inputs import Input, ReadResult, SetAside, SourceError
 from flows.sources.registry import InputReading, formats, read_input
 
 __all__ = [

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from flows.sources.reading.base import event_files
 from flows.sources.reading.inputs import Input, SourceError, path_text, plain_name
+from flows.sources.reading.opening import event_files
 from flows.sources.registry import formats, is_member, recognise
 
-# Beside sessions and never one: OpenHands' state can hold credentials, Cline's repeat its history for the screen, the
-# others are lists of what is there.
+# Files beside sessions that are no sessions: OpenHands' state can hold credentials, Cline's files repeat its history
+# for the screen, the others are indexes.
 _NEVER_READ = {
     "base_state.json",
     "sessions-index.json",
@@ -103,7 +103,7 @@ def _expand(source: str) -> Iterator[Input]:
 
 
 def _path(source: str) -> Path:
-    """The path that is meant, without ``..``: one file is to have one name in the store."""
+    """The path without ``..`` and ``~``: a file must have one name in the store."""
     try:
         path = Path(source).expanduser()
     except RuntimeError:  # ~somebody who does not exist
@@ -150,7 +150,9 @@ def _match_recursive(pattern: Path) -> Iterator[str]:
     for folder, entries in _walk(top, lambda _: True):
         inner = Path(folder).relative_to(top).parts
         for entry in entries or ():
-            if _matches_names((*inner, entry.name), wanted) and not (wanted[-1] == "**" and _leads_to_folder(entry)):
+            if _matches_names((*inner, entry.name), wanted) and not (
+                wanted[-1] == "**" and _is_folder(entry, or_link=True)
+            ):
                 yield os.path.join(folder, entry.name)
 
 
@@ -176,7 +178,7 @@ def _folder(top: Path) -> Iterator[Input]:
             yield from _events(here)
         for entry in entries:
             name = entry.name
-            if name in members or _leads_to_folder(entry):
+            if name in members or _is_folder(entry, or_link=True):
                 continue
             if _is_input(path := here / name) and not _is_gone(path):
                 yield _file(path)
@@ -185,7 +187,7 @@ def _folder(top: Path) -> Iterator[Input]:
 def _walk(top: str, is_entered: Callable[[str], bool]) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:
     """Every folder with its entries by name, from the top down; None for one that cannot be opened.
 
-    Not ``os.walk``: that passes over folders without permission, and on Python 3.11 it calls itself for each level.
+    ``os.walk`` passes over folders without permission, and on Python 3.11 it recurses.
     """
     waiting = [top]
     while waiting:
@@ -209,23 +211,14 @@ def _is_gone(path: Path) -> bool:
     """Whether somebody has removed it since the folder was listed."""
     try:
         path.lstat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
     return False
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: os.DirEntry[str], *, or_link: bool = False) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
+        return entry.is_dir(follow_symlinks=or_link)
     except OSError:
         return False
 

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import walk_packages
 
-from compaction.transcript import Message, Transcript
+from compaction.transcript import Transcript
 from flows.sources.reading.account import SHORTER_COPY, Account
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat, open_source
-from flows.sources.reading.inputs import (
-    EXCERPT,
-    HEAD_BYTES,
-    Head,
-    Input,
-    MalformedError,
-    ReadResult,
-    SetAside,
-    plain_name,
-)
+from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Source, SourceFormat
+from flows.sources.reading.inputs import EXCERPT, HEAD_BYTES, Input, ReadResult, SetAside, plain_name
+from flows.sources.reading.opening import open_source
 
 FOLDER = "flows.sources.formats"
 """Every module in it with a ``FORMAT`` is a format."""
@@ -36,9 +29,11 @@ def _collected() -> Iterator[SourceFormat]:
 _FORMATS: tuple[SourceFormat, ...] = tuple(sorted(_collected(), key=lambda known: (known.order, known.name)))
 
 VERSION = max(1, *(known.since for known in _FORMATS))
-"""Of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more than this).
-Raise the number here when a reader makes something else of a log."""
+"""The version of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more
+than this). Raise the number here when the output of a reader changes."""
 
+_content = attrgetter("role", "text", "reasoning", "tool_calls", "tool_call_id")
+"""What two copies of a message have in common."""
 _MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_member is not None)
 
 
@@ -54,9 +49,9 @@ def is_member(folder: str, file: str) -> bool:
 
 
 class InputReading:
-    """One input while it is read: its sessions one by one, and what is known of it when they are through.
+    """Reads one input: gives its sessions one by one, and knows its format, its account and what was set aside.
 
-    Bad content never raises: what cannot be read is in ``set_aside`` with file, line and reason, and the rest goes in.
+    Bad content never raises: what cannot be read is in ``set_aside`` with file, line and reason, and the rest is read.
     """
 
     def __init__(self, input: Input) -> None:
@@ -69,7 +64,7 @@ class InputReading:
             return
         self._format = _format_of(head)
         if self._format is None:
-            _say_unknown(self._source, head)
+            _quarantine_unknown(self._source, head)
         else:
             self._source.of_list = self._format.of_list
 
@@ -115,7 +110,7 @@ class InputReading:
             self._source.quarantine(None, f"{self.format}: no message in it")
 
     def _longest(self, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
-        """The last of each row of sessions that repeat one growing conversation."""
+        """The last session of each run of sessions that repeat one growing conversation."""
         held: Transcript | None = None
         shorter = 0
         for transcript in transcripts:
@@ -135,17 +130,7 @@ def is_start_of(short: Transcript, long: Transcript) -> bool:
     return (
         short.session_id == long.session_id
         and len(short) <= len(long)
-        and all(map(_same, short.messages, long.messages))
-    )
-
-
-def _same(one: Message, other: Message) -> bool:
-    return (one.role, one.text, one.reasoning, one.tool_calls, one.tool_call_id) == (
-        other.role,
-        other.text,
-        other.reasoning,
-        other.tool_calls,
-        other.tool_call_id,
+        and all(_content(one) == _content(other) for one, other in zip(short.messages, long.messages, strict=False))
     )
 
 
@@ -184,11 +169,11 @@ def _format_of(head: Head) -> SourceFormat | None:
     found = next((known for known in _FORMATS if _detects(known, head)), None)
     if found is None and head.lists:
         with_lists = (known for known in _FORMATS if known.of_list is not None)
-        found = next((known for known in with_lists if _detects(known, _take_lists_apart(known, head))), None)
+        found = next((known for known in with_lists if _detects(known, _lists_as_records(known, head))), None)
     return found
 
 
-def _take_lists_apart(known: SourceFormat, head: Head) -> Head:
+def _lists_as_records(known: SourceFormat, head: Head) -> Head:
     assert known.of_list is not None
     return replace(head, records=tuple(map(known.of_list, head.lists)))
 
@@ -200,7 +185,7 @@ def _detects(known: SourceFormat, head: Head) -> bool:
         return False
 
 
-def _say_unknown(source: Source, head: Head) -> None:
+def _quarantine_unknown(source: Source, head: Head) -> None:
     if source.set_aside and not head.records:
         return
     names = ", ".join(known.name for known in _FORMATS)

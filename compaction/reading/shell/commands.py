@@ -1,10 +1,10 @@
-"""Simple commands in their place: which program runs, in which directory, and whether it is sure to be reached."""
+"""Simple commands with their surroundings: the program, its directory, and whether it is certain to run."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from compaction.reading.shell.programs import GIT_VALUES, KEYWORDS, NO_COMMAND, SAFE, WRAPPERS
@@ -22,10 +22,10 @@ class Placed:
     words: list[Word]
     """The arguments, without the program."""
     base: str | None
-    """Directory that relative paths are under; None when it cannot be told."""
+    """Directory that relative paths are under; None when it is not known."""
     conditional: bool
 
-    def path(self, word: Word, *, directory: bool = False) -> str | None:
+    def path(self, word: Word) -> str | None:
         """The file that a word names, or None when it names none for certain."""
         text = word.text
         if not word.static or not text or text == "-" or len(text) > 400 or "\n" in text or text.startswith("/dev/"):
@@ -38,7 +38,11 @@ class Placed:
             path = posixpath.normpath(posixpath.join(self.base, text))
         if path in (".", "..", "/", "~") or path.endswith("/.."):
             return None
-        return path + "/" if directory or text.endswith("/") else path
+        return path + "/" if text.endswith("/") else path
+
+    def paths(self, words: Iterable[Word]) -> Iterator[str]:
+        """The files that words name for certain."""
+        return (path for word in words if (path := self.path(word)) is not None)
 
 
 def placed_commands(text: str, cwd: str | None) -> Iterator[Placed]:

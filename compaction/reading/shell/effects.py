@@ -146,9 +146,8 @@ def _effects(placed: Placed) -> Iterator[Effect]:
 
 
 def _reads(placed: Placed, words: list[Word], *, extension: bool = False) -> Iterator[Effect]:
-    for word in words:
-        path = placed.path(word)
-        if path is not None and not path.endswith("/") and not (extension and "." not in path.rsplit("/", 1)[-1][1:]):
+    for path in placed.paths(words):
+        if not path.endswith("/") and not (extension and "." not in path.rsplit("/", 1)[-1][1:]):
             yield Effect(path, "read", placed.program)
 
 
@@ -168,12 +167,7 @@ def _recursive(options: list[str]) -> bool:
 def _sed(placed: Placed) -> Iterator[Effect]:
     in_place = next((i for i, w in enumerate(placed.words) if _IN_PLACE.match(w.text)), None)
     words = list(placed.words)
-    if (
-        in_place is not None
-        and in_place + 1 < len(words)
-        and words[in_place + 1].text == ""
-        and words[in_place + 1].quoted
-    ):
+    if in_place is not None and words[in_place + 1 : in_place + 2] == [Word("", quoted=True)]:
         del words[in_place + 1]  # the BSD form: -i ''
     options, named = split_options(words, frozenset({"-e", "-f", "--expression", "--file", "-l"}))
     if not any(
@@ -184,10 +178,7 @@ def _sed(placed: Placed) -> Iterator[Effect]:
         yield from _reads(placed, named)
         return
     script = "\n".join(w.text for w in words if w not in named and not w.text.startswith("-"))
-    for word in named:
-        path = placed.path(word)
-        if path is not None:
-            yield Effect(path, "edit", "sed", script)
+    yield from (Effect(path, "edit", "sed", script) for path in placed.paths(named))
 
 
 def _perl(placed: Placed) -> Iterator[Effect]:
@@ -200,10 +191,7 @@ def _perl(placed: Placed) -> Iterator[Effect]:
             words.pop(0)
             script = True
     if in_place and script:
-        for word in words:
-            path = placed.path(word)
-            if path is not None:
-                yield Effect(path, "edit", "perl")
+        yield from (Effect(path, "edit", "perl") for path in placed.paths(words))
 
 
 def _looks_like_file(path: str) -> bool:
@@ -250,30 +238,23 @@ def _remove(placed: Placed) -> Iterator[Effect]:
     if "--cached" in options:
         return
     recursive = _recursive(options)
-    # With -f nobody knows whether there was a file at all; the program's name carries that on.
+    # With -f it is not known whether there was a file at all; the effect's program says so.
     program = "rm -f" if any(re.match(r"-[a-zA-Z]*f|--force", o) for o in options) else placed.program
-    for word in named:
-        path = placed.path(word)
-        if path is not None:
-            directory = recursive and not _looks_like_file(path) and not path.endswith("/")
-            yield Effect(path + "/" if directory else path, "delete", program)
+    for path in placed.paths(named):
+        directory = recursive and not _looks_like_file(path) and not path.endswith("/")
+        yield Effect(path + "/" if directory else path, "delete", program)
 
 
 def _touch(placed: Placed) -> Iterator[Effect]:
     _, named = split_options(placed.words, frozenset({"-d", "-t", "-r"}))
-    for word in named:
-        path = placed.path(word)
-        if path is not None:
-            yield Effect(path, "append", "touch")
+    yield from (Effect(path, "append", "touch") for path in placed.paths(named))
 
 
 def _tee(placed: Placed) -> Iterator[Effect]:
     options, named = split_options(placed.words, frozenset())
     verb: Verb = "append" if any(o in ("-a", "--append", "-ai") for o in options) else "create_or_overwrite"
-    for word in named:
-        path = placed.path(word)
-        if path is not None:
-            yield Effect(path, verb, "tee", "\n".join(placed.command.heredocs))
+    content = "\n".join(placed.command.heredocs)
+    yield from (Effect(path, verb, "tee", content) for path in placed.paths(named))
 
 
 def _restore(placed: Placed) -> Iterator[Effect]:
@@ -288,22 +269,13 @@ def _restore(placed: Placed) -> Iterator[Effect]:
         options, named = split_options(placed.words, GIT_VALUES)
         if any(o in ("--staged", "-S") for o in options) and "--worktree" not in options:
             return
-    for word in named:
-        path = placed.path(word)
-        if path is not None and _looks_like_file(path):
-            yield Effect(path, "edit", "git restore")
+    yield from (Effect(path, "edit", "git restore") for path in placed.paths(named) if _looks_like_file(path))
 
 
 def _patch(placed: Placed) -> Iterator[Effect]:
-    files = (
-        [w for w in placed.words if w.text.endswith((".patch", ".diff", ".txt"))]
-        if placed.program == "git apply"
-        else []
-    )
-    for word in files:
-        file = placed.path(word)
-        if file is not None and not any(w.text in ("--check", "--stat") for w in placed.words):
-            yield Effect(file, "run", "git apply")
+    if placed.program == "git apply" and not any(w.text in ("--check", "--stat") for w in placed.words):
+        files = [w for w in placed.words if w.text.endswith((".patch", ".diff", ".txt"))]
+        yield from (Effect(path, "run", "git apply") for path in placed.paths(files))
     inline = [w.text for w in placed.words if "*** Begin Patch" in w.text]
     for body in [*placed.command.heredocs, *inline]:
         for change in patch_changes(body):

@@ -72,7 +72,7 @@ class _Parser:
         return self.steps
 
     def _list(self, closer: str) -> None:
-        """Read commands up to ``closer`` or the end."""
+        """Reads commands up to ``closer`` or the end."""
         text, size = self.text, len(self.text)
         outer_join, self.joined_by = self.joined_by, ""
         command = Command()
@@ -147,7 +147,7 @@ class _Parser:
             self.joined_by = operator
 
     def _assign(self, command: Command) -> None:
-        """Take leading ``NAME=value`` words off; remember them when there is nothing else."""
+        """Removes leading ``NAME=value`` words; remembers them when there is nothing else."""
         found: list[tuple[str, Word, str]] = []
         for word in command.words:
             match = _ASSIGNMENT.match(word.text)

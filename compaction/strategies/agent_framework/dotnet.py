@@ -51,7 +51,7 @@ _LISTED = re.compile(r"^  - ", re.MULTILINE)
 def _listed_results(holes: Mapping[str, str]) -> str:
     """A collapsed group as the results that it lists: a line with a tool's name, and its results under it.
 
-    Where the second result of a tool begins cannot be told from a list in the first one.
+    The beginning of a tool's second result cannot be distinguished from a list in the first one.
     """
     return _LISTED.sub("", _FIRST.sub(rf"{RESULT}\1: ", holes["lines"]))
 

@@ -37,7 +37,7 @@ _TOOL = r"[A-Z][A-Za-z]+|[A-Za-z]\w*_\w+"
 
 
 def _listed_results(holes: Mapping[str, str]) -> str:
-    """A collapsed group as results, one a line: they are told apart by the first one's tool and by names like a tool's.
+    """A collapsed group as results, one a line, split at the first one's tool and at names like a tool's.
 
     Results without a name, and those of a tool whose name is a plain word, stay joined.
     """

@@ -10,14 +10,12 @@ import re
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import first_line, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.blocks import first_line, text_of
 from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
-from flows.sources.reading.session import BOOKKEEPING, REWOUND, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openai
+from flows.sources.reading.values import as_dict, first_text, need_object, nested, objects_in, text_or_none
 
 NAME = "codex_rollout"
 _ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
@@ -50,8 +48,7 @@ def read(source: Source) -> list[Transcript]:
     rollout = _Rollout(source)
     source.each(rollout.take)
     rollout.finish()
-    built = rollout.session.build(NAME, rollout.native, parent_session_id=rollout.parent)
-    return [built] if built is not None else []
+    return rollout.session.build(NAME, rollout.native, parent_session_id=rollout.parent)
 
 
 class _Rollout:
@@ -69,8 +66,7 @@ class _Rollout:
     def take(self, where: int, record: Record) -> None:
         kind, payload, time = record.get("type"), record.get("payload"), text_or_none(record.get("timestamp"))
         if kind in _ENVELOPES:
-            if not isinstance(payload, dict):
-                raise MalformedError(f"payload is {kind_of(payload)}, expected an object")
+            payload = need_object(payload, "payload")
         elif kind is None and ("instructions" in record or "record_type" in record):
             kind, payload = ("session_meta" if "id" in record else "event_msg"), record
         else:
@@ -110,9 +106,7 @@ class _Rollout:
         parent = _find(meta.get("source"), "parent_thread_id") or text_or_none(meta.get("parent_thread_id"))
         self.parent = f"{NAME}-{parent}" if parent else None
         base = meta.get("base_instructions")
-        text = text_or_none(base.get("text") if isinstance(base, dict) else base) or text_or_none(
-            meta.get("instructions")
-        )
+        text = first_text(nested(base, "text"), base, meta.get("instructions"))
         if text:
             self.instructions = session.say("system", text, ref, time)
         else:
@@ -125,11 +119,9 @@ class _Rollout:
         elif payload.get("type") == "thread_rolled_back":
             self._rolled_back(payload.get("num_turns"))
         elif payload.get("type") == "token_count":
-            info = payload.get("info")
-            usage = info.get("last_token_usage") if isinstance(info, dict) else None
-            tokens = usage.get("total_tokens") if isinstance(usage, dict) else None
+            tokens = nested(payload, "info", "last_token_usage", "total_tokens")
             self.tokens = tokens if isinstance(tokens, int) else self.tokens
-            self._use(info.get("total_token_usage") if isinstance(info, dict) else None)
+            self._use(nested(payload, "info", "total_token_usage"))
 
     def _rolled_back(self, count: Any) -> None:
         """Takes back the last turns: the person's prompts and everything after them."""
@@ -159,11 +151,7 @@ class _Rollout:
         history = payload.get("replacement_history")
         dropped: list[MessageDraft] | None = None
         if isinstance(history, list):
-            kept = {
-                (ROLES.get(str(item.get("role"))), text_of(item.get("content")))
-                for item in history
-                if isinstance(item, dict)
-            }
+            kept = {(ROLES.get(str(item.get("role"))), text_of(item.get("content"))) for item in objects_in(history)}
             dropped = [
                 draft
                 for draft in self.session.drafts
@@ -179,9 +167,7 @@ class _Rollout:
 
 def _holds_message(record: Record) -> bool:
     """Whether a line of an unknown type may hold a message."""
-    payload = record.get("payload")
-    if not isinstance(payload, dict):
-        return False
+    payload = as_dict(record.get("payload"))
     lists = [value for value in payload.values() if isinstance(value, list)]
     return is_item(payload) or any(is_item(item) for value in lists for item in value[:20])
 

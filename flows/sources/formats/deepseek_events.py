@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
-from flows.sources.reading.usage import make_usage, sum_counts
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.blocks import iso_time, text_of
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
+from flows.sources.reading.usage import from_parts
+from flows.sources.reading.values import as_dict, int_or_none, need_list, need_object, nested, text_or_none
 
 NAME = "deepseek_events"
 PRUNED = "recorded removal of old tool results"
@@ -43,9 +41,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file."""
     log = _Log(source)
     source.each(log.take)
-    transcript = log.built()
-    if transcript is not None:
-        yield transcript
+    yield from log.built()
 
 
 class _StreamedResponse:
@@ -88,7 +84,6 @@ class _Log:
         self.pruned: tuple[int, Record] | None = None
 
     def take(self, where: int, event: Record) -> None:
-        """One event."""
         kind, data, seq = event.get("type"), event.get("data"), event.get("seq")
         if not isinstance(kind, str):
             raise MalformedError("an event without a type")
@@ -96,8 +91,7 @@ class _Log:
             self.header = self.header or event
             self.session.leave_out(BOOKKEEPING)
             return
-        if not isinstance(data, dict):
-            raise MalformedError(f"data is {kind_of(data)}, expected an object")
+        data = need_object(data, "data")
         if isinstance(seq, int) and seq in self.seen:
             self.session.leave_out(DUPLICATE)
             return
@@ -125,8 +119,7 @@ class _Log:
         elif kind == "request/header":
             self._header(data.get("header"), ref, time)
         elif kind == "goal/change":
-            goal = data.get("goal")
-            self.goal = self.goal or (text_or_none(goal.get("objective")) if isinstance(goal, dict) else None)
+            self.goal = self.goal or text_or_none(nested(data, "goal", "objective"))
         elif kind in ("step/end", "turn/end"):
             self._flush()
         elif kind == "compaction/summary":
@@ -134,11 +127,8 @@ class _Log:
 
     def _header(self, header: Any, ref: str, time: str | None) -> None:
         """Adds the system prompt when it is new, before the messages that the step has had so far."""
-        if not isinstance(header, dict):
-            return
-        config, prompt = header.get("config"), header.get("system")
-        if isinstance(config, dict):
-            self.session.model = self.session.model or text_or_none(config.get("model"))
+        prompt = nested(header, "system")
+        self.session.model = self.session.model or text_or_none(nested(header, "config", "model"))
         if not isinstance(prompt, str) or not prompt or _is_template(prompt) or prompt == self.system:
             return
         self.system = prompt
@@ -161,18 +151,14 @@ class _Log:
         self.surface.append((event.get("seq"), draft))
 
     def _user(self, data: Record, ref: str, time: str | None) -> MessageDraft:
-        sent_by = data.get("source")
-        typed = isinstance(sent_by, dict) and sent_by.get("kind") == "user"
+        typed = nested(data, "source", "kind") == "user"
         return self.session.say("user", text_of(data.get("content")), ref, time, typed=typed)
 
     def _assistant(self, data: Record, ref: str, time: str | None) -> MessageDraft:
-        message, session = data.get("message"), self.session
-        if not isinstance(message, dict):
-            raise MalformedError(f"message is {kind_of(message)}, expected an object")
+        message, session = need_object(data.get("message"), "message"), self.session
         content = message.get("content")
         blocks = [content] if isinstance(content, (str, dict)) else content or []
-        if not isinstance(blocks, list):
-            raise MalformedError(f"content is {kind_of(content)}, expected a list of blocks")
+        blocks = need_list(blocks, "content", "a list of blocks")
         self.streamed.pop(_step(data), None)
         own = text_or_none(message.get("id"))
         draft = session.respond(own if own and not _is_template(own) else None, ref, time)
@@ -180,7 +166,7 @@ class _Log:
             self.responses.append(own)
         texts: list[str] = []
         for block in blocks:
-            kind = block.get("type") if isinstance(block, dict) else None
+            kind = nested(block, "type")
             if kind == "reasoning":
                 draft.add_reasoning(block.get("text"))
             elif kind == "tool-call":
@@ -188,9 +174,7 @@ class _Log:
             else:
                 texts.append(text_of([block]))
         draft.add_text("\n".join(filter(None, texts)))
-        made_by = message.get("source")
-        if isinstance(made_by, dict):
-            session.model = session.model or text_or_none(made_by.get("model"))
+        session.model = session.model or text_or_none(nested(message, "source", "model"))
         session.use(own, _usage(data.get("usage")))
         return draft
 
@@ -215,9 +199,7 @@ class _Log:
     def _chunk(self, kind: str, data: Record, ref: str, time: str | None) -> None:
         self.session.leave_out(BOOKKEEPING)
         streamed = self.streamed.setdefault(_step(data), _StreamedResponse(ref, time))
-        chunk = data.get("chunk") if kind == "assistant/chunk" else data
-        if not isinstance(chunk, dict):
-            raise MalformedError(f"a chunk is {kind_of(chunk)}, expected an object")
+        chunk = need_object(data.get("chunk") if kind == "assistant/chunk" else data, "a chunk")
         if kind in _RUNS:
             streamed.add(_RUNS[kind], chunk, chunk.get("args" if kind == "tool-call-chunks" else "texts"))
         elif chunk.get("type") in _DELTAS:
@@ -243,7 +225,7 @@ class _Log:
     def _replace(self, event: Record, kind: str, data: Record, operation: Record, ref: str, time: str | None) -> None:
         """A range of the context is replaced by a summary, a shorter result, or any other message."""
         places: dict[int | None, int] = {seq: at for at, (seq, _) in enumerate(self.surface) if isinstance(seq, int)}
-        start, end = places.get(_number(operation.get("start"))), places.get(_number(operation.get("end")))
+        start, end = places.get(int_or_none(operation.get("start"))), places.get(int_or_none(operation.get("end")))
         node: MessageDraft | None = None
         gone = [] if start is None or end is None else [one for _, one in self.surface[start : end + 1] if one]
         if kind == "tool/result" and len(gone) == 1 and gone[0].role == "tool":
@@ -277,8 +259,8 @@ class _Log:
         event = self.session.compacted(summary=None, dropped=(), trigger="prune", cleared=[draft], cleared_text=text)
         self.pruned = (at, event)
 
-    def built(self) -> Transcript | None:
-        """The session; None when it has no message."""
+    def built(self) -> list[Transcript]:
+        """The session, when something was said."""
         self._flush()
         session, header = self.session, self.header
         session.started_at = iso_time(header.get("createdAt"))
@@ -302,21 +284,13 @@ def _is_template(text: str) -> bool:
 
 
 def _step(data: Record) -> tuple[Any, Any]:
-    return _number(data.get("turn")), _number(data.get("step"))
-
-
-def _number(value: Any) -> int | None:
-    return value if type(value) is int else None
+    return int_or_none(data.get("turn")), int_or_none(data.get("step"))
 
 
 def _outcome(data: Record) -> tuple[Any, str, bool]:
     """Id of the call, text and failure of a tool result."""
-    message, own, failed = data.get("message"), None, bool(data.get("error"))
-    if not isinstance(message, dict):
-        raise MalformedError(f"message is {kind_of(message)}, expected an object")
-    made_by, content = message.get("source"), message.get("content")
-    if isinstance(made_by, dict):
-        own = made_by.get("callId")
+    message, failed = need_object(data.get("message"), "message"), bool(data.get("error"))
+    own, content = nested(message, "source", "callId"), message.get("content")
     texts: list[str] = []
     for block in content if isinstance(content, list) else [content]:
         if isinstance(block, dict) and block.get("type") == "tool-result":
@@ -331,11 +305,9 @@ def _outcome(data: Record) -> tuple[Any, str, bool]:
 
 def _usage(usage: Any) -> Any:
     """Usage of a call; the input counts leave out what went through the cache."""
-    if not isinstance(usage, dict):
-        return None
-    keys = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
-    counts = [usage[key] if type(usage.get(key)) is int else None for key in keys]
-    return make_usage(sum_counts(counts), usage.get("outputTokens"), counts[1])
+    usage = as_dict(usage)
+    own, read, written = (usage.get(f"{kind}Tokens") for kind in ("input", "cacheRead", "cacheWrite"))
+    return from_parts(own, read, written, usage.get("outputTokens"))
 
 
 FORMAT = SourceFormat(

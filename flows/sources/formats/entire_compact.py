@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import block_text, text_of, text_or_none
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import nested, objects_in, text_or_none
 
 NAME = "entire_compact"
 EMPTY = "empty message"
 CONTINUED = "This session is being continued from a previous conversation that ran out of context"
-"""How Claude Code begins the summary that it puts in the place of the history."""
+"""The beginning of the summary with which Claude Code replaces the history."""
 _INJECTED = ("<", "Caveat:", "[Request interrupted", "# AGENTS.md instructions")
 
 
@@ -38,9 +38,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file."""
     reading = _Reading(source)
     source.each(reading.take)
-    transcript = reading.session.build(NAME, None, identity=reading.first)
-    if transcript is not None:
-        yield transcript
+    yield from reading.session.build(NAME, None, identity=reading.first)
 
 
 class _Reading:
@@ -51,7 +49,6 @@ class _Reading:
         """Id of the first response that has one: the log names no session."""
 
     def take(self, where: int, line: Record) -> None:
-        """One line."""
         version, kind = line.get("v"), line.get("type")
         if version != 1 or type(version) is not int:
             raise MalformedError(f"version is {version!r}, expected 1")
@@ -78,8 +75,8 @@ class _Reading:
         session, own = self.session, text_or_none(line.get("id"))
         own = None if own == "REDACTED" else own
         session.use(own, make_usage(line.get("input_tokens"), line.get("output_tokens")))
-        calls = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
-        text = _text([block for block in blocks if not (isinstance(block, dict) and block.get("type") == "tool_use")])
+        calls = [block for block in objects_in(blocks) if block.get("type") == "tool_use"]
+        text = _text([block for block in blocks if nested(block, "type") != "tool_use"])
         if not text and not calls:
             session.leave_out(EMPTY, "assistant")
             return

@@ -13,14 +13,13 @@ from dataclasses import replace
 from typing import Any
 
 from compaction.transcript import Transcript, Usage
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_of, text_or_none
-from flows.sources.reading.chat import add_message, add_reasoning, has_messages, is_message
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.blocks import iso_time, text_of
+from flows.sources.reading.chat import add_message, add_reasoning, first_choice, has_messages, is_message
 from flows.sources.reading.responses import Items
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import from_openai, make_usage
+from flows.sources.reading.values import as_dict, need_list, need_object, nested, text_or_none
 
 NAME = "mini_swe_agent"
 _BLOCK = re.compile(r"```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\n?```", re.DOTALL)
@@ -47,7 +46,7 @@ def detect(head: Head) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """The session of the file."""
     document = source.document
-    about: Record = document if isinstance(document, dict) else {}
+    about = as_dict(document)
     messages: list[Any] = about.get("messages", document)
     session = SessionDraft(source)
     has_calls = any(isinstance(message, dict) and message.get("tool_calls") for message in messages)
@@ -57,42 +56,37 @@ def read(source: Source) -> Iterator[Transcript]:
     usages: list[Usage] = []
     answered_by: str | None = None
     for index, message in enumerate(messages):
-        try:
+        with source.setting_aside(None, f"message {index}", message):
             if _is_item(message):
                 _take_items(items, message, f"{source.name}#{index}")
             else:
                 open_call = _take(session, message, f"{source.name}#{index}", open_call, not has_calls)
-        except BAD_CONTENT as error:
-            source.quarantine(None, f"message {index}: {error}", message)
         if isinstance(message, dict) and (message.get("role") == "assistant" or "output" in message):
             response = _response(message)
             if len(identity) == 1:
                 identity.append(str(response.get("id", "")))
             answered_by = answered_by or text_or_none(response.get("model"))
             usages += filter(None, [_usage(message, response)])
-    info = _dict(about.get("info"))
-    stats = _dict(info.get("model_stats"))
-    cost = make_usage(cost=stats.get("instance_cost"))
+    info = about.get("info")
+    cost = make_usage(cost=nested(info, "model_stats", "instance_cost"))
     for usage in usages:  # what the session cost as a whole is known better than by response
         session.use(None, replace(usage, cost_usd=None) if cost else usage)
     session.use(None, cost)
-    config = _dict(info.get("config"))
-    session.model = text_or_none(_dict(config.get("model")).get("model_name")) or answered_by
-    session.cwd = text_or_none(_dict(config.get("environment")).get("cwd"))
-    built = session.build(NAME, None, identity=identity)
-    if built is not None:
-        yield built
+    session.model = text_or_none(nested(info, "config", "model", "model_name")) or answered_by
+    session.cwd = text_or_none(nested(info, "config", "environment", "cwd"))
+    yield from session.build(NAME, None, identity=identity)
 
 
 def _take(session: SessionDraft, message: Any, ref: str, open_call: str | None, text_actions: bool) -> str | None:
     """Adds one message; returns the id of the text action that the next user message answers."""
-    if not isinstance(message, dict):
-        raise MalformedError(f"a message is {kind_of(message)}, expected an object")
-    role, extra = message.get("role"), _dict(message.get("extra"))
+    message = need_object(message, "a message")
+    role = message.get("role")
     if role == "exit":
         session.leave_out("exit marker")
         return None
-    time = iso_time(extra.get("timestamp") or _response(message).get("created") or message.get("timestamp"))
+    time = iso_time(
+        nested(message, "extra", "timestamp") or _response(message).get("created") or message.get("timestamp")
+    )
     if role == "user" and open_call is not None:
         text = text_of(message.get("content"))
         session.result(open_call, text, ref, time, is_error=text.startswith(_TIMED_OUT))
@@ -104,9 +98,7 @@ def _take(session: SessionDraft, message: Any, ref: str, open_call: str | None, 
     if role != "assistant":
         return open_call
     if not draft.reasoning:
-        choices = _response(message).get("choices")
-        answer = choices[0] if isinstance(choices, list) and choices else None
-        add_reasoning(draft, _dict(_dict(answer).get("message")) | {"content": None})
+        add_reasoning(draft, first_choice(_response(message)) | {"content": None})
     if not text_actions:
         return None
     text = "\n".join(draft.texts)
@@ -127,13 +119,11 @@ def _is_item(message: Any) -> bool:
 
 
 def _take_items(items: Items, message: Record, ref: str) -> None:
-    time = iso_time(_dict(message.get("extra")).get("timestamp") or message.get("created_at"))
+    time = iso_time(nested(message, "extra", "timestamp") or message.get("created_at"))
     if message.get("object") != "response":
         items.take(message, ref, time)
         return
-    output = message.get("output")
-    if not isinstance(output, list):
-        raise MalformedError(f"output is {kind_of(output)}, expected a list of items")
+    output = need_list(message.get("output"), "output", "a list of items")
     items.end_response()
     for item in output:
         items.take(item, ref, time)
@@ -142,7 +132,7 @@ def _take_items(items: Items, message: Record, ref: str) -> None:
 
 def _usage(message: Record, response: Record) -> Usage | None:
     usage = from_openai(response.get("usage"))
-    cost = make_usage(cost=_dict(message.get("extra")).get("cost"))
+    cost = make_usage(cost=nested(message, "extra", "cost"))
     if usage is None or cost is None:
         return usage or cost
     return replace(usage, cost_usd=cost.cost_usd)
@@ -151,11 +141,7 @@ def _usage(message: Record, response: Record) -> Usage | None:
 def _response(message: Record) -> Record:
     if message.get("object") == "response":
         return message
-    return _dict(_dict(message.get("extra")).get("response"))
-
-
-def _dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}
+    return as_dict(nested(message, "extra", "response"))
 
 
 FORMAT = SourceFormat(

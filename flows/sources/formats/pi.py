@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from compaction.transcript import Transcript, Usage
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import block_text, iso_time, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, SessionDraft
-from flows.sources.reading.usage import make_usage, sum_counts
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.blocks import block_text, iso_time, text_of
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft, SessionDraft
+from flows.sources.reading.usage import from_parts
+from flows.sources.reading.values import as_dict, need_list, need_object, nested, objects_in, text_or_none
 
 NAME = "pi"
 _ROLES = {"user", "assistant", "toolResult", "bashExecution"}
@@ -49,18 +48,13 @@ def read(source: Source) -> Iterator[Transcript]:
     session.cwd = text_or_none(header.get("cwd"))
     session.title = session.title or text_or_none(header.get("name"))
     session.model = session.model or text_or_none(header.get("modelId"))
-    # The header of a branched session is younger than the messages that it took along.
+    # The header of a branched session is younger than the messages that it copied.
     times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
     session.started_at = min(filter(None, times), default=None)
     parent = text_or_none(header.get("parentSession"))
-    built = session.build(
-        NAME,
-        text_or_none(header.get("id")),
-        # A fork names its origin by path; only an id can be a session here.
-        parent_session_id=f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None,
-    )
-    if built is not None:
-        yield built
+    # A fork names its origin by path; only an id can be a session here.
+    started_by = f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None
+    yield from session.build(NAME, text_or_none(header.get("id")), parent_session_id=started_by)
 
 
 def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
@@ -73,9 +67,9 @@ def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
 
 
 def _dead_branch_ids(entries: list[Record]) -> set[str]:
-    """Ids of entries that are not on the way from the last entry back to the root.
+    """Ids of entries that are not on the path from the last entry back to the root.
 
-    Where the way is broken (a damaged line) everything before the break may belong to it and stays.
+    Where the path is broken (a damaged line) everything before the break may belong to it and stays.
     """
     places: dict[str, int] = {}
     for at, entry in enumerate(entries):
@@ -142,13 +136,9 @@ class _Reading:
         if kind == "message" and isinstance(message, dict):
             role = _KINDS.get(str(message.get("role")))
             self.session.leave_out(reason, role)
-            content = message.get("content")
-            calls = (
-                [b for b in content if isinstance(b, dict) and b.get("type") == "toolCall"]
-                if isinstance(content, list) and role == "assistant"
-                else []
-            )
-            self.session.leave_out(reason, "tool_call", len(calls))
+            if role == "assistant":
+                calls = [block for block in objects_in(message.get("content")) if block.get("type") == "toolCall"]
+                self.session.leave_out(reason, "tool_call", len(calls))
         else:
             says = kind in ("custom_message", "compaction", "branch_summary")
             self.session.leave_out(reason, "user" if says else None)
@@ -162,9 +152,8 @@ class _Reading:
         else:
             self.session.leave_out(BOOKKEEPING)
 
-    def _message(self, message: object, ref: str, time: str | None) -> None:
-        if not isinstance(message, dict):
-            raise MalformedError(f"message is {kind_of(message)}, expected an object")
+    def _message(self, message: Any, ref: str, time: str | None) -> None:
+        message = need_object(message, "message")
         session, role = self.session, message.get("role")
         if role == "user":
             session.say("user", text_of(message.get("content")), ref, time, typed=True)
@@ -188,10 +177,8 @@ class _Reading:
         self.session.use(None, _usage(message.get("usage")))
         content = message.get("content")
         blocks = [content] if isinstance(content, str) else content or []
-        if not isinstance(blocks, list):
-            raise MalformedError(f"content is {kind_of(content)}, expected a list of blocks")
-        for block in blocks:
-            kind = block.get("type") if isinstance(block, dict) else None
+        for block in need_list(blocks, "content", "a list of blocks"):
+            kind = nested(block, "type")
             if kind == "toolCall":
                 self.session.call(draft, block.get("id"), block.get("name"), block.get("arguments"))
             elif kind == "thinking":
@@ -216,21 +203,11 @@ class _Reading:
         )
 
 
-def _usage(usage: object) -> Usage | None:
-    """Pi counts what went through the cache apart from the rest of the input."""
-    if not isinstance(usage, dict):
-        return None
+def _usage(usage: Any) -> Usage | None:
+    usage = as_dict(usage)
+    own, read, written, output = (usage.get(key) for key in ("input", "cacheRead", "cacheWrite", "output"))
     cost = usage.get("cost")
-    one = make_usage(usage.get("input"), usage.get("output"), usage.get("cacheRead"))
-    written = make_usage(usage.get("cacheWrite"))
-    if one is None:
-        return None
-    return make_usage(
-        sum_counts([one.input_tokens, one.cached_tokens, written.input_tokens if written else None]),
-        one.output_tokens,
-        one.cached_tokens,
-        cost.get("total") if isinstance(cost, dict) else cost,
-    )
+    return from_parts(own, read, written, output, cost.get("total") if isinstance(cost, dict) else cost)
 
 
 def _bash(message: Record) -> str:

@@ -11,13 +11,12 @@ from typing import Any
 import orjson
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import text_of, text_or_none
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.blocks import text_of
 from flows.sources.reading.chat import add_calls, add_message, add_reasoning
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import DEMONSTRATION, DUPLICATE, SessionDraft
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_dict, as_list, first_item, need_object, nested, objects_in, text_or_none
 
 NAME = "swe_agent_traj"
 
@@ -31,8 +30,7 @@ def detect(head: Head) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """The session of the file, or one for each attempt of an agent that tries again."""
     document: Record = source.document
-    attempts = document.get("attempts")
-    tried = [one for one in attempts if _has_history(one)] if isinstance(attempts, list) else []
+    tried = [one for one in objects_in(document.get("attempts")) if isinstance(one.get("history"), list)]
     if not tried:
         yield from _session(source, document, document, source.name, ())
         return
@@ -44,10 +42,6 @@ def read(source: Source) -> Iterator[Transcript]:
         yield from _session(source, document, attempt, f"{source.name}/attempt {number}", (f"attempt {number}",))
 
 
-def _has_history(attempt: Any) -> bool:
-    return isinstance(attempt, dict) and isinstance(attempt.get("history"), list)
-
-
 def _session(
     source: Source, document: Record, attempt: Record, ref: str, identity: tuple[str, ...]
 ) -> Iterator[Transcript]:
@@ -55,27 +49,19 @@ def _session(
     session = SessionDraft(source)
     open_call: str | None = None
     for index, entry in enumerate(attempt["history"]):
-        try:
+        with source.setting_aside(None, f"history entry {index}", entry):
             open_call = _take(session, entry, f"{ref}#{index}", open_call)
-        except BAD_CONTENT as error:
-            source.quarantine(None, f"history entry {index}: {error}", entry)
     session.model = _model(attempt.get("replay_config")) or _model(document.get("replay_config"))
-    info = attempt.get("info")
-    stats = info.get("model_stats") if isinstance(info, dict) else None
-    if isinstance(stats, dict):
-        session.use(
-            None,
-            make_usage(stats.get("tokens_sent"), stats.get("tokens_received"), cost=stats.get("instance_cost")),
-        )
-    built = session.build(NAME, None, identity=[str(document.get("environment", "")), *identity])
-    if built is not None:
-        yield built
+    stats = as_dict(nested(attempt, "info", "model_stats"))
+    session.use(
+        None, make_usage(stats.get("tokens_sent"), stats.get("tokens_received"), cost=stats.get("instance_cost"))
+    )
+    yield from session.build(NAME, None, identity=[str(document.get("environment", "")), *identity])
 
 
 def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) -> str | None:
     """Adds one entry; returns the id of the text action that the next user entry answers."""
-    if not isinstance(entry, dict):
-        raise MalformedError(f"an entry is {kind_of(entry)}, expected an object")
+    entry = need_object(entry, "an entry")
     if entry.get("is_demo") or entry.get("message_type") == "demonstration":
         _leave_demonstration(session, entry)
         return open_call
@@ -84,8 +70,7 @@ def _take(session: SessionDraft, entry: Any, ref: str, open_call: str | None) ->
         session.result(open_call, text_of(entry.get("content")), ref)
         return None
     if role == "tool":
-        ids = entry.get("tool_call_ids")
-        call_id = ids[0] if isinstance(ids, list) and ids else entry.get("tool_call_id")
+        call_id = first_item(entry.get("tool_call_ids"), entry.get("tool_call_id"))
         session.result(call_id, text_of(entry.get("content")), ref, name=entry.get("name"))
         return None
     if role != "assistant":
@@ -113,7 +98,7 @@ def _leave_demonstration(session: SessionDraft, entry: Record) -> None:
     if role == "assistant":
         session.leave_out(DEMONSTRATION, "assistant")
         has_action = isinstance(entry.get("action"), str) and bool(entry["action"].strip())
-        session.leave_out(DEMONSTRATION, "tool_call", len(calls) if isinstance(calls, list) and calls else has_action)
+        session.leave_out(DEMONSTRATION, "tool_call", len(as_list(calls)) or has_action)
     else:
         session.leave_out(DEMONSTRATION, role if role in ("system", "user", "tool") else None)
 
@@ -124,9 +109,7 @@ def _model(config: Any) -> str | None:
             config = orjson.loads(config)
         except orjson.JSONDecodeError:
             return None
-    for key in ("agent", "model"):
-        config = config.get(key) if isinstance(config, dict) else None
-    return text_or_none(config.get("name")) if isinstance(config, dict) else None
+    return text_or_none(nested(config, "agent", "model", "name"))
 
 
 FORMAT = SourceFormat(

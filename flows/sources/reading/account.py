@@ -1,4 +1,4 @@
-"""What became of every message of an input: counted when it is met, and again when it is left out."""
+"""Counts the messages of an input: each when it is met, and again when it is left out."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ RECORD = "record"
 class Account:
     """The account of one input.
 
-    Readers count what they meet while they walk through the log; what is stored is counted from the store. So
-    ``met = stored + set aside`` fails when anything between the two loses or doubles a message.
+    Readers count the messages of a log as they read it; stored messages are counted in the store. So ``met = stored +
+    set aside`` fails when anything between the two loses or doubles a message.
     """
 
     met: Counter[Kind] = field(default_factory=Counter)

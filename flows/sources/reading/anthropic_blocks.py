@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.sources.reading.blocks import block_text, iso_time, text_of, text_or_none
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.base import MalformedError, Record
+from flows.sources.reading.blocks import block_text, iso_time, text_of
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
+from flows.sources.reading.values import as_list, need_list, need_object, nested, objects_in, text_or_none
 
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 THINKING = {"thinking", "redacted_thinking"}
@@ -60,13 +60,11 @@ def blocks_of(message: Record) -> list[Any]:
         return [{"type": "text", "text": content}]
     if isinstance(content, dict):
         return [content]
-    if not isinstance(content, list):
-        raise MalformedError(f"content is {kind_of(content)}, expected a string or a list of blocks")
-    return content
+    return need_list(content, "content", "a string or a list of blocks")
 
 
 class Turns:
-    """Takes messages into a session in the order of the log."""
+    """Adds messages to a session in the order of the log."""
 
     def __init__(self, session: SessionDraft) -> None:
         self.session = session
@@ -76,10 +74,9 @@ class Turns:
         """One message.
 
         Raises:
-            MalformedError: It has not the shape of a message.
+            MalformedError: It does not have the shape of a message.
         """
-        if not isinstance(message, dict):
-            raise MalformedError(f"a message is {kind_of(message)}, expected an object")
+        message = need_object(message, "a message")
         role = message.get("role")
         time = iso_time(message.get("timestamp") or message.get("created_at") or message.get("ts")) or time
         if role == "user":
@@ -93,10 +90,12 @@ class Turns:
 
     def _user(self, message: Record, ref: str, time: str | None) -> None:
         blocks = blocks_of(message)
+        rest = []
         for block in blocks:
-            if isinstance(block, dict) and is_result(block.get("type")):
+            if is_result(nested(block, "type")):
                 self.result(block, ref, time)
-        rest = [block for block in blocks if not (isinstance(block, dict) and is_result(block.get("type")))]
+            else:
+                rest.append(block)
         if rest or not blocks:
             texts = [text for block in rest if (text := visible_text(block)) is not None]
             typed = any(text and not text.startswith("<system-reminder>") for text in texts)
@@ -114,7 +113,7 @@ class Turns:
             begun: The assistant message that the request ended with: the response goes on in the middle of its text.
         """
         blocks = blocks_of(message)
-        compactions = [block for block in blocks if isinstance(block, dict) and block.get("type") == "compaction"]
+        compactions = [block for block in objects_in(blocks) if block.get("type") == "compaction"]
         for block in compactions:
             self._compaction(block, message)
         self._edits(message.get("context_management"), message)
@@ -131,7 +130,7 @@ class Turns:
         return draft
 
     def _piece(self, draft: MessageDraft, block: Any, ref: str, time: str | None) -> None:
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = nested(block, "type")
         if not isinstance(kind, str):
             draft.add_text(visible_text(block) or "")
         elif kind in CALLS:
@@ -151,16 +150,14 @@ class Turns:
         return self.session.result(block.get("tool_use_id"), prompt_text(content), ref, time, is_error=failed)
 
     def _compaction(self, block: Record, message: Record) -> None:
-        """What came before the block is dropped from the next request on; the block's text stands in its place."""
+        """The next request replaces what came before the block by the text of the block."""
         summary = text_of(block.get("content")) or None
         is_opaque = summary is None and bool(block.get("encrypted_content"))
         if summary is None and not is_opaque:
             self.session.leave_out(BOOKKEEPING)  # the provider could not compact: nothing changed
             return
-        usage = message.get("usage")
-        rounds = usage.get("iterations") if isinstance(usage, dict) else None
-        first = next((one for one in rounds or () if isinstance(one, dict) and one.get("type") == "compaction"), None)
-        counted = from_anthropic(first)
+        rounds = nested(message, "usage", "iterations") or ()
+        counted = from_anthropic(next((one for one in rounds if nested(one, "type") == "compaction"), None))
         self.session.compacted(
             summary=summary,
             dropped=[draft for draft in self.session.drafts if draft.role != "system"],
@@ -170,9 +167,8 @@ class Turns:
 
     def _edits(self, report: Any, message: Record) -> None:
         """Edits that the provider made to the prompt of this response: the oldest results stood there without text."""
-        edits = report.get("applied_edits") if isinstance(report, dict) else None
-        for edit in edits if isinstance(edits, list) else ():
-            kind, count = (edit.get("type"), edit.get("cleared_tool_uses")) if isinstance(edit, dict) else (None, None)
+        for edit in as_list(nested(report, "applied_edits")):
+            kind, count = nested(edit, "type"), nested(edit, "cleared_tool_uses")
             if not (isinstance(kind, str) and kind.startswith(_CLEAR) and isinstance(count, int)):
                 self.session.leave_out(BOOKKEEPING)
                 continue

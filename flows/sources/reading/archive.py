@@ -1,4 +1,4 @@
-"""Zip archives that nobody vouches for, read member by member in memory: nothing is ever written to disk.
+"""Untrusted zip archives, read member by member in memory; nothing is written to disk.
 
 ``zipfile`` reads the list of members. Their bytes are unpacked here, in bounded steps, for three things that it does
 not do: it drops all of an archive for one bad entry of the list, it cannot read one whose list is cut off (a run that
@@ -259,7 +259,7 @@ class _Stream:
         self.file = file
         self.member = member
         self.end = begin
-        """Behind the last byte that belongs to it, once it is through."""
+        """The position after its last byte, once it has been read."""
         self.taken = self.made = 0
 
     def __iter__(self) -> Iterator[bytes]:

@@ -1,11 +1,11 @@
-"""What every log format shares: how it is described, and the open source that a reader walks through."""
+"""What every log format shares: its description, and the opened input that a reader reads."""
 
 from __future__ import annotations
 
 import errno
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,23 +17,12 @@ from compaction.transcript import Transcript
 from flows.sources.reading import decode
 from flows.sources.reading.account import Account
 from flows.sources.reading.archive import Archive
-from flows.sources.reading.inputs import (
-    HEAD_BYTES,
-    HEAD_RECORDS,
-    Head,
-    Input,
-    MalformedError,
-    Record,
-    SetAside,
-    path_text,
-    plain_name,
-)
+from flows.sources.reading.inputs import HEAD_BYTES, HEAD_RECORDS, Input, SetAside, path_text, plain_name
 
+Record = dict[str, Any]
 BAD_CONTENT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
-"""What a reader can meet in a record that is JSON but has not the shape that its format promises."""
+"""Errors of a reader on a record that is JSON but does not have the shape that its format promises."""
 _EXCERPT = 4_000
-_TEXT_SUFFIXES = (".md", ".markdown", ".txt")
-_CHUNK = 1 << 20
 _HEAD_LINES = 16 << 20
 MOST_ASIDE = 10_000
 """Places of an input that are named one by one when they cannot be read; the rest is counted."""
@@ -44,6 +33,44 @@ _MAY_PASS = {
 }
 
 
+class MalformedError(ValueError):
+    """A record that is JSON but not what its format allows; the message says what was found and expected."""
+
+
+def kind_of(value: Any) -> str:
+    """The JSON name of a value's type, with its article, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    return {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object"}.get(
+        type(value), type(value).__name__
+    )
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a format may look at to recognise an input: its name and its first records."""
+
+    name: str
+    """File or folder name in lower case, without ``.gz`` or ``.zst``."""
+    records: tuple[Record, ...]
+    """The first JSON objects: of a line each, of an event file each, or the one object that the file is."""
+    document: Any = None
+    """The whole value, when the file is one JSON value; else None."""
+    text: str = ""
+    """The first characters of a file that is no JSON (Markdown logs)."""
+    lists: tuple[list[Any], ...] = ()
+    """The lists of objects among the first lines."""
+    is_zip: bool = False
+    """Whether the file is a zip archive; ``entries`` has the names in it."""
+    entries: Collection[str] = ()
+
+    def values(self, most: int | None = None) -> Sequence[Any]:
+        """The first items of the list that the file is, at most so many; else the records."""
+        return self.document[:most] if isinstance(self.document, list) else self.records
+
+
 @dataclass(frozen=True)
 class SourceFormat:
     """A log format: how it is recognised, and how it is read."""
@@ -51,7 +78,7 @@ class SourceFormat:
     name: str
     description: str
     recognised: str
-    """One sentence for people: by what the format is told from the others."""
+    """One sentence for people: what distinguishes the format from the others."""
     detect: Callable[[Head], bool]
     read: Callable[[Source], Iterable[Transcript]]
     """The sessions, one by one where the file holds many, so that few are in memory at a time."""
@@ -75,7 +102,7 @@ class SourceFormat:
 
 @dataclass
 class Source:
-    """An opened input. A reader walks its records and says what it could not use."""
+    """An opened input. A reader goes through its records and sets aside what it cannot use."""
 
     input: Input
     name: str
@@ -91,7 +118,7 @@ class Source:
     is_broken: bool = False
     """A compressed stream ends early."""
     may_pass: bool = False
-    """What kept it from being read is the machine's (a full disk, a lost connection): another try is worth it."""
+    """The machine kept it from being read (a full disk, a lost connection): another try may succeed."""
     set_aside: list[SetAside] = field(default_factory=list)
     account: Account = field(default_factory=Account)
     of_list: Callable[[list[Any]], Record] | None = None
@@ -129,7 +156,7 @@ class Source:
         return f"{self.members[where].name}:1" if self.members else f"{self.name}:{where}"
 
     def quarantine(self, where: int | None, reason: str, what: Any = "") -> None:
-        """Says that something could not be read. ``what`` is shown shortened."""
+        """Sets aside something that could not be read. ``what`` is shown shortened."""
         if len(self.set_aside) >= MOST_ASIDE:
             self._not_named += 1
             return
@@ -141,7 +168,7 @@ class Source:
         self.set_aside.append(SetAside(path_text(path), where, reason, what[: 2 * _EXCERPT].rstrip()[:_EXCERPT]))
 
     def failed(self, what: str, error: OSError) -> None:
-        """Says that the operating system does not give the bytes."""
+        """Sets the input aside: the operating system refuses to read it."""
         self.may_pass = self.may_pass or error.errno in _MAY_PASS
         self.quarantine(None, f"{what}: {error.strerror or error}")
 
@@ -163,7 +190,6 @@ class Source:
             found = self._first_records()
         return Head(
             plain_name(self.name),
-            bool(self.members),
             tuple(found),
             self.document,
             text,
@@ -187,10 +213,10 @@ class Source:
         return found
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Every line with its number and its line end, read as it is asked for; of many blank ones not all.
+        """Every line with its number and its line end, read on demand; runs of blank lines are shortened.
 
-        A line of more than ``decode.LONGEST_VALUE`` bytes is passed over and set aside. A file that is being written
-        to is read as far as it went when it was opened.
+        A line of more than ``decode.LONGEST_VALUE`` bytes is set aside. A file that is still being written to is read
+        up to its length when it was opened.
         """
         file, longest = self.file, decode.LONGEST_VALUE
         if file is None:
@@ -230,18 +256,39 @@ class Source:
             yield from self._line_records(skip)
 
     def each(self, handle: Callable[[int, Record], None], skip: Callable[[bytes], bool] | None = None) -> None:
-        """Hands every record to ``handle``; a record that it cannot use is set aside and the rest still goes in."""
+        """Calls ``handle`` with every record; a record that it cannot use is set aside, the rest is read."""
         for where, record in self.records(skip):
             self.guard(handle, where, record)
 
     def guard(self, handle: Callable[[int, Record], None], where: int, record: Record) -> None:
-        """One record for ``handle``, set aside when it has not the shape that its format promises."""
+        """Calls ``handle`` with one record, which is set aside when it does not have the shape of its format."""
         try:
             handle(where, record)
         except MalformedError as error:
             self.quarantine(where, str(error), record)
         except BAD_CONTENT as error:
             self.quarantine(where, f"not the shape that this format has ({type(error).__name__}: {error})", record)
+
+    @contextmanager
+    def setting_aside(self, where: int | None, what: str, value: Any) -> Iterator[None]:
+        """Sets a value aside when the code inside cannot use it; ``what`` stands before the reason."""
+        try:
+            yield
+        except BAD_CONTENT as error:
+            self.quarantine(where, f"{what}: {error}", value)
+
+    def values(self, line: int | None = None) -> Iterator[tuple[int | None, str, Any]]:
+        """(line, where for messages, value) of every item of a list, every line, or the one object of the file.
+
+        Args:
+            line: What stands for the line of the items of a list.
+        """
+        if isinstance(self.document, list):
+            for index, value in enumerate(self.document):
+                yield line, f"{self.name}#{index}", value
+        else:
+            for where, record in self.records():
+                yield where, self.ref(where) if self.document is None else self.name, record
 
     def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
         loads, head = orjson.loads, self._head
@@ -266,15 +313,12 @@ class Source:
 
     def _objects(self, where: int, say: bool = False) -> list[Record]:
         try:
-            file, broken = decode.open_bytes(self.members[where])
-            with file:
-                data = decode.strip_bom(file.read(decode.LONGEST_VALUE))
+            values, reason, rest = decode.load_values(self.members[where])
         except OSError as error:
-            data, broken = b"", f"cannot be opened: {error.strerror or error}"
+            values, reason, rest = [], f"cannot be opened: {error.strerror or error}", ""
             self.may_pass = self.may_pass or error.errno in _MAY_PASS
-        values, reason, rest = decode.loads_line(data)
-        if say and (broken or reason or not values):
-            self.quarantine(where, broken or reason or "empty file", rest)
+        if say and (reason or not values):
+            self.quarantine(where, reason or "empty file", rest)
         return [record for _, record in self._only_objects(where, values, say)]
 
     def _only_objects(self, where: int, values: list[Any], say: bool = True) -> Iterator[tuple[int, Record]]:
@@ -284,10 +328,10 @@ class Source:
             elif self.of_list is not None and _is_list_of_objects(value):
                 yield where, self.of_list(value)
             elif say:
-                self.quarantine(where, f"expected a JSON object, found {decode.kind_of(value)}", value)
+                self.quarantine(where, f"expected a JSON object, found {kind_of(value)}", value)
 
     def close(self) -> None:
-        """Gives the file back, and says how much was set aside without being named."""
+        """Closes the file, and notes how many places were set aside without being named."""
         if self._not_named:
             reason = f"{self._not_named:,} more places that cannot be read; the first {MOST_ASIDE:,} are named"
             self.set_aside.append(SetAside(self.input.label, None, reason, ""))
@@ -298,63 +342,3 @@ class Source:
 
 def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
-
-
-def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:
-    """Opens an input and finds its shape: one JSON value, JSON lines, text, a zip archive, or a folder of event files.
-
-    What cannot be opened at all is set aside; the source is then empty.
-
-    Args:
-        input: What to open.
-        is_member: Says of a folder's and a file's name whether the file is an event.
-        most: Bytes that a packed file may unpack to.
-    """
-    source = Source(input, path_text(input.path.name))
-    try:
-        if input.kind == "folder":
-            source.members = event_files(input.path, is_member)
-            return source
-        source.file, broken = decode.open_bytes(input.path, most)
-        source._end = source.file.seek(0, os.SEEK_END)
-        source.file.seek(0)
-        if broken:
-            source.quarantine(None, broken)
-            source.is_broken = True
-        _find_shape(source, source.file)
-    except OSError as error:
-        if error.errno == errno.ENOENT and os.path.islink(input.path):
-            error.strerror = "a link to a file that is not there"
-        source.failed("cannot be opened", error)
-        source.close()
-        source.file = None
-    return source
-
-
-def _find_shape(source: Source, file: BinaryIO) -> None:
-    start = file.read(4)
-    if start == b"PK\x03\x04":
-        source.is_zip = True
-        return
-    if plain_name(source.name).endswith(_TEXT_SUFFIXES):
-        source.is_text = True
-        return
-    shape = decode.find_shape(file)
-    source.document, source.is_text, source.problem = shape.document, shape.is_text, shape.problem
-    if shape.is_empty:
-        if not source.is_broken:
-            source.quarantine(None, "empty file")
-        source._end = 0
-
-
-def event_files(folder: Path, is_member: Callable[[str, str], bool]) -> list[Path]:
-    """The event files of a folder by their number, then by name."""
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if is_member(folder.name, entry.name) and entry.is_file()]
-    return [folder / name for name in sorted(names, key=lambda name: (event_number(name), name))]
-
-
-def event_number(name: str) -> int:
-    """The first number in a file name, 0 when it has none."""
-    found = re.search(r"\d{1,18}", name)
-    return int(found.group()) if found else 0

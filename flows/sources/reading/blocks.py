@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from flows.sources.reading.decode import dumps, kind_of, replace_surrogates
-from flows.sources.reading.inputs import MalformedError
+from flows.sources.reading.decode import dumps, replace_surrogates
+from flows.sources.reading.values import need_list, need_object
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)[^,\s]{0,80};base64,([A-Za-z0-9+/=_-]{200,})")
 _FAILED_HEAD = re.compile(
@@ -38,8 +38,7 @@ def text_of(content: Any) -> str:
         return ""
     if isinstance(content, dict):
         content = [content]
-    if not isinstance(content, list):
-        raise MalformedError(f"content is {kind_of(content)}, expected a string or a list of blocks")
+    content = need_list(content, "content", "a string or a list of blocks")
     if len(content) == 1:
         return block_text(content[0]) or ""
     return "\n".join(text for block in content if (text := block_text(block)) is not None)
@@ -49,8 +48,7 @@ def block_text(block: Any) -> str | None:
     """The visible text of one block; a short mark for an image or a file; None for what is no text."""
     if isinstance(block, str):
         return mark_data_urls(block)
-    if not isinstance(block, dict):
-        raise MalformedError(f"a content block is {kind_of(block)}, expected an object")
+    block = need_object(block, "a content block")
     kind, text = block.get("type"), block.get("text")
     if kind in _HIDDEN:
         return None
@@ -164,8 +162,3 @@ def iso_time(value: Any) -> str | None:
         return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def text_or_none(value: Any) -> str | None:
-    """The value when it is a string with something in it."""
-    return value if isinstance(value, str) and value else None

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from flows.sources.reading.base import BAD_CONTENT, Source
+from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import iso_time, text_of
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, objects_in
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 
@@ -20,32 +18,30 @@ def is_message(value: Any) -> bool:
         return False
     content = value.get("content")
     if isinstance(content, list):
-        kinds = {block.get("type") for block in content if isinstance(block, dict)}
+        kinds = {block.get("type") for block in objects_in(content)}
         if kinds & {"tool_use", "tool_result", "toolCall"}:
             return False
     return "content" in value or "tool_calls" in value or "function_call" in value
 
 
-def has_messages(value: Any, key: str = "messages") -> bool:
-    """Whether a value is an object with a list of chat messages under a key."""
-    messages = value.get(key) if isinstance(value, dict) else None
-    return isinstance(messages, list) and any(is_message(message) for message in messages[:5])
+def has_messages(value: Any) -> bool:
+    """Whether a value is an object with a list of chat messages under ``messages``."""
+    return any(map(is_message, as_list(nested(value, "messages"))[:5]))
 
 
-def add_message(session: SessionDraft, message: Any, ref: str, *, typed: bool = True) -> MessageDraft | None:
+def add_message(session: SessionDraft, message: Any, ref: str) -> MessageDraft | None:
     """Adds one chat message to a session.
 
     Raises:
         MalformedError: It is no chat message.
     """
-    if not isinstance(message, dict):
-        raise MalformedError(f"a message is {kind_of(message)}, expected an object")
+    message = need_object(message, "a message")
     role, time = message.get("role"), iso_time(message.get("timestamp") or message.get("created_at"))
     text = text_of(message.get("content"))
     if role in ("system", "developer"):
         return session.say("system", text, ref, time)
     if role == "user":
-        return session.say("user", text, ref, time, typed=typed)
+        return session.say("user", text, ref, time, typed=True)
     if role in ("tool", "function"):
         failed = message.get("is_error") is True or message.get("status") == "error"
         # A function message of the first API has no id: its name is all that pairs it.
@@ -76,20 +72,21 @@ def add_reasoning(draft: MessageDraft, message: Record) -> None:
             draft.add_reasoning(message[key])
             return
     content = message.get("content")
-    for block in message.get("thinking_blocks") or (content if isinstance(content, list) else ()):
+    for block in message.get("thinking_blocks") or as_list(content):
         if isinstance(block, dict):
             kind = block.get("type")
             draft.add_reasoning(block.get("thinking") or (block.get("text") if kind == "reasoning" else None))
 
 
+def first_choice(response: Record) -> Record:
+    """The assistant message of a response's first choice; empty when there is none."""
+    return as_dict(nested(first_item(response.get("choices")), "message"))
+
+
 def add_calls(session: SessionDraft, draft: MessageDraft, message: Record) -> None:
     """The calls of an assistant message."""
-    calls = message.get("tool_calls") or ()
-    if not isinstance(calls, (list, tuple)):
-        raise MalformedError(f"tool_calls is {kind_of(calls)}, expected a list")
-    for call in calls:
-        if not isinstance(call, dict):
-            raise MalformedError(f"a tool call is {kind_of(call)}, expected an object")
+    for value in need_list(message.get("tool_calls") or [], "tool_calls"):
+        call = need_object(value, "a tool call")
         function = call.get("function") or call.get("custom") or call
         if not isinstance(function, dict):
             function = {"name": function, **{key: call[key] for key in ("arguments",) if key in call}}
@@ -102,7 +99,5 @@ def add_calls(session: SessionDraft, draft: MessageDraft, message: Record) -> No
 def add_all(source: Source, session: SessionDraft, messages: list[Any], ref: str, line: int | None = None) -> None:
     """Adds a list of chat messages; one that cannot be used is set aside with its position."""
     for index, message in enumerate(messages):
-        try:
+        with source.setting_aside(line, f"message {index}", message):
             add_message(session, message, f"{ref}#{index}")
-        except BAD_CONTENT as error:
-            source.quarantine(line, f"message {index}: {error}", message)

@@ -79,7 +79,7 @@ def open_bytes(path: Path, most: int = MOST_UNPACKED) -> tuple[BinaryIO, str | N
     What is packed is unpacked into a temporary file, in memory while it is small.
 
     Args:
-        path: The file. One that is none (a device, a pipe, a socket) is refused unopened: it may have no end.
+        path: The file. A device, a pipe or a socket is refused unopened: it may have no end.
         most: Bytes that a packed file may unpack to.
 
     Returns:
@@ -137,7 +137,7 @@ def _unpack(packed: BinaryIO, name: Literal["gzip", "zstd"], most: int) -> tuple
             return BytesIO(), f"packed twice: there is another packed file in the {name} stream; unpack it once"
         out.seek(0)
     except BaseException:
-        with suppress(OSError):  # closing writes what is still held back
+        with suppress(OSError):  # closing writes what is still in the buffer
             out.close()
         raise
     return out, broken
@@ -349,6 +349,19 @@ def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | No
     return values, None, ""
 
 
+def load_values(path: Path, at_most: int = 1 << 30) -> tuple[list[Any], str | None, str]:
+    """Every JSON value of a file, and the other returns of ``loads_line``.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    file, broken = open_bytes(path)
+    with file:
+        data = strip_bom(file.read(LONGEST_VALUE))
+    values, reason, rest = loads_line(data, at_most)
+    return values, broken or reason, rest
+
+
 def _skip_space(text: str, position: int) -> int:
     found = _SPACE.match(text, position)
     return found.end() if found else position
@@ -382,14 +395,3 @@ def dumps(value: Any) -> str:
         return _LONE.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
     except RecursionError:
         return '{"input":"[nested too deeply]"}'
-
-
-def kind_of(value: Any) -> str:
-    """The JSON name of a value's type, with its article, for messages."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    return {str: "a string", int: "a number", float: "a number", list: "a list", dict: "an object"}.get(
-        type(value), type(value).__name__
-    )

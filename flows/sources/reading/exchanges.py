@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import BAD_CONTENT
-from flows.sources.reading.blocks import iso_time, text_of, text_or_none
+from flows.sources.reading.base import BAD_CONTENT, MalformedError, Record, kind_of
+from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import is_message
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.inputs import MalformedError, Record
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.requests import native_id, request_and_response
 from flows.sources.reading.usage import from_openai, make_usage
+from flows.sources.reading.values import as_dict, as_list, first_text, text_or_none
 
 _REQUESTS = ("request_params", "kwargs", "request", "body", "input", "payload")
 _TEXTS = ("response", "completion")
@@ -42,26 +42,24 @@ class LoggedExchange:
 
 
 def exchange_of(record: Record) -> LoggedExchange | None:
-    """What a record says of an exchange; None when it is none.
+    """The exchange that a record tells of; None when it tells of none.
 
     Raises:
         MalformedError: It is a request without messages, or a response without an answer.
     """
     request, response = request_and_response(record, "messages", "choices")
     if "messages" not in request:
-        request = next((one for key in _REQUESTS if "messages" in (one := _dict(record.get(key)))), request)
-    answer = _dict(response if response is not None else record.get("response"))
+        request = next((one for key in _REQUESTS if "messages" in (one := as_dict(record.get(key)))), request)
+    answer = as_dict(response if response is not None else record.get("response"))
     found = LoggedExchange(
         prompt=_prompt(request),
         answers=_answers(record, answer),
         key=text_or_none(answer.get("id")),
         pair=next((f"{key} {record[key]}" for key in _PAIRS if isinstance(record.get(key), (str, int))), None),
-        native_id=native_id(record, request, _dict(record.get("metadata"))),
-        model=text_or_none(answer.get("model"))
-        or text_or_none(request.get("model"))
-        or text_or_none(record.get("model")),
+        native_id=native_id(record, request, as_dict(record.get("metadata"))),
+        model=first_text(answer.get("model"), request.get("model"), record.get("model")),
         time=next(filter(None, (iso_time(record.get(key)) for key in _TIMES)), None) or iso_time(answer.get("created")),
-        tools=request.get("tools") or _dict(record.get("kwargs")).get("tools") or record.get("tools"),
+        tools=request.get("tools") or as_dict(record.get("kwargs")).get("tools") or record.get("tools"),
         usage=_usage(record, answer),
     )
     if found.prompt is not None or found.answers:
@@ -100,8 +98,7 @@ def _is_message(value: Any) -> bool:
 
 
 def _answers(record: Record, response: Record) -> list[Any]:
-    choices = response.get("choices")
-    found = [_dict(choice).get("message") for choice in choices] if isinstance(choices, list) else []
+    found = [as_dict(choice).get("message") for choice in as_list(response.get("choices"))]
     if found:
         return [message for message in found if message is not None]
     messages = record.get("messages")
@@ -116,7 +113,7 @@ def _answers(record: Record, response: Record) -> list[Any]:
 
 
 def _usage(record: Record, response: Record) -> Usage | None:
-    given = _dict(response.get("usage")) or _dict(record.get("usage"))
+    given = as_dict(response.get("usage")) or as_dict(record.get("usage"))
     found = from_openai(given)
     cost = record.get("cost", record.get("response_cost"))
     if found is None:
@@ -133,7 +130,7 @@ def digest(message: Any) -> bytes:
         return _hash((dumps(message),))
     try:
         calls = message.get("tool_calls") or ()
-        functions = [_dict(call.get("function")) for call in calls]
+        functions = [as_dict(call.get("function")) for call in calls]
         asked = [(str(one.get("name")), _canonical(one.get("arguments"))) for one in functions]
         return _hash((message.get("role"), text_of(message.get("content")), asked, message.get("tool_call_id")))
     except BAD_CONTENT:
@@ -163,7 +160,3 @@ def message_text(message: Any) -> str:
         return text_of(message.get("content")) if isinstance(message, dict) else ""
     except BAD_CONTENT:
         return ""
-
-
-def _dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}

@@ -1,17 +1,15 @@
-"""An input, its head, and what came out of it."""
+"""An input, and what was read from it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from compaction.transcript import Transcript
 from flows.sources.reading.account import Account
 
-Record = dict[str, Any]
 HEAD_RECORDS = 25
 """Records that a format may look at to recognise a file; agents open a log with at most a few lines of bookkeeping."""
 EXCERPT = 200
@@ -23,10 +21,6 @@ _NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 class SourceError(ValueError):
     """A source that leads to no file at all: a typing error, an empty folder, a glob without a match."""
-
-
-class MalformedError(ValueError):
-    """A record that is JSON but not what its format allows; the message says what was found and expected."""
 
 
 @dataclass(frozen=True)
@@ -66,26 +60,6 @@ class ReadResult:
     transcripts: tuple[Transcript, ...]
     set_aside: tuple[SetAside, ...]
     account: Account = field(default_factory=Account)
-
-
-@dataclass(frozen=True)
-class Head:
-    """What a format may look at to recognise an input: its name and its first records."""
-
-    name: str
-    """File or folder name in lower case, without ``.gz`` or ``.zst``."""
-    is_folder: bool
-    records: tuple[Record, ...]
-    """The first JSON objects: of a line each, of an event file each, or the one object that the file is."""
-    document: Any = None
-    """The whole value, when the file is one JSON value; else None."""
-    text: str = ""
-    """The first characters of a file that is no JSON (Markdown logs)."""
-    lists: tuple[list[Any], ...] = ()
-    """The lists of objects among the first lines."""
-    is_zip: bool = False
-    """Whether the file is a zip archive; ``entries`` has the names in it."""
-    entries: Collection[str] = ()
 
 
 def plain_name(name: str) -> str:

@@ -1,14 +1,14 @@
 """Logs of requests that repeat the conversation so far → the conversations, each message once.
 
-Several conversations may be interleaved: a request goes on from the one whose messages it opens with. Where it leaves
-messages of that one out, they were either taken back (an answer that the harness refused and asked for again) or
-compacted away: then later messages are still there, or a summary stands in their place.
+Several conversations may be interleaved: a request continues the one whose messages it begins with. Messages of that
+conversation that it lacks were either taken back (an answer that the harness refused and asked for again) or compacted:
+then later messages are still there, or a summary replaces them.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
@@ -18,16 +18,16 @@ from flows.sources.reading.account import KINDS, SHORTER_COPY, Kind
 from flows.sources.reading.base import BAD_CONTENT, Source
 from flows.sources.reading.chat import add_message
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
 from flows.sources.reading.exchanges import LoggedExchange, digest, message_text, role_of
-from flows.sources.reading.session import REWOUND, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
+from flows.sources.reading.values import as_list
 
 OTHER_CHOICE = "other choice of a response"
 _MOST_OPEN = 64
-"""Conversations that are held at a time: of more, the one that was silent for longest is finished."""
+"""Conversations that are open at a time; beyond that, the one without a request for the longest time is finished."""
 _A_LOT = 6
-"""Messages that a summary may stand for; fewer, and none of them kept, were taken back."""
+"""Least number of messages that a summary replaces; fewer, of which none is kept, were taken back."""
 
 
 @dataclass
@@ -106,8 +106,10 @@ class _Conversation:
             self.items[seen.at].is_left = True
         del self.view[to:]
 
-    def go_on(self, prompt: Sequence[Any], digests: Sequence[bytes], same: int, ref: str, where: int | None) -> bool:
-        """Takes a prompt that opens with ``same`` messages of this conversation; False when it is another one's."""
+    def continue_with(
+        self, prompt: Sequence[Any], digests: Sequence[bytes], same: int, ref: str, where: int | None
+    ) -> bool:
+        """Adds a prompt that begins with ``same`` messages of this conversation; False when it is of another one."""
         for index in range(same):
             self.view[index].digest = digests[index]
             self.items[self.view[index].at].is_answer = False
@@ -189,7 +191,7 @@ class _Conversation:
         self.add(message, f"{ref}/response", where, exchange.time, digest(message), is_answer=True)
         self.others += exchange.answers[1:]
 
-    def build(self, source: Source, format: str) -> Transcript | None:
+    def build(self, source: Source, format: str) -> list[Transcript]:
         """The conversation in the normal form."""
         session = SessionDraft(source)
         drafts: list[MessageDraft | None] = []
@@ -200,13 +202,10 @@ class _Conversation:
             if item.is_left:
                 _leave_out(session, item.message, REWOUND)
             elif not item.is_summary:
-                try:
-                    drafts[-1] = add_message(session, item.message, item.ref)
-                except BAD_CONTENT as error:
-                    source.quarantine(item.where, f"{item.ref}: {error}", item.message)
-                else:
-                    if drafts[-1] is not None:
-                        drafts[-1].timestamp = drafts[-1].timestamp or item.time
+                with source.setting_aside(item.where, item.ref, item.message):
+                    drafts[-1] = draft = add_message(session, item.message, item.ref)
+                    if draft is not None:
+                        draft.timestamp = draft.timestamp or item.time
         said_before.append(len(session.drafts))
         for message in self.others:
             _leave_out(session, message, OTHER_CHOICE)
@@ -226,12 +225,36 @@ class _Conversation:
         for key, usage in self.usage:
             session.use(key, usage)
         built = session.build(format, self.about.native_id or _name(session.drafts))
-        if built is not None and source.members and self.where is not None:
-            return replace(built, source_path=str(source.members[self.where]))
+        if source.members and self.where is not None:
+            return [replace(one, source_path=str(source.members[self.where])) for one in built]
         return built
 
 
-class PromptLog:
+def conversations(
+    source: Source, format: str, exchange_of: Callable[[Any], LoggedExchange | None]
+) -> Iterator[Transcript]:
+    """The conversations of a log of requests.
+
+    Args:
+        source: The log.
+        format: Name of the format.
+        exchange_of: The exchange that a record tells of; None where it tells of none.
+    """
+    log = _PromptLog(source, format)
+    for where, ref, record in source.values(1):
+        try:
+            exchange = exchange_of(record)
+        except BAD_CONTENT as error:
+            source.quarantine(where, str(error), record)
+            continue
+        if exchange is None:
+            source.account.leave_out(BOOKKEEPING)
+        else:
+            yield from log.take(exchange, ref, where)
+    yield from log.close()
+
+
+class _PromptLog:
     """Gives every request and response to the conversation that it belongs to."""
 
     def __init__(self, source: Source, format: str) -> None:
@@ -279,7 +302,7 @@ class PromptLog:
         found = None
         if chosen is not None and any(role_of(message) == "user" for message in prompt[:best]):
             conversation = self.open[chosen]
-            if conversation.go_on(prompt, digests, best, ref, where):
+            if conversation.continue_with(prompt, digests, best, ref, where):
                 found = conversation
                 self.open.move_to_end(chosen)
         if found is None:
@@ -296,9 +319,7 @@ class PromptLog:
         return self.open[self.number]
 
     def _finish(self, number: int) -> Iterator[Transcript]:
-        built = self.open.pop(number).build(self.source, self.format)
-        if built is not None:
-            yield built
+        yield from self.open.pop(number).build(self.source, self.format)
 
     def close(self) -> Iterator[Transcript]:
         """The conversations that are still open."""
@@ -348,9 +369,8 @@ def _leave_out(session: SessionDraft, message: Any, reason: str) -> None:
     role = role_of(message)
     kind: Kind | None = "system" if role == "developer" else role if role in KINDS else None
     session.leave_out(reason, kind)
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    if kind == "assistant" and isinstance(calls, list):
-        session.leave_out(reason, "tool_call", len(calls))
+    if kind == "assistant":
+        session.leave_out(reason, "tool_call", len(as_list(message.get("tool_calls"))))
 
 
 def _name(drafts: Sequence[MessageDraft]) -> str | None:

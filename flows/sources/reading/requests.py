@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
-from compaction.transcript import Message, Transcript
+from compaction.transcript import Transcript
 from flows.sources.reading.account import SHORTER_COPY
-from flows.sources.reading.base import Source
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record, Source
 
 _REQUEST = ("request", "req", "request_body", "params", "proxy_server_request")
 _RESPONSE = ("response", "resp", "response_body", "result")
@@ -87,15 +86,8 @@ def _opens(short: Transcript, long: Transcript) -> bool:
     return (
         short.session_id != long.session_id
         and len(short) < len(long)
-        and all(message.role in ("system", "user") for message in short.messages)
-        and all(map(_same, short.messages, long.messages))
+        and all(
+            one.role in ("system", "user") and (one.role, one.text) == (other.role, other.text)
+            for one, other in zip(short.messages, long.messages, strict=False)
+        )
     )
-
-
-def _same(one: Message, other: Message) -> bool:
-    return (one.role, one.text) == (other.role, other.text)
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value when it is a list, else an empty one."""
-    return value if isinstance(value, list) else []

@@ -12,37 +12,23 @@ import orjson
 
 from compaction.transcript import Role
 from flows.sources.reading.account import Kind
+from flows.sources.reading.base import MalformedError, Record
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
+from flows.sources.reading.values import nested, objects_in
 
 ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
 COMPACTIONS = {"compaction", "compaction_summary", "context_compaction"}
-ITEM_CALLS = {
-    "function_call",
-    "custom_tool_call",
-    "local_shell_call",
-    "shell_call",
-    "apply_patch_call",
-    "computer_call",
-    "web_search_call",
-    "file_search_call",
-    "code_interpreter_call",
-    "image_generation_call",
-    "mcp_call",
-    "tool_search_call",
-}
-_NOTICES = {
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "mcp_approval_response",
-    "ghost_snapshot",
-    "compaction_trigger",
-    "item_reference",
-    "additional_tools",
-}
+ITEM_CALLS = frozenset(
+    """function_call custom_tool_call local_shell_call shell_call apply_patch_call computer_call
+    web_search_call file_search_call code_interpreter_call image_generation_call mcp_call
+    tool_search_call""".split()
+)
+_NOTICES = frozenset(
+    """mcp_list_tools mcp_approval_request mcp_approval_response ghost_snapshot compaction_trigger
+    item_reference additional_tools""".split()
+)
 _PARTS = {"input_text", "output_text", "input_image", "input_file", "refusal", "reasoning_text", "summary_text"}
 _ARGUMENTS = ("arguments", "action", "actions", "operation")
 _OTHER_ARGUMENTS = ("input", "queries", "code", "revised_prompt")
@@ -68,12 +54,12 @@ def is_item(value: Any) -> bool:
 
 
 def _has_parts(content: Any) -> bool:
-    kinds = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    kinds = [part.get("type") for part in objects_in(content)]
     return any(isinstance(kind, str) and kind in _PARTS for kind in kinds)
 
 
 class Items:
-    """Takes items into a session in the order of the log.
+    """Adds items to a session in the order of the log.
 
     Args:
         session: Where the messages go.
@@ -101,7 +87,7 @@ class Items:
         """One item.
 
         Raises:
-            MalformedError: It has not the shape of an item.
+            MalformedError: It does not have the shape of an item.
         """
         kind = item.get("type") or ("message" if "role" in item else None)
         if not isinstance(kind, str):
@@ -229,11 +215,9 @@ def _arguments(item: Record) -> Any:
 
 
 def _reasoning(content: Any) -> str:
-    if not isinstance(content, list):
-        return content if isinstance(content, str) else ""
-    return "\n".join(
-        block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
-    )
+    if isinstance(content, str):
+        return content
+    return "\n".join(block["text"] for block in objects_in(content) if isinstance(block.get("text"), str))
 
 
 def output_text(item: Record) -> tuple[str, bool]:
@@ -246,8 +230,7 @@ def output_text(item: Record) -> tuple[str, bool]:
         except orjson.JSONDecodeError:
             return text_of(output), failed
     if isinstance(output, dict):
-        details = output.get("metadata")
-        code = details.get("exit_code") if isinstance(details, dict) else None
+        code = nested(output, "metadata", "exit_code")
         failed = failed or output.get("success") is False or (isinstance(code, int) and code != 0)
         if "output" in output or "content" in output:
             output = output.get("output", output.get("content"))
@@ -256,13 +239,9 @@ def output_text(item: Record) -> tuple[str, bool]:
     if output is None and "tools" in item:
         output = dumps(item["tools"])
     if isinstance(output, list):
-        codes = [one["outcome"].get("exit_code") for one in output if _has_outcome(one)]
+        codes = [nested(one, "outcome", "exit_code") for one in output]
         return _inline_text(output), failed or any(isinstance(code, int) and code != 0 for code in codes)
     return text_of(output), failed
-
-
-def _has_outcome(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("outcome"), dict)
 
 
 def _inline_text(value: Any) -> str:

@@ -1,20 +1,16 @@
-"""A session while it is read: pieces come in log order, the normal form comes out."""
+"""Builds a session from its pieces, which come in the order of the log."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
-
-import orjson
 
 from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Source
 from flows.sources.reading.blocks import arguments_text, first_line, shows_failure
-from flows.sources.reading.draft import MessageDraft
+from flows.sources.reading.identity import fingerprint, plain_id
 from flows.sources.reading.usage import sum_usages
 
 RECORDED_SUMMARY = "recorded compaction summary"
@@ -23,13 +19,73 @@ REWOUND = "rewound branch"
 DEMONSTRATION = "demonstration"
 DUPLICATE = "duplicate"
 EMPTY = "empty response"
-_NOT_PLAIN = re.compile(r"[^A-Za-z0-9._@+-]+")
+
+
+class MessageDraft:
+    """A message that may still grow."""
+
+    __slots__ = (
+        "calls",
+        "is_error",
+        "reasoning",
+        "ref",
+        "role",
+        "seq",
+        "texts",
+        "timestamp",
+        "tool_call_id",
+        "tool_name",
+        "typed",
+    )
+
+    def __init__(self, role: Role, ref: str, timestamp: str | None) -> None:
+        self.role: Role = role
+        self.ref = ref
+        self.timestamp = timestamp
+        self.texts: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: list[ToolCall] = []
+        self.tool_call_id: str | None = None
+        self.tool_name: str | None = None
+        self.is_error = False
+        self.typed = False
+        self.seq = -1
+
+    def add_text(self, text: str) -> None:
+        """Another piece of visible text; a repeated piece is the same piece."""
+        if text and text not in self.texts:
+            self.texts.append(text)
+
+    def add_reasoning(self, text: Any) -> None:
+        """Another piece of readable reasoning."""
+        if isinstance(text, str) and text and text not in self.reasoning:
+            self.reasoning.append(text)
+
+    @property
+    def is_empty_response(self) -> bool:
+        """Whether it is a response without text, reasoning or calls."""
+        return self.role == "assistant" and not (self.texts or self.reasoning or self.calls)
+
+    def message(self, names: dict[str, str]) -> Message:
+        """The finished message; a result without a tool name takes the name of its call."""
+        return Message(
+            role=self.role,
+            text="\n".join(self.texts),
+            reasoning="\n".join(self.reasoning),
+            tool_calls=tuple(self.calls),
+            tool_call_id=self.tool_call_id,
+            tool_name=self.tool_name or (names.get(self.tool_call_id) if self.tool_call_id is not None else None),
+            is_error=self.is_error,
+            seq=self.seq,
+            timestamp=self.timestamp,
+            source_ref=self.ref,
+        )
 
 
 class SessionDraft:
     """Collects one session. Methods are called in the order of the log.
 
-    Every message that is said, asked for or left out is counted in the account of the source at once.
+    Every message, call and left-out piece is counted in the account of the source at once.
     """
 
     def __init__(self, source: Source) -> None:
@@ -72,7 +128,7 @@ class SessionDraft:
     def say(
         self, role: Role, text: str, ref: str, timestamp: str | None = None, *, typed: bool = False
     ) -> MessageDraft:
-        """A message of text. ``typed`` marks what a person wrote: the first such message gives the title."""
+        """Adds a message of text. ``typed`` marks what a person wrote: the first such message gives the title."""
         draft = MessageDraft(role, ref, timestamp)
         if text:
             draft.texts.append(text)
@@ -82,7 +138,7 @@ class SessionDraft:
         return draft
 
     def respond(self, key: str | None, ref: str, timestamp: str | None = None) -> MessageDraft:
-        """The assistant message of a model response; pieces with the same key become one, at the first's place."""
+        """Adds the assistant message of a response; pieces with the same key become one, at the place of the first."""
         if key is None:
             return self.say("assistant", "", ref, timestamp)
         draft = self._responses.get(key)
@@ -137,7 +193,7 @@ class SessionDraft:
         is_error: bool = False,
         name: Any = None,
     ) -> MessageDraft | None:
-        """A tool result; None when it repeats one that is there (a resumed session copies its history)."""
+        """Adds a tool result; None when it repeats one that is there (a resumed session copies its history)."""
         own = self._answered(_id(call_id), text)
         if own is not None:
             before = self._results.setdefault(own, [])
@@ -177,9 +233,9 @@ class SessionDraft:
         has_opaque_summary: bool = False,
         at: int | None = None,
     ) -> dict[str, Any]:
-        """A compaction of the agent's own; the fields are ``RecordedCompaction``'s.
+        """Adds a compaction that the agent made; the fields are those of ``RecordedCompaction``.
 
-        It fired at this place of the log, or when the first ``at`` messages had been said. A message that an earlier
+        It fired at this place of the log, or after the first ``at`` messages. A message that an earlier
         compaction dropped is not dropped again. The event is returned: a summary that the log holds further down can
         be put in under ``summary``.
         """
@@ -226,8 +282,8 @@ class SessionDraft:
         *,
         identity: Collection[str] = (),
         parent_session_id: str | None = None,
-    ) -> Transcript | None:
-        """The transcript. None when nothing was said: the source then says what there was instead.
+    ) -> list[Transcript]:
+        """The one transcript; none when nothing was said: the source then says what there was instead.
 
         Args:
             format: Name of the format, first part of the session's id.
@@ -240,14 +296,14 @@ class SessionDraft:
             if self.left_out and not self.source.set_aside:
                 counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items()) if count)
                 self.source.quarantine(None, f"no message in it: {counts}")
-            return None
+            return []
         ordered = self._ordered()
         for seq, draft in enumerate(ordered):
             draft.seq = seq
         messages = tuple(draft.message(self._names) for draft in ordered)
         typed = next((draft for draft in ordered if draft.typed and draft.texts), None)
         title = self.title or (first_line("\n".join(typed.texts)) if typed else None)
-        return Transcript(
+        built = Transcript(
             session_id=f"{format}-{plain_id(native_id) or fingerprint(messages, identity)}",
             messages=messages,
             source_format=format,
@@ -263,6 +319,7 @@ class SessionDraft:
             compactions=tuple(self._compaction(event) for event in self._compactions),
             set_aside={reason: count for reason, count in sorted(self.left_out.items()) if count},
         )
+        return [built]
 
     def _leave_empty(self) -> None:
         """Leaves out responses that say nothing and call nothing: a request that failed or was stopped."""
@@ -319,26 +376,5 @@ class SessionDraft:
         )
 
 
-def plain_id(native_id: str | None) -> str | None:
-    """The id without what a file name cannot hold: ids become names of partitions."""
-    return _NOT_PLAIN.sub("_", native_id)[:120] if native_id else None
-
-
 def _id(value: Any) -> str | None:
     return str(value) if isinstance(value, (str, int)) and value != "" else None
-
-
-def fingerprint(messages: Iterable[Message], identity: Collection[str] = ()) -> str:
-    """16 hex digits over the messages up to and including the first assistant message.
-
-    A session that grew keeps it, and so does a file that was moved.
-    """
-    digest = hashlib.blake2b(digest_size=8)
-    for part in identity:
-        digest.update(part.encode() + b"\0")
-    for message in messages:
-        calls = [(call.name, call.arguments) for call in message.tool_calls]
-        digest.update(orjson.dumps((message.role, message.text, message.reasoning, calls)))
-        if message.role == "assistant":
-            break
-    return digest.hexdigest()

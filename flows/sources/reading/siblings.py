@@ -28,10 +28,7 @@ def sibling_path(source: Source, name: Any) -> Path | None:
 def load_sibling(path: Path) -> Any:
     """The one JSON value of a file; None when it cannot be read or is something else."""
     try:
-        file, broken = decode.open_bytes(path)
-        with file:
-            data = decode.strip_bom(file.read(decode.LONGEST_VALUE))
+        values, reason, _ = decode.load_values(path, at_most=1)
     except OSError:
         return None
-    values, reason, _ = decode.loads_line(data, at_most=1)
-    return values[0] if values and not reason and not broken else None
+    return values[0] if values and not reason else None

@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import first_line, shows_failure
 from flows.sources.reading.decode import replace_surrogates
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.values import as_list, nested
 
 Types = dict[str, dict[str, str]]
 """Tool → parameter → JSON type, where the log holds the tools' schemas."""
@@ -172,14 +172,9 @@ def _convert_value(value: str, kind: str) -> Any:
 
 def _types(tools: Any) -> Types:
     found: Types = {}
-    for tool in tools if isinstance(tools, list) else ():
-        function = tool.get("function") if isinstance(tool, dict) else None
-        schema = function.get("parameters") if isinstance(function, dict) else None
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        if isinstance(properties, dict) and isinstance(function, dict):
-            found[str(function.get("name"))] = {
-                name: about["type"]
-                for name, about in properties.items()
-                if isinstance(about, dict) and isinstance(about.get("type"), str)
-            }
+    for tool in as_list(tools):
+        properties = nested(tool, "function", "parameters", "properties")
+        if isinstance(properties, dict):
+            kinds = {name: nested(about, "type") for name, about in properties.items()}
+            found[str(tool["function"].get("name"))] = {n: kind for n, kind in kinds.items() if isinstance(kind, str)}
     return found

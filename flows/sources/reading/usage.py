@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from compaction.transcript import Usage
+from flows.sources.reading.values import as_dict, nested
+
+Figure = TypeVar("Figure", int, float)
 
 
 def from_anthropic(usage: Any) -> Usage | None:
-    """Usage of an Anthropic response, whose ``input_tokens`` leave out what went through the cache."""
-    if not isinstance(usage, dict):
-        return None
-    parts = [_count(usage.get(f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_")]
-    return _usage(sum_counts(parts), _count(usage.get("output_tokens")), parts[1])
+    """Usage of an Anthropic response, whose ``input_tokens`` exclude the cached part."""
+    usage = as_dict(usage)
+    own, read, written = (usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_"))
+    return from_parts(own, read, written, usage.get("output_tokens"))
+
+
+def from_parts(input: Any, cache_read: Any, cache_written: Any, output: Any, cost: Any = None) -> Usage | None:
+    """Usage from figures whose input excludes the cached part."""
+    parts = [_count(part) for part in (input, cache_read, cache_written)]
+    return _usage(sum_counts(parts), _count(output), parts[1], _cost(cost))
 
 
 def from_openai(usage: Any) -> Usage | None:
     """Usage of a chat completion or a Responses item, whose input counts hold the cached part."""
-    if not isinstance(usage, dict):
-        return None
+    usage = as_dict(usage)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    cached = _count(nested(details, "cached_tokens"))
     return _usage(
         _first(usage, "prompt_tokens", "input_tokens"),
         _first(usage, "completion_tokens", "output_tokens"),
         _first(usage, "cached_input_tokens", "cached_tokens") if cached is None else cached,
         _cost(usage.get("cost")),
     )
+
+
+def from_openhands(metrics: Any) -> Usage | None:
+    """Usage out of OpenHands' accumulated metrics."""
+    tokens = as_dict(nested(metrics, "accumulated_token_usage"))
+    prompt, completion, cached = (tokens.get(f"{kind}_tokens") for kind in ("prompt", "completion", "cache_read"))
+    return make_usage(prompt, completion, cached, nested(metrics, "accumulated_cost"))
 
 
 def make_usage(input: Any = None, output: Any = None, cached: Any = None, cost: Any = None) -> Usage | None:
@@ -42,19 +56,14 @@ def sum_usages(usages: Iterable[Usage]) -> Usage:
         sum_counts(u.input_tokens for u in found),
         sum_counts(u.output_tokens for u in found),
         sum_counts(u.cached_tokens for u in found),
-        _sum_of(u.cost_usd for u in found),
+        sum_counts(u.cost_usd for u in found),
     )
 
 
-def sum_counts(counts: Iterable[int | None]) -> int | None:
+def sum_counts(counts: Iterable[Figure | None]) -> Figure | None:
     """The sum of the counts that are there; None when none is."""
     known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
-def _sum_of(costs: Iterable[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known else None
+    return sum(known[1:], known[0]) if known else None
 
 
 def _usage(input: int | None, output: int | None, cached: int | None, cost: float | None = None) -> Usage | None:

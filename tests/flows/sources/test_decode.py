@@ -8,8 +8,9 @@ import pytest
 
 from flows.sources import Input
 from flows.sources.reading import decode
-from flows.sources.reading.base import MOST_ASIDE, open_source
+from flows.sources.reading.base import MOST_ASIDE
 from flows.sources.reading.decode import dumps, loads_line, zstd
+from flows.sources.reading.opening import open_source
 
 CHAT = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
 LINES = b"".join(json.dumps(message).encode() + b"\n" for message in CHAT)

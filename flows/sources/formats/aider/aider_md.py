@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from compaction.transcript import Role, Transcript
 from flows.sources.formats.aider._edit_blocks import cut_edits
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.inputs import Head
+from flows.sources.reading.base import Head, Source, SourceFormat
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import make_usage
 
@@ -75,9 +74,7 @@ def _chat(source: Source, text: str, line: int, started: str) -> Iterator[Transc
     if started:
         opening = next((line for _, _, lines in turns for line in lines if line.strip()), "")
         native = f"{started}-{hashlib.blake2b(opening.encode(), digest_size=4).hexdigest()}"
-    built = session.build(NAME, native)
-    if built is not None:
-        yield built
+    yield from session.build(NAME, native)
 
 
 def _turns(text: str) -> Iterator[tuple[Role, int, list[str]]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record
+from flows.sources.reading.values import as_dict, objects_in
 
 _HOLDERS = ("response", "resp", "result")
 _BODIES = ("body_raw", "body", "text", "raw", "events", "chunks")
@@ -28,7 +29,7 @@ def join_stream(record: Record) -> Record | None:
 
 def _events(body: Any) -> Iterator[Record]:
     if isinstance(body, list):
-        yield from (event for event in body if isinstance(event, dict))
+        yield from objects_in(body)
         return
     if not isinstance(body, str) or "data:" not in body:
         return
@@ -61,10 +62,9 @@ def _message(events: Iterator[Record]) -> Record | None:
             if key is not None and isinstance(delta.get(key), str):
                 pieces[at].setdefault(key, []).append(delta[key])
         elif kind == "message_delta":
-            message |= delta if isinstance(delta, dict) else {}
+            message |= as_dict(delta)
             if isinstance(usage, dict):
-                known = message.get("usage")
-                message["usage"] = {**(known if isinstance(known, dict) else {}), **usage}
+                message["usage"] = as_dict(message.get("usage")) | usage
     if message is not None:
         message["content"] = [_block(block, pieces[at]) for at, block in blocks.items()]
     return message

@@ -12,12 +12,13 @@ from typing import Any
 from compaction.transcript import Message, ToolCall, Transcript, Usage
 from flows.sources.formats.anthropic._stream import join_stream
 from flows.sources.reading.anthropic_blocks import Turns, is_message, prompt_text
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_or_none
-from flows.sources.reading.inputs import Head, Record
-from flows.sources.reading.requests import as_list, drop_openings, native_id, request_and_response
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft, fingerprint
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.identity import fingerprint
+from flows.sources.reading.requests import drop_openings, native_id, request_and_response
+from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import sum_usages
+from flows.sources.reading.values import as_list, first_text, nested, objects_in, text_or_none
 
 NAME = "anthropic_messages"
 _OTHER_ROLES = {"tool", "function", "developer", "model"}
@@ -25,19 +26,16 @@ _OTHER_ROLES = {"tool", "function", "developer", "model"}
 
 def detect(head: Head) -> bool:
     """Whether the file holds messages with blocks that only this API has."""
-    if isinstance(head.document, list):
-        return _are_messages(head.document) or any(map(is_exchange, head.document))
-    return any(map(is_exchange, head.records)) or _are_messages(head.records)
+    return _are_messages(head.values()) or any(map(is_exchange, head.values()))
 
 
 def _are_messages(values: Any) -> bool:
     """Whether one message is of this API, and none of another one that has some of the same blocks."""
     found = False
-    for value in values:
-        if isinstance(value, dict):
-            if _is_other(value) or "parts" in value:
-                return False
-            found = found or is_message(value)
+    for value in objects_in(list(values)):
+        if _is_other(value) or "parts" in value:
+            return False
+        found = found or is_message(value)
     return found
 
 
@@ -51,8 +49,7 @@ def is_exchange(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     request, response = request_and_response(value, "messages", "content")
-    messages = as_list(request.get("messages"))
-    messages = [one for one in messages if isinstance(one, dict) and "role" in one]
+    messages = [one for one in objects_in(request.get("messages")) if "role" in one]
     if not messages:
         return False
     if _are_messages(messages):
@@ -76,7 +73,7 @@ def _sessions(source: Source) -> Iterator[Transcript]:
     together = _Session(source)
     told: dict[str, _ResponseDetails] = {}
     found = False
-    for where, ref, value in _values(source):
+    for where, ref, value in source.values():
         if isinstance(value, dict) and "role" not in value and _has_messages(value):
             found = True
             for transcript in _exchange(source, where, ref, value):
@@ -86,7 +83,7 @@ def _sessions(source: Source) -> Iterator[Transcript]:
         else:
             together.message(where, ref, value)
     if together.session.drafts or not found:
-        yield from together.build(None)
+        yield from together.session.build(NAME, None)
 
 
 class _ResponseDetails:
@@ -112,15 +109,6 @@ class _ResponseDetails:
         return replace(message, reasoning=self.reasoning.get(key, ""))
 
 
-def _values(source: Source) -> Iterator[tuple[int | None, str, Any]]:
-    document = source.document
-    if isinstance(document, list):
-        yield from ((None, f"{source.name}#{index}", value) for index, value in enumerate(document))
-        return
-    for where, record in source.records():
-        yield where, source.name if document is not None else source.ref(where), record
-
-
 def _has_messages(value: Record) -> bool:
     request, _ = request_and_response(value, "messages", "content")
     return isinstance(request.get("messages"), list)
@@ -138,12 +126,12 @@ def _exchange(source: Source, where: int | None, ref: str, record: Record) -> It
     if response is not None and response is not record:
         session.answer(where, f"{ref}/response", {"role": "assistant", **response})
     draft = session.session
-    draft.model = text_or_none(request.get("model")) or text_or_none((response or {}).get("model"))
+    draft.model = first_text(request.get("model"), nested(response, "model"))
     draft.title = text_or_none(record.get("title"))
     draft.cwd = text_or_none(record.get("cwd"))
     draft.started_at = iso_time(record.get("timestamp") or record.get("created_at"))
     native = native_id(record, request)
-    for built in session.build(native):
+    for built in draft.build(NAME, native):
         if native is None and response is not None:
             # Not every client sends back the reasoning that the answer had.
             plain = [replace(message, reasoning="") for message in built.messages]
@@ -159,33 +147,21 @@ class _Session:
         self.turns = Turns(self.session)
 
     def prompt(self, where: int | None, ref: str, prompt: Any) -> None:
-        try:
+        with self.source.setting_aside(where, f"{ref}: system", prompt):
             self.session.say("system", prompt_text(prompt), ref)
-        except BAD_CONTENT as error:
-            self.source.quarantine(where, f"{ref}: system: {error}", prompt)
 
     def message(self, where: int | None, ref: str, message: Any) -> None:
-        try:
+        with self.source.setting_aside(where, ref, message):
             self.turns.take(message, ref)
-        except BAD_CONTENT as error:
-            self.source.quarantine(where, f"{ref}: {error}", message)
-            return
-        if message.get("role") == "assistant":
-            self.session.model = self.session.model or text_or_none(message.get("model"))
+            if message.get("role") == "assistant":
+                self.session.model = self.session.model or text_or_none(message.get("model"))
 
     def answer(self, where: int | None, ref: str, response: Record) -> None:
         """The answer. If the request ends with an assistant message, that message is the beginning of the answer."""
         last = self.session.drafts[-1] if self.session.drafts else None
         begun = last if last is not None and last.role == "assistant" and not last.calls else None
-        try:
+        with self.source.setting_aside(where, ref, response):
             self.turns.answer(response, ref, iso_time(response.get("created_at")), begun)
-        except BAD_CONTENT as error:
-            self.source.quarantine(where, f"{ref}: {error}", response)
-
-    def build(self, native: str | None) -> Iterator[Transcript]:
-        built = self.session.build(NAME, native)
-        if built is not None:
-            yield built
 
 
 FORMAT = SourceFormat(

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flows.sources.reading.base import Source
-from flows.sources.reading.inputs import Record, plain_name
+from flows.sources.reading.base import Record, Source
+from flows.sources.reading.inputs import plain_name
 from flows.sources.reading.siblings import load_sibling, sibling_path
+from flows.sources.reading.values import as_list, nested, objects_in, text_or_none
 
 _CONTINUATION = re.compile(r"(.+)\.cont-(\d{1,6})(\.json(?:\.gz|\.zst)?)\Z", re.IGNORECASE)
 _SESSION = re.compile(r"-cont-\d+\Z")
@@ -29,14 +30,14 @@ class TrajectoryPart:
 
 def is_trajectory(value: Any) -> bool:
     """Whether a value is an ATIF trajectory."""
-    if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
+    steps = nested(value, "steps")
+    if not isinstance(steps, list):
         return False
-    version = value.get("schema_version")
-    if isinstance(version, str) and version.upper().startswith("ATIF"):
+    if (text_or_none(value.get("schema_version")) or "").upper().startswith("ATIF"):
         return True
-    return bool(value["steps"]) and all(
+    return bool(steps) and all(
         isinstance(step, dict) and step.get("source") in ("system", "user", "agent") and "step_id" in step
-        for step in value["steps"][:3]
+        for step in steps[:3]
     )
 
 
@@ -47,10 +48,8 @@ def run_id(trajectory: Record) -> str | None:
 
 
 def is_continuation(part: TrajectoryPart) -> bool:
-    """Whether a file goes on where another one ended."""
-    agent = part.trajectory.get("agent")
-    extra = agent.get("extra") if isinstance(agent, dict) else None
-    if isinstance(extra, dict) and extra.get("continuation_index"):
+    """Whether a file continues another one."""
+    if nested(part.trajectory, "agent", "extra", "continuation_index"):
         return True
     session = part.trajectory.get("session_id")
     return _CONTINUATION.match(part.name) is not None or (
@@ -103,11 +102,9 @@ def open_part(source: Source, name: Any) -> TrajectoryPart | None:
 
 def parent_of(source: Source, trajectory: Record) -> str | None:
     """The run that a sub-agent's file belongs to: it says so, or the main file of the folder names it."""
-    agent = trajectory.get("agent")
-    extra = agent.get("extra") if isinstance(agent, dict) else None
-    told = extra.get("parent_session_id") if isinstance(extra, dict) else None
-    if isinstance(told, str) and told:
-        return _SESSION.sub("", told)
+    parent = text_or_none(nested(trajectory, "agent", "extra", "parent_session_id"))
+    if parent is not None:
+        return _SESSION.sub("", parent)
     own = plain_name(source.name)
     for name in dict.fromkeys((f"{source.name.partition('.')[0]}.json", "trajectory.json")):
         if plain_name(name) == own:
@@ -120,19 +117,15 @@ def parent_of(source: Source, trajectory: Record) -> str | None:
 
 def references(trajectory: Record) -> Iterator[Record]:
     """Every reference of a step's result to a sub-agent's trajectory."""
-    for step in trajectory["steps"] if isinstance(trajectory.get("steps"), list) else ():
-        observation = step.get("observation") if isinstance(step, dict) else None
-        yield from references_of(observation)
+    for step in trajectory["steps"]:
+        yield from references_of(nested(step, "observation"))
 
 
 def references_of(observation: Any) -> Iterator[Record]:
     """The references in one observation."""
-    results = observation.get("results") if isinstance(observation, dict) else None
-    for result in results if isinstance(results, list) else ():
-        refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
-        for ref in refs if isinstance(refs, list) else [refs]:
-            if isinstance(ref, dict):
-                yield ref
+    for result in as_list(nested(observation, "results")):
+        refs = nested(result, "subagent_trajectory_ref")
+        yield from objects_in(refs if isinstance(refs, list) else [refs])
 
 
 def _paths(trajectory: Record) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Harbor's Agent Trajectory Interchange Format (ATIF): steps that hold a response together with its results.
 
-A run that was summarised goes on in another file (``continued_trajectory_ref``): whichever file is read, the parts in
+A run that was summarised continues in another file (``continued_trajectory_ref``): whichever file is read, the parts in
 the folder are one session. Steps that were copied from an earlier part count there and nowhere else.
 """
 
@@ -23,13 +23,12 @@ from flows.sources.formats.atif._files import (
     run_id,
 )
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import arguments_text, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft, plain_id
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import arguments_text, text_of
+from flows.sources.reading.identity import plain_id
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, text_or_none
 
 NAME = "atif"
 COPIED = "copied context"
@@ -41,9 +40,7 @@ _DEEPEST = 20
 
 def detect(head: Head) -> bool:
     """Whether the file holds trajectories."""
-    if isinstance(head.document, list):
-        return any(map(is_trajectory, head.document[:5]))
-    return any(map(is_trajectory, head.records[:5]))
+    return any(map(is_trajectory, head.values()[:5]))
 
 
 def read(source: Source) -> Iterator[Transcript]:
@@ -53,19 +50,12 @@ def read(source: Source) -> Iterator[Transcript]:
         parts, missing = chain_parts(source, document)
         parent = parent_of(source, document) if not is_continuation(parts[0]) else None
         yield from _run(source, parts, parent, missing=missing)
-    elif isinstance(document, list):
-        for index, value in enumerate(document):
-            yield from _one(source, None, f"{source.name}#{index}", value)
-    else:
-        for where, record in source.records():
-            yield from _one(source, where, source.ref(where), record)
-
-
-def _one(source: Source, where: int | None, ref: str, value: Any) -> Iterator[Transcript]:
-    if is_trajectory(value):
-        yield from _run(source, [TrajectoryPart(ref, value)], None)
-    else:
-        source.quarantine(where, f"{ref}: expected a trajectory with steps", value)
+        return
+    for where, ref, value in source.values():
+        if is_trajectory(value):
+            yield from _run(source, [TrajectoryPart(ref, value)], None)
+        else:
+            source.quarantine(where, f"{ref}: expected a trajectory with steps", value)
 
 
 def _run(
@@ -78,18 +68,17 @@ def _run(
         run.part(part)
     if missing is not None:
         run.session.leave_out("continuation that is not in the folder")
-    built = run.session.build(NAME, native, parent_session_id=f"{NAME}-{plain_id(parent)}" if parent else None)
-    if built is not None:
+    for built in run.session.build(NAME, native, parent_session_id=_session_id(parent)):
         native = native or built.session_id.removeprefix(f"{NAME}-")
         yield built
     for agent, side in run.sides.items():
-        inline = side.session.build(
-            NAME, f"{native or 'run'}.{agent}", parent_session_id=f"{NAME}-{plain_id(native)}" if native else None
-        )
-        if inline is not None:
-            yield inline
+        yield from side.session.build(NAME, f"{native or 'run'}.{agent}", parent_session_id=_session_id(native))
     if depth < _DEEPEST:
         yield from _sub_agents(source, parts, native, depth)
+
+
+def _session_id(native: str | None) -> str | None:
+    return f"{NAME}-{plain_id(native)}" if native else None
 
 
 def _native_id(part: TrajectoryPart, parent: str | None) -> str | None:
@@ -106,8 +95,7 @@ def _sub_agents(source: Source, parts: list[TrajectoryPart], native: str | None,
     """Those in the file, then those in files of the folder that the steps name."""
     taken: set[str] = set()
     for part in parts:
-        embedded = part.trajectory.get("subagent_trajectories")
-        for index, sub in enumerate(embedded if isinstance(embedded, list) else ()):
+        for index, sub in enumerate(as_list(part.trajectory.get("subagent_trajectories"))):
             ref = f"{part.name}/subagent_trajectories#{index}"
             if not is_trajectory(sub):
                 source.quarantine(None, f"{ref}: expected a trajectory with steps", sub)
@@ -142,26 +130,21 @@ class _Run:
         self.sides: dict[str, _Run] = {}
 
     def part(self, part: TrajectoryPart) -> None:
-        """One file."""
         trajectory, self.name = part.trajectory, part.name
         self._agent(trajectory.get("agent"))
         self.copied = []
         self.is_open = is_continuation(part) or bool(self.session.drafts)
         for index, step in enumerate(trajectory["steps"]):
             ref = f"{part.name}#{index}"
-            try:
-                if not isinstance(step, dict):
-                    raise MalformedError(f"a step is {kind_of(step)}, expected an object")
-                self._side(step)._step(step, ref)
-            except BAD_CONTENT as error:
-                self.source.quarantine(None, f"{ref}: {error}", step)
+            with self.source.setting_aside(None, ref, step):
+                self._side(need_object(step, "a step"))._step(step, ref)
         self._join()
         self._totals(trajectory.get("final_metrics"))
 
     def _side(self, step: Record) -> _Run:
         """Claude Code's converter has the steps of sub-agents among those of the session, by their times."""
-        extra = step.get("extra")
-        if not isinstance(extra, dict) or extra.get("is_sidechain") is not True:
+        extra = as_dict(step.get("extra"))
+        if extra.get("is_sidechain") is not True:
             return self
         agent = text_or_none(extra.get("agent_id")) or "sidechain"
         if agent not in self.sides:
@@ -173,10 +156,8 @@ class _Run:
         if not isinstance(agent, dict):
             return
         self.is_terminus = str(agent.get("name")).lower().startswith("terminus")
-        extra = agent.get("extra")
-        extra = extra if isinstance(extra, dict) else {}
-        folders = extra.get("cwds")
-        folder = folders[0] if isinstance(folders, list) and folders else extra.get("cwd")
+        extra = as_dict(agent.get("extra"))
+        folder = first_item(extra.get("cwds"), extra.get("cwd"))
         self.session.model = self.session.model or text_or_none(agent.get("model_name"))
         self.session.cwd = self.session.cwd or text_or_none(folder)
 
@@ -195,15 +176,12 @@ class _Run:
             self._copy(kind, text, step)
             return
         self._join()
-        time, extra = text_or_none(step.get("timestamp")), step.get("extra")
-        extra = extra if isinstance(extra, dict) else {}
+        time, extra = text_or_none(step.get("timestamp")), as_dict(step.get("extra"))
         if kind == "assistant":
             self._answer(text, step, extra, ref, time)
             return
-        managed = extra.get("context_management")
-        if kind == "system" and (
-            (isinstance(managed, dict) and managed.get("type") == "compaction") or self._is_handoff(step)
-        ):
+        is_compaction = nested(extra, "context_management", "type") == "compaction"
+        if kind == "system" and (is_compaction or self._is_handoff(step)):
             self._summarised(step)
             return
         if kind == "system":
@@ -215,12 +193,12 @@ class _Run:
     def _copy(self, kind: Kind, text: str, step: Record) -> None:
         self.session.leave_out(COPIED, kind)
         calls, results = step.get("tool_calls"), (step.get("observation") or {}).get("results")
-        self.session.leave_out(COPIED, "tool_call", len(calls) if isinstance(calls, list) else 0)
-        self.session.leave_out(COPIED, "tool", len(results) if isinstance(results, list) else 0)
+        self.session.leave_out(COPIED, "tool_call", len(as_list(calls)))
+        self.session.leave_out(COPIED, "tool", len(as_list(results)))
         self.copied.append((kind, text))
 
     def _join(self) -> None:
-        """Where a part goes on: of what was copied the new stands in the place of what was not copied."""
+        """Notes the compaction between two parts: new text among the copied steps replaces what was not copied."""
         if not (self.is_open and self.copied):
             return
         self.is_open = False
@@ -254,7 +232,7 @@ class _Run:
         )
 
     def _handed_over(self, refs: list[Record]) -> str | None:
-        """What the next agent was told and asked back: both stay in its context."""
+        """The questions and answers between the two agents, which stay in the context of the next one."""
         for ref in refs:
             name = ref.get("trajectory_path")
             if not isinstance(name, str) or "questions" not in name:
@@ -279,9 +257,7 @@ class _Run:
         draft.add_reasoning(step.get("reasoning_content"))
         self.session.model = self.session.model or text_or_none(step.get("model_name"))
         self._use(step, ref)
-        calls = step.get("tool_calls") or []
-        if not isinstance(calls, list):
-            raise MalformedError(f"tool_calls is {kind_of(calls)}, expected a list")
+        calls = need_list(step.get("tool_calls") or [], "tool_calls")
         is_refused = not calls and self._is_refused(step)
         parsed = _terminus.parse_answer(text) if not calls and not is_refused else None
         draft.add_text(parsed[0] if parsed is not None else text)
@@ -295,8 +271,7 @@ class _Run:
 
     def _is_refused(self, step: Record) -> bool:
         """Whether the harness could not read the answer, so that nothing of it was run."""
-        results = (step.get("observation") or {}).get("results")
-        first = results[0] if isinstance(results, list) and results else None
+        first = first_item((step.get("observation") or {}).get("results"))
         return isinstance(first, dict) and _text(first.get("content")).startswith(_NOT_PARSED)
 
     def _call(self, draft: MessageDraft, call: Any, ref: str) -> str | None:
@@ -308,7 +283,7 @@ class _Run:
 
     def _results(self, step: Record, ids: list[str], ref: str, time: str | None) -> None:
         observation = step.get("observation")
-        results = observation.get("results") if isinstance(observation, dict) else None
+        results = nested(observation, "results")
         if observation is not None and not isinstance(results, list):
             raise MalformedError(f"observation is {kind_of(observation)}, expected an object with a list of results")
         results = results or []
@@ -333,9 +308,7 @@ class _Run:
         self.session.result(own, _text(content), ref, time, is_error=_is_error(extra))
 
     def _use(self, step: Record, ref: str) -> None:
-        metrics = step.get("metrics")
-        if not isinstance(metrics, dict):
-            return
+        metrics = as_dict(step.get("metrics"))
         names = ("prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
         usage = make_usage(*(metrics.get(name) for name in names))
         if usage is not None:
@@ -352,20 +325,15 @@ def _text(content: Any) -> str:
 
 
 def _with_link(part: Any) -> Any:
-    place = part.get("source") if isinstance(part, dict) else None
-    if isinstance(place, dict) and isinstance(place.get("path"), str):
-        return {**part, "source": {"url": place["path"]}}
-    return part
+    path = nested(part, "source", "path")
+    return {**part, "source": {"url": path}} if isinstance(path, str) else part
 
 
 def _is_error(extra: Any) -> bool:
     """Whether a converter says that the call failed: each has a name of its own for it."""
-    if not isinstance(extra, dict):
-        return False
-    code = extra.get("exit_code")
-    return any(extra.get(key) is True for key in ("is_error", "tool_result_is_error")) or (
-        isinstance(code, int) and code != 0
-    )
+    code = nested(extra, "exit_code")
+    is_marked = any(nested(extra, key) is True for key in ("is_error", "tool_result_is_error"))
+    return is_marked or (isinstance(code, int) and code != 0)
 
 
 FORMAT = SourceFormat(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.sources.reading.base import Source
-from flows.sources.reading.blocks import block_text, text_of, text_or_none
+from flows.sources.reading.base import MalformedError, Record, Source
+from flows.sources.reading.blocks import block_text, text_of
 from flows.sources.reading.claude_lines import is_local, is_result, is_typed, kinds_of, queued_prompt, response_id
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
+from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
 CLEARED_TEXT = "[Old tool result content cleared]"
-"""What Claude Code puts in the place of a tool result that it removes from the context."""
+"""The text with which Claude Code replaces a tool result that it removes from the context."""
 
 
 class ClaudeThread:
@@ -39,7 +37,6 @@ class ClaudeThread:
             self.session.leave_out(reason, kind)
 
     def take(self, where: int, record: Record) -> None:
-        """Adds one line."""
         session = self.session
         kind, uuid = record["type"], record.get("uuid")
         if session.cwd is None:
@@ -76,15 +73,14 @@ class ClaudeThread:
         content = message.get("content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
-        if not isinstance(content, list):
-            raise MalformedError(f"message.content is {kind_of(content)}, expected a string or a list of blocks")
+        content = need_list(content, "message.content", "a string or a list of blocks")
         if session.model is None:
             session.model = text_or_none(model)
         key = response_id(record)
         session.use(key, message.get("usage"))
         draft = session.respond(key, ref, time)
         for block in content:
-            kind = block.get("type") if isinstance(block, dict) else None
+            kind = nested(block, "type")
             if not isinstance(kind, str):
                 draft.add_text(block_text(block) or "")
             elif kind.endswith("tool_use"):
@@ -129,13 +125,12 @@ class ClaudeThread:
         self._note_compaction(None)
         if record.get("subtype") == "compact_boundary":
             # The summary is on a later line, with what was kept counted from here.
-            kept, comes_first = self._preserved(_dict(record.get("compactMetadata")), record.get("uuid"))
+            kept, comes_first = self._preserved(as_dict(record.get("compactMetadata")), record.get("uuid"))
             self._boundary = {"record": record, "at": len(self.session.drafts), "kept": kept, "first": comes_first}
             self.session.leave_out(BOOKKEEPING)
             return
-        data = _dict(record.get("microcompactMetadata"))
-        ids = data.get("compactedToolIds")
-        gone = set(map(str, ids)) if isinstance(ids, list) else set()
+        data = as_dict(record.get("microcompactMetadata"))
+        gone = set(map(str, as_list(data.get("compactedToolIds"))))
         cleared = [draft for draft in self.session.drafts if draft.role == "tool" and draft.tool_call_id in gone]
         self.session.leave_out("recorded removal of old tool results")
         if cleared:
@@ -156,7 +151,7 @@ class ClaudeThread:
             if summary is not None:
                 self.session.compacted(summary=summary, dropped=drafts, summary_at=0)
             return
-        data = _dict(boundary["record"].get("compactMetadata"))
+        data = as_dict(boundary["record"].get("compactMetadata"))
         kept: set[int] = boundary["kept"]
         self.session.compacted(
             summary=summary,
@@ -171,20 +166,14 @@ class ClaudeThread:
     def _preserved(self, data: Record, boundary: Any) -> tuple[set[int], bool]:
         """Ids of the messages before the boundary that newer versions keep in the context, and whether they lead it.
 
-        The anchor is what they are hung on: the summary, or the boundary itself when only later messages were
-        summarised.
+        Their anchor is the summary, or the boundary itself when only later messages were summarised.
         """
         kept: set[int] = set()
-        messages, segment = data.get("preservedMessages"), _dict(data.get("preservedSegment"))
-        uuids = messages.get("uuids") if isinstance(messages, dict) else messages
-        if isinstance(uuids, list):
-            kept.update(id(self.by_uuid[uuid]) for uuid in uuids if isinstance(uuid, str) and uuid in self.by_uuid)
+        messages, segment = data.get("preservedMessages"), as_dict(data.get("preservedSegment"))
+        uuids = as_list(messages.get("uuids") if isinstance(messages, dict) else messages)
+        kept.update(id(self.by_uuid[uuid]) for uuid in uuids if isinstance(uuid, str) and uuid in self.by_uuid)
         first, last = (self.places.get(str(segment.get(key)), -1) for key in ("headUuid", "tailUuid"))
         if 0 <= first <= last:
             kept.update(id(draft) for uuid, draft in self.by_uuid.items() if first <= self.places[uuid] <= last)
-        anchor = segment.get("anchorUuid") or _dict(messages).get("anchorUuid")
+        anchor = segment.get("anchorUuid") or nested(messages, "anchorUuid")
         return kept, bool(kept) and isinstance(anchor, str) and anchor == boundary
-
-
-def _dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}

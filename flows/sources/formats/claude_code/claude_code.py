@@ -1,7 +1,7 @@
 """Claude Code sessions: JSON lines with an envelope round each fragment of an API message.
 
 The file is a tree (``parentUuid``) written in order of arrival. File order is kept; a branch is dropped only when a
-person went back and wrote another prompt in the place of one. One response is spread over several lines, with the
+person went back and replaced a prompt by another one. One response is spread over several lines, with the
 results of parallel calls between them: lines are joined by ``message.id``.
 """
 
@@ -15,32 +15,17 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.claude_code._thread import ClaudeThread
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import text_or_none
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import Head, MalformedError, Record
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
 NAME = "claude_code"
-_KNOWN = {
-    "progress",
-    "file-history-snapshot",
-    "queue-operation",
-    "last-prompt",
-    "custom-title",
-    "ai-title",
-    "agent-name",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "summary",
-    "attachment",
-    "system",
-    "tag",
-    "agent-setting",
-}
+_KNOWN = frozenset(
+    """progress file-history-snapshot queue-operation last-prompt custom-title ai-title agent-name mode
+    permission-mode pr-link summary attachment system tag agent-setting""".split()
+)
 _SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
 _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
 
@@ -53,19 +38,18 @@ def detect(head: Head) -> bool:
 
 def _is_gemini(record: Record) -> bool:
     """Whether it is a line of Qwen Code, which has the envelope of Claude Code round turns of Gemini."""
-    message = record.get("message")
-    return isinstance(message, dict) and "parts" in message
+    return "parts" in as_dict(record.get("message"))
 
 
 def _unwrap(document: Any) -> list[Record] | None:
-    lines = document.get("loglines") if isinstance(document, dict) else None
-    return [line for line in lines if isinstance(line, dict)] if isinstance(lines, list) else None
+    lines = nested(document, "loglines")
+    return objects_in(lines) if isinstance(lines, list) else None
 
 
 def _is_line(record: Record) -> bool:
     kind = record.get("type")
     if kind in ("user", "assistant"):
-        return isinstance(record.get("message"), dict) and "role" in record["message"]
+        return "role" in as_dict(record.get("message"))
     if kind in ("summary", "file-history-snapshot"):
         return "leafUuid" in record or "snapshot" in record
     return kind in _KNOWN and ("sessionId" in record or "parentUuid" in record)
@@ -128,11 +112,10 @@ class _Log:
         self.places[uuid] = len(self.places)
 
     def take(self, where: int, record: Record) -> None:
-        """Notes one line."""
         record = log_line(record, self.agents)
         kind, uuid = record.get("type"), record.get("uuid")
-        if kind in ("user", "assistant") and not isinstance(record.get("message"), dict):
-            raise MalformedError(f"message is {kind_of(record.get('message'))}, expected an object")
+        if kind in ("user", "assistant"):
+            need_object(record.get("message"), "message")
         if not isinstance(kind, str):
             raise MalformedError("a line without a type")
         if self.session_id is None:
@@ -150,7 +133,7 @@ class _Log:
             self.lines.append((where, slim_line(record)))
         elif kind == "progress" and (said := agent_line(record)) is not None:
             self._agent_line(where, said)
-        elif kind not in _KNOWN and isinstance(record.get("message"), dict) and "role" in record["message"]:
+        elif kind not in _KNOWN and "role" in as_dict(record.get("message")):
             raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
         else:
             self.bookkeeping += 1
@@ -225,34 +208,32 @@ class _Log:
                 continue
             thread.finish()
             if key is None:
-                built = thread.session.build(NAME, native)
+                yield from thread.session.build(NAME, native)
             else:
                 own = f"{native}-agent-{key}" if native else None
-                built = thread.session.build(NAME, own, parent_session_id=parent)
-            if built is not None:
-                yield built
+                yield from thread.session.build(NAME, own, parent_session_id=parent)
 
     def _threads(self) -> dict[str | None, ClaudeThread]:
         gone = self.rewound()
         threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
         owned = {self._sidechain(record) for _, record in self.lines}
-        # Each line is let go as its messages come: of a long log both would not fit.
+        # Each line is released once its messages are made: a long log does not fit into memory twice.
         self.lines.reverse()
         while self.lines:
             where, record = self.lines.pop()
             key = self._sidechain(record)
-            thread = threads.get(key)
-            if thread is None:
-                thread = threads[key] = ClaudeThread(self.source, self.places)
+            if key not in threads:
+                threads[key] = ClaudeThread(self.source, self.places)
+            thread = threads[key]
             if str(record.get("uuid")) in gone:
                 thread.leave_out(REWOUND, record)
             else:
                 self.source.guard(thread.take, where, record)
         for where, record in self.agent_lines:
             key = record["agentId"]
-            thread = threads.get(key)
-            if thread is None:
-                thread = threads[key] = ClaudeThread(self.source, {})
+            if key not in threads:
+                threads[key] = ClaudeThread(self.source, {})
+            thread = threads[key]
             if key in owned:  # the sub-agent's own lines are in this file too
                 thread.leave_out(DUPLICATE, record)
             else:

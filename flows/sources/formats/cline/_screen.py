@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import Source
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record, Source
 from flows.sources.reading.siblings import load_sibling, sibling_path
-from flows.sources.reading.usage import make_usage
+from flows.sources.reading.usage import from_parts
+from flows.sources.reading.values import as_dict, objects_in
 
 _NAME = "ui_messages.json"
 
@@ -36,16 +36,14 @@ def read_screen(source: Source) -> Screen:
     path = sibling_path(source, _NAME) if source.name.lower() != _NAME else None
     records = load_sibling(path) if path is not None else None
     removed: tuple[int, int] | None = None
-    for record in records if isinstance(records, list) else ():
-        if not isinstance(record, dict):
-            continue
+    for record in objects_in(records):
         index = record.get("conversationHistoryIndex")
         is_request = record.get("say") == "api_req_started"
         if is_request:
             _use(screen, record)
         if not isinstance(index, int) or isinstance(index, bool) or index < -1:
             continue
-        # The index is that of the last message in the history; a request is told of before its prompt goes in.
+        # The index is that of the last message in the history; a request is reported before its prompt is added.
         screen.times.setdefault(index + 1, record.get("ts"))
         now = _range(record.get("conversationHistoryDeletedRange"))
         if now is not None and now != removed and index >= 0:
@@ -56,14 +54,11 @@ def read_screen(source: Source) -> Screen:
 
 def _use(screen: Screen, record: Record) -> None:
     try:
-        told = orjson.loads(record.get("text") or "")
+        figures = as_dict(orjson.loads(record.get("text") or ""))
     except (orjson.JSONDecodeError, TypeError):
         return
-    if not isinstance(told, dict):
-        return
-    parts = [told.get(key) for key in ("tokensIn", "cacheReads", "cacheWrites")]
-    known = [part for part in parts if isinstance(part, int)]
-    usage = make_usage(sum(known) if known else None, told.get("tokensOut"), parts[1], told.get("cost"))
+    own, read, written = (figures.get(key) for key in ("tokensIn", "cacheReads", "cacheWrites"))
+    usage = from_parts(own, read, written, figures.get("tokensOut"), figures.get("cost"))
     if usage is not None:
         screen.usage.append(usage)
 

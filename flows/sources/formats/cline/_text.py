@@ -9,48 +9,13 @@ import re
 from typing import Any
 
 TOOLS = frozenset(
-    {
-        "access_mcp_resource",
-        "apply_diff",
-        "apply_patch",
-        "ask_followup_question",
-        "attempt_completion",
-        "browser_action",
-        "codebase_search",
-        "condense",
-        "delete_file",
-        "edit_file",
-        "execute_command",
-        "fetch_instructions",
-        "focus_chain",
-        "generate_explanation",
-        "generate_image",
-        "insert_content",
-        "list_code_definition_names",
-        "list_files",
-        "load_mcp_documentation",
-        "new_rule",
-        "new_task",
-        "plan_mode_respond",
-        "plan_mode_response",
-        "read_file",
-        "replace_in_file",
-        "report_bug",
-        "run_slash_command",
-        "search_and_replace",
-        "search_files",
-        "search_replace",
-        "skill",
-        "summarize_task",
-        "switch_mode",
-        "update_todo_list",
-        "use_mcp_tool",
-        "use_skill",
-        "use_subagents",
-        "web_fetch",
-        "web_search",
-        "write_to_file",
-    }
+    """access_mcp_resource apply_diff apply_patch ask_followup_question attempt_completion browser_action
+    codebase_search condense delete_file edit_file execute_command fetch_instructions focus_chain
+    generate_explanation generate_image insert_content list_code_definition_names list_files
+    load_mcp_documentation new_rule new_task plan_mode_respond plan_mode_response read_file
+    replace_in_file report_bug run_slash_command search_and_replace search_files search_replace skill
+    summarize_task switch_mode update_todo_list use_mcp_tool use_skill use_subagents web_fetch
+    web_search write_to_file""".split()
 )
 CONTINUED = "continued from a previous conversation"
 """In the result of ``summarize_task``, which is the summary that takes the history's place."""

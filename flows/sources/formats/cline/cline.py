@@ -15,13 +15,12 @@ from compaction.transcript import Transcript
 from flows.sources.formats.cline import _text as texts
 from flows.sources.formats.cline._screen import Screen, read_screen
 from flows.sources.reading.anthropic_blocks import Turns, blocks_of, is_result, prompt_text, visible_text
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import first_line, iso_time, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record, plain_name
-from flows.sources.reading.session import SessionDraft
-from flows.sources.reading.usage import make_usage
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import first_line, iso_time
+from flows.sources.reading.inputs import plain_name
+from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.usage import from_parts, make_usage
+from flows.sources.reading.values import as_dict, first_text, need_list, nested, objects_in, text_or_none
 
 NAME = "cline"
 _HISTORY = "api_conversation_history.json"
@@ -34,15 +33,9 @@ def detect(head: Head) -> bool:
     """Whether one of the first messages has Cline's details of the environment, headings or fields."""
     document = head.document
     if isinstance(document, dict):
-        messages = document.get("messages")
-        return (
-            isinstance(messages, list)
-            and "sessionId" in document
-            and any(isinstance(one, dict) and ("modelInfo" in one or "metrics" in one) for one in messages)
-        )
-    if not isinstance(document, list):
-        return False
-    messages = [one for one in document if isinstance(one, dict)][:_LOOKED_AT]
+        messages = objects_in(document.get("messages"))
+        return "sessionId" in document and any("modelInfo" in one or "metrics" in one for one in messages)
+    messages = objects_in(document)[:_LOOKED_AT]
     if not any(one.get("role") in ("user", "assistant") for one in messages):
         return False
     if any("tool_calls" in one or one.get("role") == "tool" for one in messages):
@@ -56,7 +49,7 @@ def _is_own(message: Record) -> bool:
     if message.get("role") != "user" or not isinstance(message.get("content"), (str, list)):
         return False
     for block in blocks_of(message):
-        text = block.get("text") if isinstance(block, dict) else None
+        text = nested(block, "text")
         if isinstance(text, str) and (
             "<environment_details>\n" in text or ((named := texts.heading(text)) and named[0] in texts.TOOLS)
         ):
@@ -67,10 +60,8 @@ def _is_own(message: Record) -> bool:
 def read(source: Source) -> list[Transcript]:
     """The session of the file."""
     document = source.document
-    about: Record = document if isinstance(document, dict) else {}
-    messages = about.get("messages") if about else document
-    if not isinstance(messages, list):
-        raise MalformedError(f"messages is {kind_of(messages)}, expected a list")
+    about = as_dict(document)
+    messages = need_list(about.get("messages") if about else document, "messages")
     task = _Task(source, messages, read_screen(source))
     prompt = text_or_none(about.get("systemPrompt") or about.get("system_prompt"))
     if prompt:
@@ -79,8 +70,7 @@ def read(source: Source) -> list[Transcript]:
         task.take(index, message)
     folder = source.input.path.absolute().parent.name
     native = text_or_none(about.get("sessionId")) or (folder if _is_task(source, folder) else None)
-    built = task.session.build(NAME, native)
-    return [built] if built is not None else []
+    return task.session.build(NAME, native)
 
 
 def _is_task(source: Source, folder: str) -> bool:
@@ -107,17 +97,15 @@ class _Task:
         self.turns = Turns(self.session)
         self.open: list[tuple[str, str]] = []
         self.spans: list[tuple[int, int]] = []
-        self.has_usage = any(isinstance(one, dict) and isinstance(one.get("metrics"), dict) for one in messages)
+        self.has_usage = any(isinstance(nested(one, "metrics"), dict) for one in messages)
         if not self.has_usage:
             for usage in screen.usage:
                 self.session.use(None, usage)
 
     def take(self, index: int, message: Any) -> None:
         start = len(self.session.drafts)
-        try:
+        with self.source.setting_aside(None, f"message {index}", message):
             self._message(index, message)
-        except BAD_CONTENT as error:
-            self.source.quarantine(None, f"message {index}: {error}", message)
         self.spans.append((start, len(self.session.drafts)))
         removed = self.screen.removed.pop(index, None)
         if removed is not None:
@@ -145,12 +133,9 @@ class _Task:
         if not draft.calls:
             self._calls_in_text(draft)
         self.open = [(call.id, call.name) for call in draft.calls]
-        about, used = message.get("modelInfo"), message.get("metrics")
-        if isinstance(about, dict):
-            model = text_or_none(about.get("modelId")) or text_or_none(about.get("id"))
-            self.session.model = self.session.model or model
-        if isinstance(used, dict):
-            self.session.use(f"message {index}", _usage(used))
+        about = as_dict(message.get("modelInfo"))
+        self.session.model = self.session.model or first_text(about.get("modelId"), about.get("id"))
+        self.session.use(f"message {index}", _usage(as_dict(message.get("metrics"))))
 
     def _calls_in_text(self, draft: MessageDraft) -> None:
         reasoning, text = texts.reasoning_of("\n".join(draft.texts))
@@ -167,7 +152,7 @@ class _Task:
         typed = False
         held: _OpenResult | None = None
         for block in self._pieces(message):
-            if isinstance(block, dict) and is_result(block.get("type")):
+            if is_result(nested(block, "type")):
                 self._numbered(block, ref, time)
                 continue
             text = visible_text(block) or ""
@@ -190,7 +175,7 @@ class _Task:
             self._say("\n".join(rest), ref, time, typed)
 
     def _pieces(self, message: Record) -> list[Any]:
-        """The blocks; an old message that is one string is parted from the details that it ends with."""
+        """The blocks; an old message that is one string is split from the details that it ends with."""
         content = message.get("content")
         if not isinstance(content, str):
             return blocks_of(message)
@@ -256,7 +241,7 @@ class _Task:
         gone = [
             draft
             for (start, end), other in zip(self.spans, self.messages, strict=False)
-            if own is not None and isinstance(other, dict) and other.get(parent_key) == own
+            if own is not None and nested(other, parent_key) == own
             for draft in self.session.drafts[start:end]
         ]
         told = [visible_text(block) or "" for block in blocks_of(message)]
@@ -270,9 +255,10 @@ def _usage(metrics: Record) -> Any:
         given, cached = tokens.get("prompt"), tokens.get("cached")
         whole = given + cached if isinstance(given, int) and isinstance(cached, int) else given
         return make_usage(whole, tokens.get("completion"), cached, metrics.get("cost"))
-    parts = [metrics.get(key) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
-    known = [part for part in parts if isinstance(part, int)]
-    return make_usage(sum(known) if known else None, metrics.get("outputTokens"), parts[1], metrics.get("cost"))
+    own, read, written, output = (
+        metrics.get(f"{kind}Tokens") for kind in ("input", "cacheRead", "cacheWrite", "output")
+    )
+    return from_parts(own, read, written, output, metrics.get("cost"))
 
 
 FORMAT = SourceFormat(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source
-from flows.sources.reading.blocks import block_text, text_of, text_or_none
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.base import MalformedError, Record, Source
+from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
+from flows.sources.reading.values import first_text, nested, objects_in, text_or_none
 
 
 def is_flat(records: Sequence[Record]) -> bool:
@@ -35,9 +34,8 @@ class FlatLines:
         self.used = 0
 
     def take(self, where: int, line: Record) -> None:
-        """One line."""
         kind, ref, time = line.get("type"), self.source.ref(where), text_or_none(line.get("timestamp"))
-        self.native = self.native or text_or_none(line.get("session_id")) or text_or_none(line.get("sessionId"))
+        self.native = self.native or first_text(line.get("session_id"), line.get("sessionId"))
         self.session.model = self.session.model or text_or_none(line.get("model"))
         if kind == "message":
             self._message(line, ref, time)
@@ -68,10 +66,10 @@ class FlatLines:
         if role not in ("user", "system"):
             raise MalformedError(f"role is {role!r}, expected user, assistant or system")
         self.response = None
-        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        results = [block for block in objects_in(blocks) if block.get("type") == "tool_result"]
         for block in results:
             self._block(block, ref, time)
-        said = [block for block in blocks if block is not None and not any(block is result for result in results)]
+        said = [block for block in blocks if block is not None and nested(block, "type") != "tool_result"]
         if said or not results:
             self.session.say(role, text_of(said), ref, time, typed=role == "user")
 
@@ -93,6 +91,4 @@ class FlatLines:
     def built(self) -> Iterator[Transcript]:
         """The session, when there were such lines."""
         if self.session.drafts:
-            transcript = self.session.build(self.format, self.native)
-            if transcript is not None:
-                yield transcript
+            yield from self.session.build(self.format, self.native)

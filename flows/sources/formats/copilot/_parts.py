@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 from compaction.transcript import Usage
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import block_text, text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_usages
+from flows.sources.reading.values import as_dict, as_list, nested, objects_in
 
 _FAILED = re.compile(r"<[^<>\n]{0,80}\bexit code (?!0>)-?\d+>\s*\Z")
 """Its shell tools say in the last line how the command ended; the call itself was a success."""
@@ -23,13 +22,13 @@ def outcome(data: Record) -> tuple[str, bool]:
     result, error = data.get("result"), data.get("error")
     texts: list[str] = []
     if isinstance(result, dict):
-        content, blocks = result.get("content"), result.get("contents")
-        blocks = blocks if isinstance(blocks, list) else []
+        content, blocks = result.get("content"), as_list(result.get("contents"))
         if content is None:
             texts.append(text_of([_block(block) for block in blocks]) if blocks else dumps(result))
         else:
             texts.append(text_of(content))
-            texts += [text for block in blocks if _is_media(block) and (text := block_text(_block(block)))]
+            media = (block for block in blocks if nested(block, "type") in ("image", "audio"))
+            texts += [text for block in media if (text := block_text(_block(block)))]
     elif result is not None:
         texts.append(result if isinstance(result, str) else dumps(result))
     if isinstance(error, dict):
@@ -40,22 +39,17 @@ def outcome(data: Record) -> tuple[str, bool]:
     return text, data.get("success") is False or bool(error) or _FAILED.search(text[-200:]) is not None
 
 
-def _is_media(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") in ("image", "audio")
-
-
 def _block(block: Any) -> Any:
-    if isinstance(block, dict) and isinstance(block.get("resource"), dict):
-        return {"type": "text", "text": block["resource"].get("text") or f"[resource {block['resource'].get('uri')}]"}
+    resource = nested(block, "resource")
+    if isinstance(resource, dict):
+        return {"type": "text", "text": resource.get("text") or f"[resource {resource.get('uri')}]"}
     return block
 
 
 def attachment_marks(attachments: Any, text: str) -> list[str]:
     """A mark for what was attached to a prompt and is not named in its text."""
     marks = []
-    for one in attachments if isinstance(attachments, list) else ():
-        if not isinstance(one, dict):
-            continue
+    for one in objects_in(attachments):
         data, mime = one.get("data"), str(one.get("mimeType") or "")
         if isinstance(data, str) and data:
             kind = "image" if mime.startswith("image/") else "file"
@@ -71,13 +65,14 @@ def attachment_marks(attachments: Any, text: str) -> list[str]:
 
 def shutdown_usage(metrics: Any) -> Usage | None:
     """The usage of a run over its models; the input counts hold the cached part."""
-    found = []
-    for metric in metrics.values() if isinstance(metrics, dict) else ():
-        usage = metric.get("usage") if isinstance(metric, dict) else None
-        if isinstance(usage, dict):
-            one = make_usage(*(usage.get(key) for key in ("inputTokens", "outputTokens", "cacheReadTokens")))
-            found += [one] if one is not None else []
+    usages = (usage_of(as_dict(nested(metric, "usage"))) for metric in as_dict(metrics).values())
+    found = [usage for usage in usages if usage is not None]
     return sum_usages(found) if found else None
+
+
+def usage_of(figures: Record) -> Usage | None:
+    """The usage of one model call, or of all calls of a model."""
+    return make_usage(figures.get("inputTokens"), figures.get("outputTokens"), figures.get("cacheReadTokens"))
 
 
 class AgentSession:
@@ -91,11 +86,11 @@ class AgentSession:
         self.reasoning: list[str] = []
         """Blocks of reasoning that were reported before their response."""
         self.injected: list[tuple[str, MessageDraft]] = []
-        """Text that a later message of the user may hold again, with the message that was made of it."""
+        """Text that a later message of the user may repeat, with the message that it became."""
         self.compaction_from: int | None = None
-        """Messages that had been said when the compaction began that is under way."""
+        """Number of messages when the current compaction began."""
         self.compaction: Record = {}
-        """What was told of it when it began."""
+        """The data of the event that began it."""
         self.used: dict[str, dict[str, Usage | None]] = {"run": {}, "call": {}, "response": {}}
         """What was used as runs, model calls and responses reported it: the first of these that there is counts."""
 

@@ -12,19 +12,18 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.copilot._flat import FlatLines, is_flat
-from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import arguments_text, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
+from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage, usage_of
+from flows.sources.reading.account import Kind
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import arguments_text, text_of
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_list, first_text, need_list, need_object, nested, text_or_none
 
 NAME = "copilot_cli"
 _MESSAGES = {"user.message", "assistant.message", "tool.execution_complete", "system.message"}
 _KNOWN = {*_MESSAGES, "session.start", "session.resume", "assistant.turn_start", "tool.execution_start"}
-_SPOKEN_KINDS = {
+_SPOKEN_KINDS: dict[str, Kind] = {
     "user.message": "user",
     "system.notification": "user",
     "skill.invoked": "user",
@@ -92,15 +91,10 @@ class _Log:
         """Id of a call → the prompt that it gives to a sub-agent."""
 
     def take(self, where: int, event: Record) -> None:
-        """One event."""
         kind, data, own = event.get("type"), event.get("data"), event.get("id")
         if not isinstance(kind, str):
             raise MalformedError("an event without a type")
-        if not isinstance(data, dict):
-            if data is None and kind not in _MESSAGES:
-                data = {}
-            else:
-                raise MalformedError(f"data is {kind_of(data)}, expected an object")
+        data = {} if data is None and kind not in _MESSAGES else need_object(data, "data")
         agent = self._agent(event, data)
         if isinstance(own, str) and own in self.seen and own != "REDACTED":
             agent.session.leave_out(DUPLICATE)
@@ -112,16 +106,18 @@ class _Log:
             return
         ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
         agent.session.ended_at = time or agent.session.ended_at
-        handle = _HANDLERS.get(kind)
-        if handle is not None:
-            handle(self, agent, data, ref, time)
+        if kind in _NOTICES:
+            _NOTICES[kind](self, agent, data, ref, time)
+            agent.session.leave_out(BOOKKEEPING)
+        elif kind in _MESSAGE_HANDLERS:
+            _MESSAGE_HANDLERS[kind](self, agent, data, ref, time)
         elif isinstance(data.get("content"), str) and data["content"] and not kind.endswith(("_delta", "reasoning")):
             raise MalformedError(f"an event of unknown type {kind!r} that has content")
         else:
             agent.session.leave_out(BOOKKEEPING)
 
     def _agent(self, event: Record, data: Record) -> AgentSession:
-        key = text_or_none(event.get("agentId")) or text_or_none(data.get("parentToolCallId"))
+        key = first_text(event.get("agentId"), data.get("parentToolCallId"))
         if event.get("type") == "user.message":
             key = key or self.tasks.pop(text_of(data.get("content")), None)
         if str(event.get("type")).startswith("subagent."):
@@ -129,36 +125,30 @@ class _Log:
                 self.started[key] = data
                 self.keys[str(data.get("toolCallId"))] = key
             key = None  # what the main agent tells of another
-        agent = self.agents.get(key)
-        if agent is None:
-            agent = self.agents[key] = AgentSession(self.source, key)
-        return agent
+        if key not in self.agents:
+            self.agents[key] = AgentSession(self.source, key)
+        return self.agents[key]
 
     def _leave_rewound(self, agent: AgentSession, kind: str, data: Record) -> None:
-        requests = data.get("toolRequests")
-        agent.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))  # type: ignore[arg-type]  # the values are kinds
-        if kind == "assistant.message" and isinstance(requests, list):
-            agent.session.leave_out(REWOUND, "tool_call", len(requests))
+        agent.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))
+        if kind == "assistant.message":
+            agent.session.leave_out(REWOUND, "tool_call", len(as_list(data.get("toolRequests"))))
 
     def start(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The header; a resumed session has a second one."""
         self.native = self.native or text_or_none(data.get("sessionId"))
-        session, context = agent.session, data.get("context")
+        session = agent.session
         session.started_at = session.started_at or text_or_none(data.get("startTime"))
-        if isinstance(context, dict):
-            session.cwd = session.cwd or text_or_none(context.get("cwd"))
+        session.cwd = session.cwd or text_or_none(nested(data, "context", "cwd"))
         self.model(agent, data, ref, time)
 
     def model(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The model that is to answer."""
-        named = text_or_none(data.get("newModel")) or text_or_none(data.get("selectedModel"))
-        agent.session.model = agent.session.model or named
-        agent.session.leave_out(BOOKKEEPING)
+        agent.session.model = agent.session.model or first_text(data.get("newModel"), data.get("selectedModel"))
 
     def title(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The session's name."""
         agent.session.title = text_or_none(data.get("title")) or agent.session.title
-        agent.session.leave_out(BOOKKEEPING)
 
     def system(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The system prompt. The log repeats it for every prompt; it is added again only when it differs."""
@@ -200,14 +190,11 @@ class _Log:
     def reason(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Reasoning of the response that comes next."""
         agent.reasoning.append(text_of(data.get("content")))
-        agent.session.leave_out(BOOKKEEPING)
 
     def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
         session, own = agent.session, text_or_none(data.get("messageId"))
-        text, requests = text_of(data.get("content")), data.get("toolRequests") or ()
-        if not isinstance(requests, (list, tuple)):
-            raise MalformedError(f"toolRequests is {kind_of(requests)}, expected a list")
+        text, requests = text_of(data.get("content")), need_list(data.get("toolRequests") or [], "toolRequests")
         draft = session.respond(own if own != "REDACTED" else None, ref, time)
         thoughts = text_of(data.get("reasoningText"))
         waiting, agent.reasoning = agent.reasoning, []
@@ -239,7 +226,6 @@ class _Log:
     def tool_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The call again; the only record of it when its response is not in the log or does not name it."""
         wanted = text_or_none(data.get("toolCallId"))
-        agent.session.leave_out(BOOKKEEPING)
         if wanted is not None and wanted not in agent.calls and wanted not in self.asked:
             last = agent.session.drafts[-1] if agent.session.drafts else None
             is_open = last is not None and last.role == "assistant"
@@ -261,7 +247,6 @@ class _Log:
         """The person asks for a tool; it becomes a message with its result."""
         if isinstance(data.get("toolCallId"), str):
             self.asked[data["toolCallId"]] = data
-        agent.session.leave_out(BOOKKEEPING)
 
     def subagent(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A sub-agent starts."""
@@ -270,12 +255,10 @@ class _Log:
             self.started[own] = data
             if own in self.prompts:
                 self.tasks[self.prompts.pop(own)] = self.keys.get(own, own)
-        agent.session.leave_out(BOOKKEEPING)
 
     def compaction_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A compaction begins in the background: what is said from now on stays."""
         agent.compaction_from, agent.compaction = len(agent.session.drafts), data
-        agent.session.leave_out(BOOKKEEPING)
 
     def compaction_ends(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The summary takes the place of what had been said when the compaction began."""
@@ -314,9 +297,7 @@ class _Log:
 
     def used(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """What one model call used; the totals at shutdown are used where there are some."""
-        names = ("inputTokens", "outputTokens", "cacheReadTokens")
-        agent.note("call", text_or_none(data.get("apiCallId")), make_usage(*(data.get(name) for name in names)))
-        agent.session.leave_out(BOOKKEEPING)
+        agent.note("call", text_or_none(data.get("apiCallId")), usage_of(data))
 
     def shutdown(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The totals of a run, which take the place of what its responses reported."""
@@ -324,7 +305,6 @@ class _Log:
         agent.session.model = agent.session.model or text_or_none(data.get("currentModel"))
         if usage is not None:
             agent.note("run", str(data.get("sessionStartTime")), usage)
-        agent.session.leave_out(BOOKKEEPING)
 
     def built(self) -> Iterator[Transcript]:
         """The main session, then the sub-agents."""
@@ -335,9 +315,7 @@ class _Log:
             native, parent = self.native, None
             if key is not None:
                 about = self.started.get(key, {})
-                agent.session.title = text_or_none(about.get("agentDisplayName")) or text_or_none(
-                    about.get("agentName")
-                )
+                agent.session.title = first_text(about.get("agentDisplayName"), about.get("agentName"))
                 started_by = self.owners.get(key) or self.owners.get(str(about.get("toolCallId")))
                 parent = self._name(started_by or self.agents[None])
                 native = self._name(agent)
@@ -346,11 +324,8 @@ class _Log:
                     agent.add_usage()
             if not agent.session.drafts and key is not None:
                 continue
-            transcript = agent.session.build(
-                NAME, native, parent_session_id=f"{NAME}-{parent}" if parent is not None else None
-            )
-            if transcript is not None:
-                yield transcript
+            started_from = f"{NAME}-{parent}" if parent is not None else None
+            yield from agent.session.build(NAME, native, parent_session_id=started_from)
 
     def _name(self, agent: AgentSession) -> str | None:
         if self.native is None:
@@ -358,27 +333,30 @@ class _Log:
         return self.native if agent.key is None else f"{self.native}-{agent.key}"
 
 
-_HANDLERS = {
+_NOTICES = {
     "session.start": _Log.start,
     "session.resume": _Log.start,
     "session.model_change": _Log.model,
     "session.title_changed": _Log.title,
     "session.compaction_start": _Log.compaction_starts,
+    "session.shutdown": _Log.shutdown,
+    "assistant.reasoning": _Log.reason,
+    "assistant.usage": _Log.used,
+    "tool.user_requested": _Log.person_runs,
+    "tool.execution_start": _Log.tool_starts,
+    "subagent.started": _Log.subagent,
+}
+"""Events that are no message, whatever is taken from them."""
+_MESSAGE_HANDLERS = {
     "session.compaction_complete": _Log.compaction_ends,
     "session.truncation": _Log.truncated,
     "session.context_cleared": _Log.cleared,
-    "session.shutdown": _Log.shutdown,
     "system.message": _Log.system,
     "system.notification": _Log.notice,
     "user.message": _Log.user,
     "skill.invoked": _Log.skill,
-    "assistant.reasoning": _Log.reason,
     "assistant.message": _Log.respond,
-    "assistant.usage": _Log.used,
-    "tool.user_requested": _Log.person_runs,
-    "tool.execution_start": _Log.tool_starts,
     "tool.execution_complete": _Log.tool_ends,
-    "subagent.started": _Log.subagent,
 }
 
 

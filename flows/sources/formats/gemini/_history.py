@@ -1,8 +1,8 @@
-"""What a Gemini CLI log says happened, message by message, while its records rewrite, replace and take back.
+"""The history of a Gemini CLI session, whose log rewrites messages, replaces them and takes them back.
 
-A message is written again in full whenever it changes. ``$set.messages`` puts other messages in the place of the
-model's history: after a compression, after old results were masked, after a turn that was taken back. What is kept here
-is everything that was said, with what left the history as compactions.
+A message is written again in full whenever it changes. ``$set.messages`` replaces the model's history by other
+messages: after a compression, after old results were masked, after a turn that was taken back. Here every message is
+kept; what left the history is recorded as compactions.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from flows.sources.formats.gemini._parts import (
     read_response,
     sort_parts,
 )
+from flows.sources.reading.base import Record
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.values import nested, objects_in, text_or_none
 
 
 @dataclass(eq=False)
@@ -48,7 +49,7 @@ class HistoryChange:
     """Messages that stand before the summary."""
     dropped: list[Entry] | None
     masked: list[tuple[Entry, str, str]]
-    """Message, id of its call, and what stands in the place of the result."""
+    """Message, id of its call, and the text that replaces the result."""
     tokens: Any = None
 
 
@@ -63,7 +64,7 @@ class GeminiHistory:
     snapshots: dict[str, HistoryChange] = field(default_factory=dict)
     """Id of a summary → what it is known to have changed, until the replacement that it is for comes."""
     told: set[str] = field(default_factory=set)
-    """Ids of summaries, and of the answers to them, that are through; texts where they have none."""
+    """Ids of the summaries, and of the answers to them, that are done; the texts of those without an id."""
     acknowledged: int = 0
     """Answers to a summary that Gemini CLI wrote itself."""
     tokens: Any = None
@@ -90,9 +91,7 @@ class GeminiHistory:
             self.order.append(entry)
             if own is not None:
                 self.live[own] = entry
-        used = record.get("tokens")
-        if isinstance(used, dict) and used.get("input"):
-            self.tokens = used["input"]
+        self.tokens = nested(record, "tokens", "input") or self.tokens
         return known is None
 
     def update(self, own: Any, changes: Record) -> bool:
@@ -116,7 +115,7 @@ class GeminiHistory:
         return True
 
     def replace(self, messages: list[Any], where: int, ref: str) -> None:
-        """Other messages take the place of the model's history."""
+        """Replaces the model's history by other messages."""
         incoming = [message for message in messages if isinstance(message, dict)]
         if not self.order and not self.snapshots:
             for index, message in enumerate(incoming):
@@ -185,8 +184,7 @@ def text_of_content(message: Record) -> str:
 
 def calls_of(record: Record) -> list[Record]:
     """The calls that a message holds together with their results."""
-    calls = record.get("toolCalls")
-    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return objects_in(record.get("toolCalls"))
 
 
 def result_of(call: Record) -> tuple[str, bool] | None:
@@ -201,8 +199,7 @@ def result_of(call: Record) -> tuple[str, bool] | None:
 
 
 def _own(record: Record) -> str | None:
-    own = record.get("id")
-    return own if isinstance(own, str) and own else None
+    return text_or_none(record.get("id"))
 
 
 def _likeness(record: Record) -> tuple[str, str, str]:
@@ -218,10 +215,8 @@ def _masked_results(old: Record, new: Record) -> list[tuple[str, str]]:
     for call in calls_of(new):
         own = call.get("id")
         if isinstance(own, str) and own in before and before[own] not in ("null", "[]", dumps(call.get("result"))):
-            responses = [
-                part.get("functionResponse") for part in parts_of(call.get("result")) if isinstance(part, dict)
-            ]
-            mine = [part for part in responses if isinstance(part, dict) and part.get("id") in (own, None)]
+            responses = objects_in([nested(part, "functionResponse") for part in parts_of(call.get("result"))])
+            mine = [part for part in responses if part.get("id") in (own, None)]
             if mine:
                 found.append((own, read_response(mine[0]).text))
     return found

@@ -6,30 +6,20 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import block_text, mark_data_urls, text_of
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.inputs import MalformedError, Record
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.values import as_list, need_list, nested
 
 CODE_TOOL = "code_execution"
 """Name of the call for code that the provider ran itself."""
-CONTENT_KEYS = {
-    "text",
-    "functionCall",
-    "function_call",
-    "functionResponse",
-    "function_response",
-    "inlineData",
-    "inline_data",
-    "fileData",
-    "file_data",
-    "executableCode",
-    "executable_code",
-    "codeExecutionResult",
-    "code_execution_result",
-}
+CONTENT_KEYS = frozenset(
+    """text functionCall function_call functionResponse function_response inlineData inline_data fileData
+    file_data executableCode executable_code codeExecutionResult code_execution_result""".split()
+)
 SNAPSHOT = "<state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-"""What Gemini CLI lets the model say to a summary (core/src/services/chatCompressionService.ts)."""
+"""The answer that Gemini CLI itself writes to a summary (core/src/services/chatCompressionService.ts)."""
 CONTEXT = ("<session_context>", "This is the Gemini CLI. We are setting up the context for our chat")
 _SHELL = "run_shell_command"
 _FAILED = re.compile(r"^Exit Code: (?!0\b)-?\d+$", re.MULTILINE)
@@ -80,14 +70,12 @@ def parts_of(content: Any) -> list[Any]:
     """
     if content is None:
         return []
-    nested = content.get("parts") if isinstance(content, dict) else None
-    if isinstance(nested, list):
-        return nested
+    inner = nested(content, "parts")
+    if isinstance(inner, list):
+        return inner
     if isinstance(content, (str, dict)):
         return [content]
-    if not isinstance(content, list):
-        raise MalformedError(f"content is {kind_of(content)}, expected text or a list of parts")
-    return content
+    return need_list(content, "content", "text or a list of parts")
 
 
 def sort_parts(parts: list[Any], *, streamed: bool = False) -> Turn:
@@ -160,8 +148,7 @@ def read_response(response: Record) -> Response:
         texts = [_plain(one) for one in [*held[:1], *([error] if error else [])]]
     else:
         texts = [_plain(value)] if value is not None else []
-    marks = parts_of(response.get("parts")) if isinstance(response.get("parts"), list) else []
-    texts += sort_parts(marks).texts
+    texts += sort_parts(as_list(response.get("parts"))).texts
     text = "\n".join(filter(None, texts))
     failed = bool(error) or (response.get("name") == _SHELL and _FAILED.search(text[-400:]) is not None)
     return Response(response.get("id"), response.get("name"), text, failed)
@@ -182,7 +169,7 @@ def is_context(text: str) -> bool:
 
 
 def is_snapshot(text: str, answer: str | None = None) -> bool:
-    """Whether a prompt is the summary that Gemini CLI put in the place of the history.
+    """Whether a prompt is the summary with which Gemini CLI replaced the history.
 
     Args:
         text: The prompt.

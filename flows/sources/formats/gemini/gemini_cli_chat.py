@@ -13,13 +13,11 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.gemini._history import Entry, GeminiHistory, HistoryChange, calls_of, result_of
 from flows.sources.formats.gemini._parts import Turn, is_context, parts_of, sort_parts
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, REWOUND, SessionDraft
+from flows.sources.reading.base import Head, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
+from flows.sources.reading.values import as_dict, as_list, first_item, int_or_none, need_object, text_or_none
 
 NAME = "gemini_cli_chat"
 _SAID = ("user", "gemini")
@@ -56,9 +54,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file."""
     log = _Log(source)
     source.each(log.take)
-    transcript = log.built()
-    if transcript is not None:
-        yield transcript
+    yield from log.built()
 
 
 class _Log:
@@ -70,13 +66,12 @@ class _Log:
         self.early: list[tuple[int, Record]] = []
         """Updates of messages that are not there yet."""
         self.drafts: dict[int, list[MessageDraft]] = {}
-        """Messages by the entry that they were made of."""
+        """Identity of an entry → the messages that it became."""
         self.results: dict[str, MessageDraft] = {}
         self.entry = Entry(None, {}, 0, "")
         """The message that is being said."""
 
     def take(self, where: int, record: Record) -> None:
-        """One record of the log, or the whole session."""
         changes, ref = record.get("$set"), self.source.ref(where)
         if "$rewindTo" in record:
             self.history.rewind(record["$rewindTo"])
@@ -95,8 +90,7 @@ class _Log:
             self.about.update({key: value for key, value in record.items() if key != "messages"})
             if self.source.document is None:
                 self.session.leave_out(BOOKKEEPING)
-            messages = record.get("messages")
-            for index, message in enumerate(messages if isinstance(messages, list) else ()):
+            for index, message in enumerate(as_list(record.get("messages"))):
                 self._put(where, message, f"{self.source.name}#{index}")
         else:
             self._put(where, record, ref)
@@ -117,7 +111,7 @@ class _Log:
             return True
         return False
 
-    def built(self) -> Transcript | None:
+    def built(self) -> list[Transcript]:
         """The session, with its compactions at the places where they happened."""
         history, session, about = self.history, self.session, self.about
         for where, record in self.early:
@@ -136,8 +130,7 @@ class _Log:
         session.leave_out(RECORDED_SUMMARY, "assistant", history.acknowledged)
         session.title = text_or_none(about.get("summary"))
         session.started_at, session.ended_at = iso_time(about.get("startTime")), iso_time(about.get("lastUpdated"))
-        folders = about.get("directories")
-        session.cwd = text_or_none(folders[0]) if isinstance(folders, list) and folders else None
+        session.cwd = text_or_none(first_item(about.get("directories")))
         parent = self.source.input.path.absolute().parent.name if about.get("kind") == "subagent" else None
         return session.build(
             NAME,
@@ -199,8 +192,7 @@ class _Log:
         session.model = session.model or text_or_none(record.get("model"))
         draft = session.respond(None, entry.ref, time)
         draft.add_text(turn.text)
-        thoughts = record.get("thoughts")
-        for thought in [*turn.thoughts, *(thoughts if isinstance(thoughts, list) else ())]:
+        for thought in [*turn.thoughts, *as_list(record.get("thoughts"))]:
             draft.add_reasoning(thought if isinstance(thought, str) else _thought(thought))
         session.use(entry.own, _usage(record.get("tokens")))
         calls = calls_of(record)
@@ -231,18 +223,15 @@ class _Log:
 
 
 def _thought(thought: Any) -> str:
-    """A thought as the model wrote it; Gemini CLI takes its bold heading apart."""
-    if not isinstance(thought, dict):
-        raise MalformedError(f"a thought is {kind_of(thought)}, expected an object")
+    """A thought as the model wrote it; Gemini CLI stores its bold heading separately."""
+    thought = need_object(thought, "a thought")
     subject, text = text_or_none(thought.get("subject")), text_or_none(thought.get("description"))
     return " ".join(filter(None, [f"**{subject}**" if subject else None, text]))
 
 
 def _usage(tokens: Any) -> Any:
     """Usage of a response: the prompt holds the cached part, the output leaves out the thoughts."""
-    if not isinstance(tokens, dict):
-        return None
-    counts = {key: value if type(value) is int else None for key, value in tokens.items()}
+    counts = {key: int_or_none(value) for key, value in as_dict(tokens).items()}
     prompt = sum_counts([counts.get("input"), counts.get("tool")])
     return make_usage(prompt, sum_counts([counts.get("output"), counts.get("thoughts")]), counts.get("cached"))
 

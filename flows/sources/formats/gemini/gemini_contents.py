@@ -11,12 +11,20 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.gemini._parts import CONTENT_KEYS, Turn, is_context, is_snapshot, parts_of, sort_parts
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import Head, MalformedError, Record
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
-from flows.sources.reading.usage import make_usage
+from flows.sources.reading.usage import make_usage, sum_counts
+from flows.sources.reading.values import (
+    as_dict,
+    as_list,
+    first_text,
+    int_or_none,
+    need_object,
+    nested,
+    objects_in,
+    text_or_none,
+)
 
 NAME = "gemini_contents"
 _ROLES = {"user", "model", "function", "tool", "system"}
@@ -26,23 +34,21 @@ _ID_KEYS = ("sessionId", "session_id", "conversation_id", "id")
 
 def detect(head: Head) -> bool:
     """Whether there are turns: a role and a list of parts without a type."""
-    if isinstance(head.document, list):
-        return any(_is_turn(value) or _wrapped_turns(value) is not None for value in head.document[:5])
-    return any(_is_turn(record) or _wrapped_turns(record) is not None for record in head.records)
+    return any(_is_turn(value) or _wrapped_turns(value) is not None for value in head.values(5))
 
 
 def _is_turn(value: Any) -> bool:
-    parts = value.get("parts") if isinstance(value, dict) else None
+    parts = nested(value, "parts")
     if not isinstance(parts, list) or value.get("role", "user") not in _ROLES:
         return False
-    return any(isinstance(part, dict) and "type" not in part and not CONTENT_KEYS.isdisjoint(part) for part in parts)
+    return any("type" not in part and not CONTENT_KEYS.isdisjoint(part) for part in objects_in(parts))
 
 
 def _wrapped_turns(value: Any) -> list[Any] | None:
     """The turns of an object that holds them under one of the known keys."""
     for key in _WRAPPERS:
-        turns = value.get(key) if isinstance(value, dict) else None
-        if isinstance(turns, list) and any(map(_is_turn, turns[:5])):
+        turns = as_list(nested(value, key))
+        if any(map(_is_turn, turns[:5])):
             return turns
     return None
 
@@ -91,10 +97,8 @@ def _build(source: Source, about: Record, placed: list[tuple[int, Any, str]]) ->
     session = reading.session
     session.model = text_or_none(about.get("model")) or session.model
     session.title = text_or_none(about.get("title"))
-    transcript = session.build(NAME, next((own for key in _ID_KEYS if (own := text_or_none(about.get(key)))), None))
-    if transcript is not None:
-        yield transcript
-    elif not placed:
+    yield from session.build(NAME, first_text(*map(about.get, _ID_KEYS)))
+    if not session.drafts and not placed:
         source.quarantine(None, "a list of no turns", about)
 
 
@@ -111,8 +115,7 @@ class _Reading:
 
     def about(self, about: Record, ref: str) -> None:
         """The system prompt, where the request has one."""
-        nested = about.get("config")
-        for holder in (about, nested if isinstance(nested, dict) else {}):
+        for holder in (about, as_dict(about.get("config"))):
             for key in ("systemInstruction", "system_instruction"):
                 if holder.get(key):
                     self.source.guard(lambda _, value: self._system(value["prompt"], ref), 1, {"prompt": holder[key]})
@@ -124,9 +127,7 @@ class _Reading:
             self.session.say("system", text, ref)
 
     def take(self, where: int, turn: Any) -> None:
-        """One turn."""
-        if not isinstance(turn, dict):
-            raise MalformedError(f"a turn is {kind_of(turn)}, expected an object")
+        turn = need_object(turn, "a turn")
         role = turn.get("role") or "user"
         if "parts" not in turn and "role" not in turn:
             self.session.leave_out(BOOKKEEPING)
@@ -156,12 +157,9 @@ class _Reading:
             self.open.setdefault(name, []).append(own)
             self.names[own] = name
         self._results(turn, time)
-        used = record.get("usageMetadata")
-        if isinstance(used, dict):
-            outputs = [used.get(key) for key in ("candidatesTokenCount", "thoughtsTokenCount")]
-            known = [count for count in outputs if type(count) is int]
-            total = sum(known) if known else None
-            session.use(None, make_usage(used.get("promptTokenCount"), total, used.get("cachedContentTokenCount")))
+        used = as_dict(record.get("usageMetadata"))
+        output = sum_counts(int_or_none(used.get(key)) for key in ("candidatesTokenCount", "thoughtsTokenCount"))
+        session.use(None, make_usage(used.get("promptTokenCount"), output, used.get("cachedContentTokenCount")))
 
     def _user(self, turn: Turn, time: str | None) -> None:
         self._results(turn, time)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from flows.sources.formats.inspect._messages import Attachments, visible_text
-from flows.sources.reading.base import BAD_CONTENT
-from flows.sources.reading.blocks import iso_time, text_or_none
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.inputs import MalformedError, Record
+from flows.sources.reading.base import BAD_CONTENT, MalformedError, Record, kind_of
+from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.values import as_dict, as_list, first_text, need_list, need_object, nested, text_or_none
 
 MOST_REPEATED = 500_000_000
 """Messages over the prompts of all calls of a sample: 20,000 turns, each with all before. Takes some seconds."""
@@ -73,8 +73,7 @@ class Table:
         """
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise MalformedError(f"a message is {kind_of(message)}, expected an object with a role")
-        own = message.get("id")
-        own = own if isinstance(own, str) and own else None
+        own = text_or_none(message.get("id"))
         found = self._by_id.get(own) if own is not None else None
         if found is not None:
             if self.messages[found] is not message and self.messages[found] != message:
@@ -130,9 +129,7 @@ class SampleEvents:
         self._spans: dict[str, tuple[str | None, str, str | None]] = {}
         self._open_scorers = 0
         self._repeated = 0
-        data = sample.get("events_data")
-        pool = data.get("messages") if isinstance(data, dict) else None
-        self._pool = [self._pooled(message) for message in pool] if isinstance(pool, list) else []
+        self._pool = [self._pooled(message) for message in as_list(nested(sample, "events_data", "messages"))]
         self._has_gaps = None in self._pool
 
     def _pooled(self, message: Any) -> int | None:
@@ -147,7 +144,7 @@ class SampleEvents:
 
     def walk(self, events: Any, path: str = "events", depth: int = 0, agent: str | None = None) -> Iterator[Any]:
         """The calls and compactions; ``problems`` has what cannot be used."""
-        for index, event in enumerate(events if isinstance(events, list) else ()):
+        for index, event in enumerate(as_list(events)):
             ref = f"{path}.{index}"
             try:
                 found = self._take(event, ref, agent)
@@ -158,25 +155,18 @@ class SampleEvents:
                 yield found
             nested = event.get("events")
             if nested and depth < _DEEPEST:  # before spans, what a sub-task or tool did stood inside its event
-                name = text_or_none(event.get("agent")) or text_or_none(event.get("name")) or agent
+                name = first_text(event.get("agent"), event.get("name"), agent)
                 yield from self.walk(nested, ref, depth + 1, name)
 
     def _take(self, event: Any, ref: str, agent: str | None) -> ModelCall | Compaction | None:
-        if not isinstance(event, dict):
-            raise MalformedError(f"an event is {kind_of(event)}, expected an object")
+        event = need_object(event, "an event")
         kind = event.get("event")
         self.began = self.began or iso_time(event.get("timestamp"))
         if kind == "model":
             return self._call(event, ref, agent)
         if kind == "compaction":
-            about = event.get("metadata")
-            trigger = about.get("trigger") if isinstance(about, dict) else None
-            return Compaction(
-                text_or_none(event.get("type")),
-                text_or_none(event.get("role")),
-                event.get("tokens_before"),
-                text_or_none(trigger) or text_or_none(event.get("type")),
-            )
+            what, trigger = text_or_none(event.get("type")), text_or_none(nested(event, "metadata", "trigger"))
+            return Compaction(what, text_or_none(event.get("role")), event.get("tokens_before"), trigger or what)
         if kind == "span_begin":
             self._spans[str(event.get("id"))] = (
                 text_or_none(event.get("parent_id")),
@@ -193,8 +183,7 @@ class SampleEvents:
 
     def _call(self, event: Record, ref: str, agent: str | None) -> ModelCall:
         name, is_scorer = self._place(event.get("span_id"))
-        output = event.get("output")
-        output = output if isinstance(output, dict) else {}
+        output = as_dict(event.get("output"))
         choices = output.get("choices")
         answers = [choice.get("message") for choice in choices if isinstance(choice, dict)] if choices else []
         prompt = self._prompt(event)
@@ -208,15 +197,14 @@ class SampleEvents:
             agent=name or agent,
             is_scorer=is_scorer or self._open_scorers > 0,
             usage=output.get("usage"),
-            model=text_or_none(output.get("model")) or text_or_none(event.get("model")),
+            model=first_text(output.get("model"), event.get("model")),
             other_answers=max(0, len(answers) - 1),
         )
 
     def _prompt(self, event: Record) -> list[int]:
         inline, ranges = event.get("input"), event.get("input_refs")
         if inline or not ranges:
-            if not isinstance(inline, list):
-                raise MalformedError(f"the input of a model event is {kind_of(inline)}, expected a list")
+            inline = need_list(inline, "the input of a model event")
             return [number for message in inline if (number := self._pooled(message)) is not None]
         prompt: list[int | None] = []
         for first, end in ranges:

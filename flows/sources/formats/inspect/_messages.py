@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from compaction.transcript import Usage
-from flows.sources.reading.blocks import block_text, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.base import MalformedError, Record, kind_of
+from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_dict, int_or_none, objects_in
 
 MISSING_ATTACHMENT = "attachment that is not in the log"
 _PROTOCOLS = ("attachment://", "tc://")
@@ -18,10 +17,10 @@ _MEDIA = ("audio", "video", "document")
 
 
 class Attachments:
-    """Long strings that a sample keeps apart, by the reference that stands in their place."""
+    """Long strings that a sample stores separately, by the reference that replaces them."""
 
     def __init__(self, texts: Any) -> None:
-        self.texts: Record = texts if isinstance(texts, dict) else {}
+        self.texts = as_dict(texts)
         self.missing: set[str] = set()
 
     def find(self, text: str) -> str:
@@ -132,9 +131,8 @@ def _with_error(message: Record, text: str) -> tuple[str, bool]:
 
 
 def _add_reasoning(draft: MessageDraft, message: Record, attachments: Attachments) -> None:
-    content = message.get("content")
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "reasoning":
+    for block in objects_in(message.get("content")):
+        if block.get("type") == "reasoning":
             said = block.get("summary") if block.get("redacted") else block.get("reasoning") or block.get("summary")
             draft.add_reasoning(attachments.within(said))
     draft.add_reasoning(attachments.within(message.get("reasoning")))  # before blocks had it (2025-02)
@@ -144,9 +142,8 @@ def _add_server_tools(
     session: SessionDraft, draft: MessageDraft, message: Record, ref: str, attachments: Attachments
 ) -> None:
     """Tools that the provider ran: call and result are one block of the response."""
-    content = message.get("content")
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "tool_use":
+    for block in objects_in(message.get("content")):
+        if block.get("type") == "tool_use":
             own = session.call(draft, block.get("id"), block.get("name"), attachments.within(block.get("arguments")))
             text, failed = _with_error(block, text_of(attachments.within(block.get("result"))))
             session.result(own, text, ref, draft.timestamp, is_error=failed, name=block.get("name"))
@@ -160,15 +157,10 @@ def usage_of(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     counts = [usage.get(f"input_tokens{part}") for part in ("", "_cache_read", "_cache_write")]
-    own, *cached = [count if type(count) is int else 0 for count in counts]
+    own, *cached = [int_or_none(count) or 0 for count in counts]
     output, total = usage.get("output_tokens"), usage.get("total_tokens")
     whole = own + sum(cached)
     if type(total) is int and type(output) is int and 0 < total < whole + output:
         whole = own
     known = any(type(count) is int for count in counts)
     return make_usage(whole if known else None, output, counts[1], usage.get("total_cost"))
-
-
-def model_of(output: Any) -> str | None:
-    """The model that gave an output."""
-    return text_or_none(output.get("model")) if isinstance(output, dict) else None

@@ -1,7 +1,7 @@
 """Conversations out of model calls: every prompt is compared with what its conversation held before.
 
-A prompt that goes on where the last one ended adds messages. One that lacks some of them is a compaction, when others
-that came later stayed or a summary came in their place; else the agent took a turn back and tried another one.
+A prompt that continues the last one adds messages. One that lacks some of them is a compaction, when later ones stayed
+or a summary replaced them; else the agent took a turn back and tried another one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from flows.sources.formats.inspect._calls import Compaction, ModelCall, Table
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.base import Record
 from flows.sources.reading.session import REWOUND
 
 SUMMARY = "summary"
@@ -18,7 +18,7 @@ COPY = "shortened copy of a message"
 SIDE_CALL = "model call beside the conversation"
 PASSING = "prompt that one call alone had"
 _MANY = 4
-"""Messages that give way to a new prompt at once: nobody takes back so many, they were compacted."""
+"""From this many messages, replaced by a new prompt at once, they were compacted: nobody takes back so many."""
 
 
 @dataclass(eq=False, slots=True)
@@ -30,7 +30,7 @@ class Node:
     message: Record
     role: str
     state: str | None = None
-    """Why it is none of the conversation; None when it is one."""
+    """Why it is not part of the conversation; None when it is."""
     call: ModelCall | None = None
     """The call whose answer it is."""
     position: int | None = None
@@ -114,7 +114,7 @@ class InspectThread:
             if node is None:
                 back = self._by_number.get(number)
                 if back is not None and (back.state == REWOUND or back.role == "system" or _call_ids(back.message)):
-                    # A branch that was left is gone on with, or a message that was dropped is back.
+                    # A branch that was left is continued, or a message that was dropped is back.
                     node, back.state = back, None if back.state == REWOUND else back.state
                 else:
                     # Nothing that was said anew can stand before what was said earlier.
@@ -141,7 +141,7 @@ class InspectThread:
         summary: Node | None,
         note: Compaction | None,
     ) -> Shrink | None:
-        """The compaction that took place; None when it was none, and what is gone has its state then."""
+        """The compaction that took place. None when there was none; the messages that are gone then have a state."""
         spoken = [node for node in gone.values() if node.role != "system"]
         is_plain = note is None and summary is None and not cleared
         if is_plain and has_kept and all(id(node) in self._fresh and node.role == "user" for node in spoken):
@@ -240,7 +240,7 @@ class InspectThread:
                 node.state = None
             is_longer = len(self.table.text_of(message)) >= len(self.table.text(number))
             if node.role in ("user", "system") or is_longer:
-                # A provider that wants roles to alternate gets prompts joined; the conversation has them apart.
+                # For a provider that wants roles to alternate, prompts are joined; the conversation has them apart.
                 self.lost_calls += len(set(_call_ids(node.message)) - set(_call_ids(message)))
                 node.message = message
         self._leave_passing()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, get_args
 
 import orjson
@@ -17,12 +18,11 @@ from flows.sources.formats.inspect._calls import ModelCall, SampleEvents, Table
 from flows.sources.formats.inspect._messages import MISSING_ATTACHMENT, Attachments, add_message, calls_of, usage_of
 from flows.sources.formats.inspect._threads import SIDE_CALL, SUMMARY, InspectThread, Node, Shrink, Threads
 from flows.sources.reading.archive import ArchiveError, Member
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_or_none
-from flows.sources.reading.decode import kind_of, loads_line
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.decode import loads_line
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
+from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
 NAME = "inspect"
 SCORER = "model call of a scorer"
@@ -47,8 +47,7 @@ def detect(head: Head) -> bool:
     value = head.document
     if not isinstance(value, dict):
         return False
-    about = value.get("eval")
-    if isinstance(about, dict) and "task" in about and ("samples" in value or "status" in value):
+    if "task" in as_dict(value.get("eval")) and ("samples" in value or "status" in value):
         return True
     return "epoch" in value and "target" in value and isinstance(value.get("messages"), list)
 
@@ -63,12 +62,8 @@ def read(source: Source) -> Iterator[Transcript]:
         yield from _sample(source, document, source.name, {})
         return
     samples = document.get("samples")
-    if not isinstance(samples, list):
-        if samples is not None:
-            raise MalformedError(f"samples is {kind_of(samples)}, expected a list")
-        return
-    for index, sample in enumerate(samples):
-        yield from _sample(source, sample, f"{source.name}#samples.{index}", _dict(document.get("eval")))
+    for index, sample in enumerate([] if samples is None else need_list(samples, "samples")):
+        yield from _sample(source, sample, f"{source.name}#samples.{index}", as_dict(document.get("eval")))
 
 
 def _archive(source: Source) -> Iterator[Transcript]:
@@ -76,7 +71,7 @@ def _archive(source: Source) -> Iterator[Transcript]:
     about: Record = {}
     for name in _HEADERS:
         if not about and name in archive.members:
-            about = _dict(_dict(_value(source, archive.members[name])).get("eval"))
+            about = as_dict(nested(_value(source, archive.members[name]), "eval"))
     parts: dict[str, list[Member]] = {}
     for name, member in archive.members.items():
         if _PART.match(name):
@@ -163,7 +158,7 @@ def _sample(source: Source, sample: Any, where: str, about: Record) -> Iterator[
 
 class _Sample:
     def __init__(self, source: Source, sample: Record, where: str, about: Record) -> None:
-        old = _dict(sample.get("transcript"))  # until 2024-09
+        old = as_dict(sample.get("transcript"))  # until 2024-09
         self.source = source
         self.sample = sample
         self.where = where
@@ -190,30 +185,25 @@ class _Sample:
         main.finish(conversation)
         session = self._session(main, None)
         self._leave_the_rest(session, threads, main)
-        built = session.build(NAME, self._native(), identity=[self.where.rpartition("/")[2]])
+        found = session.build(NAME, self._native(), identity=[self.where.rpartition("/")[2]])
         self._say_problems()
-        if built is None:
-            return
-        yield built
-        for number, thread in enumerate(other for other in threads if other is not main and _is_session(other)):
-            name = next((call.agent or call.role for call in thread.calls if call.agent or call.role), "agent")
-            native = f"{built.session_id.removeprefix(NAME + '-')}-{name}-{number}"
-            child = self._session(thread, name).build(NAME, native, parent_session_id=built.session_id)
-            if child is not None:
-                yield child
+        for built in found:
+            yield built
+            for number, thread in enumerate(other for other in threads if other is not main and _is_session(other)):
+                name = next((call.agent or call.role for call in thread.calls if call.agent or call.role), "agent")
+                native = f"{built.session_id.removeprefix(NAME + '-')}-{name}-{number}"
+                yield from self._session(thread, name).build(NAME, native, parent_session_id=built.session_id)
 
     def _conversation(self) -> list[tuple[int, int, Record]]:
         messages = self.sample.get("messages")
-        if messages is not None and not isinstance(messages, list):
-            raise MalformedError(f"messages is {kind_of(messages)}, expected a list")
+        messages = [] if messages is None else need_list(messages, "messages")
         if not messages and not self.threads.all:
             messages = self._unlogged()
-        return self.events.conversation(messages or [])
+        return self.events.conversation(messages)
 
     def _unlogged(self) -> list[Any]:
         """The input and the output, for a log that has no other messages."""
-        given, output = self.sample.get("input"), _dict(self.sample.get("output"))
-        choices = output.get("choices")
+        given, choices = self.sample.get("input"), nested(self.sample, "output", "choices")
         answers = [choice["message"] for choice in choices or () if isinstance(choice, dict) and "message" in choice]
         asked = given if isinstance(given, list) else [{"role": "user", "content": given}]
         return [*asked, *answers[:1]] if answers else []
@@ -228,8 +218,8 @@ class _Sample:
 
     def _native(self) -> str | None:
         """The id of the sample's run: its own, or that of the log and the sample's place in it."""
-        own = self.sample.get("uuid")
-        if isinstance(own, str) and own:
+        own = text_or_none(self.sample.get("uuid"))
+        if own:
             return own
         log = next((self.about[key] for key in ("eval_id", "run_id") if text_or_none(self.about.get(key))), None)
         if log is None or len(log) < 8:
@@ -255,7 +245,7 @@ class _Sample:
             session.use(call.ref, usage_of(call.usage))
             session.leave_out("other choice of a response", "assistant", call.other_answers)
         if not thread.calls:
-            for model, usage in _dict(self.sample.get("model_usage")).items():
+            for model, usage in as_dict(self.sample.get("model_usage")).items():
                 session.use(model, usage_of(usage))
         answered_by = next((call.model for call in thread.calls if call.model), None)
         session.model = answered_by or text_or_none(about.get("model"))
@@ -286,13 +276,10 @@ class _Sample:
         time = node.call.time if node.call else None
         if node.role == "tool":
             time = self.events.tool_times.get(str(node.message.get("tool_call_id")))
-        try:
+        with self.source.setting_aside(None, ref, node.message):
             draft = add_message(session, node.message, ref, time, self.attachments)
-        except BAD_CONTENT as error:
-            self.source.quarantine(None, f"{ref}: {error}", node.message)
-            return
-        if draft is not None:
-            drafts[id(node)] = draft
+            if draft is not None:
+                drafts[id(node)] = draft
 
     def _leave_the_rest(self, session: SessionDraft, threads: list[InspectThread], main: InspectThread) -> None:
         """Counts messages outside the conversations: single calls, scorers, failed attempts."""
@@ -302,9 +289,8 @@ class _Sample:
                 for node in thread.nodes:
                     _leave_out(session, SIDE_CALL, node.message)
         self._leave_calls(session, SCORER, self.scored, seen)
-        retries = self.sample.get("error_retries")
-        for attempt in retries if isinstance(retries, list) else ():
-            repeated = self.events.walk(_dict(attempt).get("events"), "error_retries")
+        for attempt in as_list(self.sample.get("error_retries")):
+            repeated = self.events.walk(nested(attempt, "events"), "error_retries")
             self._leave_calls(session, FAILED_ATTEMPT, [item for item in repeated if isinstance(item, ModelCall)], seen)
         session.leave_out(OTHER_VERSION, None, self.table.changed)
         session.leave_out(OTHER_VERSION, "tool_call", main.lost_calls)
@@ -325,20 +311,14 @@ class _Sample:
 def _leave_out(session: SessionDraft, reason: str, message: Record) -> None:
     role = message["role"]
     session.leave_out(reason, role if role in get_args(Role) else None)
-    try:
+    with suppress(MalformedError):
         session.leave_out(reason, "tool_call", len(calls_of(message)))
-    except MalformedError:
-        return
 
 
 def _is_session(thread: InspectThread) -> bool:
     """Whether a conversation beside the main one is an agent's: it has several calls, or called a tool."""
     answers = (thread.table.messages[call.answer] for call in thread.calls if call.answer is not None)
     return len(thread.calls) > 1 or any(message.get("tool_calls") for message in answers)
-
-
-def _dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}
 
 
 FORMAT = SourceFormat(

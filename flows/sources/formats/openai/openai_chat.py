@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_or_none
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.chat import add_all, add_message, has_messages, is_message
-from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.usage import from_openai
+from flows.sources.reading.values import nested, objects_in, text_or_none
 
 NAME = "openai_chat"
 _ID_KEYS = ("session_id", "conversation_id", "thread_id", "id")
@@ -21,9 +21,7 @@ _TIME_KEYS = ("started_at", "created_at", "created", "timestamp")
 
 def detect(head: Head) -> bool:
     """Whether the file holds chat messages."""
-    if isinstance(head.document, list):
-        return any(is_message(value) or has_messages(value) for value in head.document[:5])
-    return any(is_message(record) or has_messages(record) for record in head.records)
+    return any(is_message(value) or has_messages(value) for value in head.values(5))
 
 
 def read(source: Source) -> Iterator[Transcript]:
@@ -43,9 +41,7 @@ def read(source: Source) -> Iterator[Transcript]:
         else:
             source.guard(lambda at, message: _take(source, together, at, message), where, record)
     convert_text_calls(together)
-    one = together.build(NAME, None)
-    if one is not None:
-        yield one
+    yield from together.build(NAME, None)
 
 
 def _take(source: Source, session: SessionDraft, where: int, record: Record) -> None:
@@ -56,17 +52,13 @@ def _take(source: Source, session: SessionDraft, where: int, record: Record) -> 
 
 
 def _object(source: Source, value: Any, ref: str, line: int | None, place: str = "") -> Iterator[Transcript]:
-    messages = value.get("messages") if isinstance(value, dict) else None
+    messages = nested(value, "messages")
     if not isinstance(messages, list):
         source.quarantine(line, f"{place}expected an object with a list under `messages`", value)
         return
     session = SessionDraft(source)
-    prompt = value.get("system")
-    if (
-        isinstance(prompt, str)
-        and prompt
-        and not any(isinstance(m, dict) and m.get("role") == "system" for m in messages)
-    ):
+    prompt = text_or_none(value.get("system"))
+    if prompt and not any(message.get("role") == "system" for message in objects_in(messages)):
         session.say("system", prompt, ref)
     yield from _build(source, session, messages, ref, line, value)
 
@@ -84,11 +76,9 @@ def _build(
     native = next(
         (str(about[key]) for key in _ID_KEYS if isinstance(about.get(key), (str, int)) and about[key] != ""), None
     )
-    built = session.build(NAME, native)
-    if built is None and not messages:
+    yield from session.build(NAME, native)
+    if not session.drafts and not messages:
         source.quarantine(line, "a list of no messages", about)
-    if built is not None:
-        yield built
 
 
 FORMAT = SourceFormat(

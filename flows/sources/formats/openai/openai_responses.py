@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import Head, Record
-from flows.sources.reading.requests import as_list, drop_openings, native_id, request_and_response
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.requests import drop_openings, native_id, request_and_response
 from flows.sources.reading.responses import Items, is_item
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import from_openai
+from flows.sources.reading.values import as_list, text_or_none
 
 NAME = "openai_responses"
 _MOST_OPEN = 64
@@ -27,9 +26,7 @@ _LISTS = ("items", "data")
 
 def detect(head: Head) -> bool:
     """Whether the file holds items, or requests and responses of them."""
-    if isinstance(head.document, list):
-        return any(is_item(value) or is_exchange(value) for value in head.document)
-    return any(is_item(record) or is_exchange(record) for record in head.records)
+    return any(is_item(value) or is_exchange(value) for value in head.values())
 
 
 def is_exchange(value: Any) -> bool:
@@ -65,15 +62,9 @@ def read(source: Source) -> Iterator[Transcript]:
 
 
 def _sessions(source: Source) -> Iterator[Transcript]:
-    document = source.document
     log = _Log(source)
-    if isinstance(document, list):
-        for index, value in enumerate(document):
-            yield from log.take(None, f"{source.name}#{index}", value)
-    else:
-        for where, record in source.records():
-            ref = source.name if document is not None else source.ref(where)
-            yield from log.take(where, ref, record)
+    for where, ref, value in source.values():
+        yield from log.take(where, ref, value)
     yield from log.close()
 
 
@@ -154,12 +145,10 @@ class _Conversation:
         self.prompts: set[str] = set()
 
     def item(self, where: int | None, ref: str, item: Any, time: str | None = None) -> None:
-        try:
+        with self.source.setting_aside(where, ref, item):
             if not isinstance(item, dict):
-                raise ValueError(f"expected an object, found {kind_of(item)}")
+                raise MalformedError(f"expected an object, found {kind_of(item)}")
             self.items.take(item, ref, time or iso_time(item.get("timestamp") or item.get("created_at")))
-        except BAD_CONTENT as error:
-            self.source.quarantine(where, f"{ref}: {error}", item)
 
     def note(self, record: Record) -> None:
         """Takes what a line that is no item says about the session."""
@@ -201,10 +190,8 @@ class _Conversation:
         session.title = session.title or text_or_none(holder.get("title"))
         session.cwd = session.cwd or text_or_none(holder.get("cwd"))
 
-    def close(self) -> Iterator[Transcript]:
-        built = self.session.build(NAME, self.native)
-        if built is not None:
-            yield built
+    def close(self) -> list[Transcript]:
+        return self.session.build(NAME, self.native)
 
 
 FORMAT = SourceFormat(

@@ -5,29 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from compaction.transcript import Usage
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import block_text, text_of
-from flows.sources.reading.inputs import Record
 from flows.sources.reading.usage import make_usage
+from flows.sources.reading.values import as_dict, as_list, int_or_none, nested
 
 _INLINED = ("text/plain", "application/x-directory")
 
 
 def known_id(value: Any) -> str | None:
-    """An id; None for the word that redaction (Entire's checkpoints) puts in the place of many."""
+    """An id; None for the word by which redaction (Entire's checkpoints) replaces many ids."""
     return value if isinstance(value, str) and value not in ("", "REDACTED") else None
-
-
-def state_of(part: Record) -> Record:
-    """The state of a call, empty where there is none."""
-    state = part.get("state")
-    return state if isinstance(state, dict) else {}
 
 
 def pruned_at(part: Any) -> float | None:
     """When the result of a part was pruned, in milliseconds since the epoch; None when it was not."""
-    state = part.get("state") if isinstance(part, dict) and part.get("type") == "tool" else None
-    time = state.get("time") if isinstance(state, dict) else None
-    mark = time.get("compacted") if isinstance(time, dict) else None
+    mark = nested(part, "state", "time", "compacted") if nested(part, "type") == "tool" else None
     return mark if type(mark) in (int, float) and mark else None
 
 
@@ -39,15 +32,14 @@ def says_something(part: Record) -> bool:
 
 def outcome(state: Record) -> tuple[str | None, bool]:
     """What the model got for a call, None while it ran, and whether it failed."""
-    details = state.get("metadata")
+    details = as_dict(state.get("metadata"))
     if state.get("status") == "error":
-        held = details.get("output") if isinstance(details, dict) and details.get("interrupted") is True else None
+        held = details.get("output") if details.get("interrupted") is True else None
         return (held if isinstance(held, str) else text_of(state.get("error"))), True
     if "output" not in state:
         return None, False
-    attached = state.get("attachments")
-    marks = [mark for one in (attached if isinstance(attached, list) else ()) for mark in file_mark(one)]
-    code = details.get("exit") if isinstance(details, dict) else None
+    marks = [mark for one in as_list(state.get("attachments")) for mark in file_mark(one)]
+    code = details.get("exit")
     return "\n".join(filter(None, [text_of(state["output"]), *marks])), type(code) is int and code != 0
 
 
@@ -64,12 +56,11 @@ def usage_of(tokens: Any, cost: Any, context: int | None) -> tuple[Usage | None,
     """What a response used, and the tokens of its context; ``input`` leaves out what went through the cache."""
     if not isinstance(tokens, dict):
         return make_usage(cost=cost), context
-    cache = tokens.get("cache")
-    cache = cache if isinstance(cache, dict) else {}
-    parts = [part if type(part) is int else 0 for part in (tokens.get("input"), cache.get("read"), cache.get("write"))]
+    cache = as_dict(tokens.get("cache"))
+    parts = [int_or_none(part) or 0 for part in (tokens.get("input"), cache.get("read"), cache.get("write"))]
     prompt, output, total = sum(parts), tokens.get("output"), tokens.get("total")
     if type(total) is int and total > prompt:
         output = total - prompt  # some versions count reasoning apart from the output, all count it in the total
     usage = make_usage(prompt, output, parts[1], cost)
-    full = prompt + (output if type(output) is int else 0)
+    full = prompt + (int_or_none(output) or 0)
     return usage, full or context

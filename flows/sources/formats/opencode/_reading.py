@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
@@ -12,15 +11,12 @@ from flows.sources.formats.opencode._parts import (
     outcome,
     pruned_at,
     says_something,
-    state_of,
     usage_of,
 )
-from flows.sources.reading.base import Source
-from flows.sources.reading.blocks import iso_time, text_of, text_or_none
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, SessionDraft
+from flows.sources.reading.base import MalformedError, Record, Source, kind_of
+from flows.sources.reading.blocks import iso_time, text_of
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, MessageDraft, SessionDraft
+from flows.sources.reading.values import as_dict, as_list, need_object, nested, text_or_none
 
 NAME = "opencode_export"
 EMPTY = "empty response"
@@ -69,9 +65,8 @@ class Reading:
 
     def find_prunings(self, messages: list[Any]) -> None:
         """Groups the marks by their times; which result each stands on is known when the result is met."""
-        parts = [message.get("parts") for message in messages if isinstance(message, dict)]
-        flat = [part for held in parts if isinstance(held, list) for part in held]
-        marks = [(mark, id(part)) for part in flat if (mark := pruned_at(part)) is not None]
+        parts = [part for message in messages for part in as_list(nested(message, "parts"))]
+        marks = [(mark, id(part)) for part in parts if (mark := pruned_at(part)) is not None]
         for time, own in sorted(marks):
             if not self.prunings or time - self.prunings[-1].time > _SAME_PRUNING_MS:
                 self.prunings.append(_Pruning(time))
@@ -83,18 +78,17 @@ class Reading:
     def take(self, _: int, message: Any) -> None:
         """One message of the session, read at ``ref``."""
         ref = self.ref
-        if not isinstance(message, dict):
-            raise MalformedError(f"a message is {kind_of(message)}, expected an object")
+        message = need_object(message, "a message")
         info, parts = message.get("info"), message.get("parts")
         if not isinstance(info, dict) or not isinstance(parts, list):
             raise MalformedError("a message without info or parts")
-        role, own, time = info.get("role"), known_id(info.get("id")), info.get("time")
+        role, own = info.get("role"), known_id(info.get("id"))
         if role not in ("user", "assistant"):
             raise MalformedError(f"role is {role!r}, expected user or assistant")
         if own is not None and own in self.seen:
             self.session.leave_out(DUPLICATE)
             return
-        created = time.get("created") if isinstance(time, dict) else None
+        created = nested(info, "time", "created")
         self._prune(created)
         if own is not None:
             self.seen.add(own)
@@ -149,10 +143,8 @@ class Reading:
     def _subtask(self, part: Record) -> str:
         """The prompt of the sub-agent is said once: in the call that runs it, where there is one."""
         prompt = text_of(part.get("prompt"))
-        following = self.follows.get("parts") if isinstance(self.follows, dict) else None
-        for other in following if isinstance(following, list) else ():
-            state = other.get("state") if isinstance(other, dict) else None
-            wanted = state.get("input") if isinstance(state, dict) else None
+        for other in as_list(nested(self.follows, "parts")):
+            wanted = nested(other, "state", "input")
             if isinstance(wanted, dict) and wanted.get("prompt") == part.get("prompt"):
                 return SUBTASK
         return f"{SUBTASK}\n{prompt}" if prompt else SUBTASK
@@ -188,13 +180,13 @@ class Reading:
             self.result(part, call_id, ref)
 
     def _describe(self, info: Record) -> None:
-        session, path = self.session, info.get("path")
+        session = self.session
         session.model = session.model or text_or_none(info.get("modelID"))
-        session.cwd = session.cwd or (text_or_none(path.get("cwd")) if isinstance(path, dict) else None)
+        session.cwd = session.cwd or text_or_none(nested(info, "path", "cwd"))
 
     def call(self, draft: MessageDraft, part: Record) -> str:
         """Adds the call of a part. Redaction makes one word of many ids; the part's own id is then the call's."""
-        state = state_of(part)
+        state = as_dict(part.get("state"))
         ids = filter(None, (known_id(part.get(key)) for key in ("callID", "id")))
         wanted = next((own for own in ids if own not in self.calls), None) or self.session.new_id()
         self.calls.add(wanted)
@@ -202,12 +194,11 @@ class Reading:
 
     def result(self, part: Record, call_id: str, ref: str) -> None:
         """Adds the result of a part, if there is one."""
-        state = state_of(part)
+        state = as_dict(part.get("state"))
         text, is_error = outcome(state)
         if text is None:
             return
-        time = state.get("time")
-        ended = iso_time(time.get("end")) if isinstance(time, dict) else None
+        ended = iso_time(nested(state, "time", "end"))
         draft = self.session.result(call_id, text, ref, ended, is_error=is_error, name=part.get("tool"))
         pruning = self.marked.get(id(part))
         if pruning is not None and draft is not None:
@@ -256,18 +247,14 @@ class Reading:
                 summary=None, dropped=(), trigger="prune", cleared=pruning.results, cleared_text=CLEARED
             )
 
-    def end(self) -> None:
-        """What is still held back goes in; a message has nothing to hold back."""
-
     def _other(self, part: Record, ref: str) -> None:
         if part.get("type") in _SILENT:
             self.session.leave_out(BOOKKEEPING)
         elif part.get("type") not in ("text", "reasoning"):
             self.source.quarantine(None, f"{ref}: a part of unknown type {part.get('type')!r}", part)
 
-    def built(self) -> Iterator[Transcript]:
+    def built(self) -> list[Transcript]:
         """The session, when something was said."""
-        self.end()
         for pruning in self.prunings:
             self._note(pruning)
         if self.request is not None:
@@ -275,11 +262,8 @@ class Reading:
         session, info = self.session, self.info
         session.title = text_or_none(info.get("title"))
         session.cwd = text_or_none(info.get("directory")) or session.cwd
-        time = info.get("time")
-        if isinstance(time, dict):
-            session.started_at, session.ended_at = iso_time(time.get("created")), iso_time(time.get("updated"))
+        session.started_at = iso_time(nested(info, "time", "created"))
+        session.ended_at = iso_time(nested(info, "time", "updated"))
         parent = known_id(info.get("parentID"))
         native = known_id(info.get("id")) or known_id(info.get("sessionID"))
-        transcript = session.build(NAME, native, parent_session_id=f"{NAME}-{parent}" if parent else None)
-        if transcript is not None:
-            yield transcript
+        return session.build(NAME, native, parent_session_id=f"{NAME}-{parent}" if parent else None)

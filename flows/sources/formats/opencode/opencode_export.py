@@ -12,17 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.formats.opencode._parts import (
-    known_id,
-    usage_of,
-)
+from flows.sources.formats.opencode._parts import known_id, usage_of
 from flows.sources.formats.opencode._reading import NAME, Reading
-from flows.sources.reading.base import Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft
+from flows.sources.reading.values import as_dict, nested
 
 _EVENTS = {"step_start", "step_finish", "text", "reasoning", "tool_use", "user", "error"}
 
@@ -30,15 +25,12 @@ _EVENTS = {"step_start", "step_finish", "text", "reasoning", "tool_use", "user",
 def detect(head: Head) -> bool:
     """Whether there are messages made of ``info`` and ``parts``, or events with a part."""
     if isinstance(head.document, list):
-        return any(_is_message(value) for value in head.document[:5])
+        return any(map(_is_message, head.values(5)))
     return any(_is_export(record) or _is_message(record) or _is_event(record) for record in head.records)
 
 
 def _is_message(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("parts"), list):
-        return False
-    info = value.get("info")
-    return isinstance(info, dict) and info.get("role") in ("user", "assistant")
+    return isinstance(nested(value, "parts"), list) and nested(value, "info", "role") in ("user", "assistant")
 
 
 def _is_export(value: Record) -> bool:
@@ -60,16 +52,16 @@ def read(source: Source) -> Iterator[Transcript]:
     events, lines = _Events(source), list[_Placed]()
     for where, record in source.records():
         if isinstance(record.get("messages"), list):
-            info = record.get("info")
             ref = source.name if source.document is not None else source.ref(where)
             placed = _number_messages(record["messages"], ref, where)
-            yield from _session(source, info if isinstance(info, dict) else {}, placed)
+            yield from _session(source, as_dict(record.get("info")), placed)
         elif "info" in record:
             lines.append((where, record, source.ref(where)))
         else:
             source.guard(events.event, where, record)
     if lines:
         yield from _session(source, {}, lines)
+    events.end()
     yield from events.built()
 
 
@@ -100,9 +92,8 @@ class _Events(Reading):
         self.pending: list[tuple[Record, str, str]] = []
 
     def event(self, where: int, event: Record) -> None:
-        """One event of the run."""
         kind, held = event.get("type"), event.get("part")
-        part: Record = held if isinstance(held, dict) else {}
+        part = as_dict(held)
         self.info.setdefault("sessionID", event.get("sessionID"))
         ref, time = self.source.ref(where), iso_time(event.get("timestamp"))
         own = known_id(part.get("id"))

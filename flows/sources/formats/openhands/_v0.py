@@ -18,23 +18,20 @@ from flows.sources.formats.openhands._v0_fields import (
     QUIET_ACTIONS,
     QUIET_OBSERVATIONS,
     UNSEEN,
-    answer_of,
     arguments_of,
-    as_dict,
     has_failed,
     is_plain,
     kinds_of,
     observation_text,
     with_images,
 )
-from flows.sources.reading.base import Source
-from flows.sources.reading.blocks import iso_time, text_of, text_or_none
-from flows.sources.reading.chat import add_reasoning
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
-from flows.sources.reading.usage import from_openai, make_usage
+from flows.sources.reading.base import MalformedError, Record, Source, kind_of
+from flows.sources.reading.blocks import iso_time, text_of
+from flows.sources.reading.chat import add_reasoning, first_choice
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
+from flows.sources.reading.usage import from_openai, from_openhands, make_usage
+from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
 _ANSWERS = {"browse_interactive": "browse", "call_tool_mcp": "mcp"}
 _RECENT = 20
@@ -133,8 +130,7 @@ class V0Events:
         args = event.get("args")
         if args is None:
             args = {key: value for key, value in event.items() if key not in ENVELOPE}
-        if not isinstance(args, dict):
-            raise MalformedError(f"args is {kind_of(args)}, expected an object")
+        args = need_object(args, "args")
         session, time = self.level.session, iso_time(event.get("timestamp"))
         meta = as_dict(event.get("tool_call_metadata"))
         if action == "system":
@@ -161,14 +157,14 @@ class V0Events:
         text = with_images(args.get("content"), args.get("image_urls") or args.get("images_urls"))
         if source != "agent":
             return session.say("user", text, ref, time, typed=source == "user")
-        response = as_dict(as_dict(event.get("tool_call_metadata")).get("model_response"))
+        response = as_dict(nested(event, "tool_call_metadata", "model_response"))
         draft = session.respond(text_or_none(response.get("id")), ref, time)
         draft.add_text(text)
-        add_reasoning(draft, answer_of(response) or args)
+        add_reasoning(draft, first_choice(response) or args)
         return draft
 
     def _by_person(self, ref: str, time: str | None, event: Record, action: str, args: Record) -> MessageDraft | None:
-        """What a person did through the screen reaches the model as text."""
+        """Adds what a person did in the user interface, which the model sees as text."""
         session, thought = self.level.session, text_or_none(args.get("thought"))
         if action == "finish":
             if thought:
@@ -183,11 +179,10 @@ class V0Events:
     def _call(self, ref: str, time: str | None, event: Record, action: str, args: Record) -> MessageDraft:
         level, meta = self.level, as_dict(event.get("tool_call_metadata"))
         session, response = level.session, as_dict(meta.get("model_response"))
-        key, answer = text_or_none(response.get("id")), answer_of(response)
+        key, answer = text_or_none(response.get("id")), first_choice(response)
         draft = session.respond(key, ref, time)
         thought = args.get("thought")
-        calls = answer.get("tool_calls")
-        calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        calls = objects_in(answer.get("tool_calls"))
         text = text_of(answer.get("content"))
         if not text and isinstance(thought, str) and not (calls and action in ("think", "finish")):
             text = thought  # of these two the thought is an argument of the call
@@ -201,7 +196,7 @@ class V0Events:
         wanted = meta.get("tool_call_id")
         own = level.of_response.get((key or "", str(wanted))) if key else None
         if own is None:
-            # All calls of a response at once: one that never became an event was asked for all the same.
+            # All calls of a response at once, also those that never became an event.
             for call in calls if key else [call for call in calls if call.get("id") == wanted]:
                 if key and (key, str(call.get("id"))) in level.of_response:
                     continue
@@ -281,7 +276,7 @@ class V0Events:
             return level.calls[cause]
         if self._answers is not None and self._answers in level.open:
             return self._answers  # the action that it stands behind in its pair
-        response = str(as_dict(meta.get("model_response")).get("id"))
+        response = str(nested(meta, "model_response", "id"))
         found = level.of_response.get((response, str(meta.get("tool_call_id"))))
         if found is not None:
             return found
@@ -297,21 +292,16 @@ class V0Events:
         return None
 
     def _recalled(self, ref: str, time: str | None, extras: Record) -> None:
-        """Knowledge that the harness adds reaches the model with the prompt that asked for it."""
+        """Adds knowledge from the harness to the prompt that asked for it, as the model sees it."""
         session = self.level.session
         session.leave_out(BOOKKEEPING)
         session.cwd = session.cwd or text_or_none(extras.get("working_dir"))
         texts = [text_of(extras.get(key)) for key in _KNOWLEDGE]
-        found = extras.get("microagent_knowledge")
-        items = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-        texts += [text_of(item.get("content")) for item in items]
-        texts = [text for text in texts if text]
+        texts += [text_of(item.get("content")) for item in objects_in(extras.get("microagent_knowledge"))]
         prompt = next((draft for draft in reversed(session.drafts) if draft.role == "user"), None)
-        if texts and prompt is None:
-            prompt = session.say("user", "", ref, time)
-        for text in texts:
-            if prompt is not None:
-                prompt.add_text(text)
+        for text in filter(None, texts):
+            prompt = prompt or session.say("user", "", ref, time)
+            prompt.add_text(text)
 
     def _condensation(self, args: Record) -> None:
         """Notes a compaction. It drops messages without remaining events; the offset counts events of the view."""
@@ -339,28 +329,25 @@ class V0Events:
         self._use(has_delegates=any(level.session.drafts for level in self.levels[1:]))
         for level in self.levels:
             parent = level.parent.built if level.parent else None
-            if level.parent is None:
-                level.built = level.session.build(format, native_id, identity=self.identity)
-            elif level.session.drafts:
+            own = native_id
+            if level.parent is not None:
+                if not level.session.drafts:
+                    continue
                 own = f"{parent.session_id.removeprefix(f'{format}-')}.{level.name}" if parent else None
-                level.built = level.session.build(
-                    format, own, identity=self.identity, parent_session_id=parent.session_id if parent else None
-                )
-            if level.built is not None:
-                yield level.built
+            started_by = parent.session_id if parent else None
+            for built in level.session.build(format, own, identity=self.identity, parent_session_id=started_by):
+                level.built = built
+                yield built
 
     def _use(self, *, has_delegates: bool) -> None:
-        """The agent's own totals count what no event shows (condensers); beside delegates only their cost is apart."""
-        metrics = self.metrics if self.metrics is not None else {}
-        tokens, cost = as_dict(metrics.get("accumulated_token_usage")), metrics.get("accumulated_cost")
-        self.root.session.model = self.root.session.model or text_or_none(tokens.get("model"))
-        totals = make_usage(
-            tokens.get("prompt_tokens"), tokens.get("completion_tokens"), tokens.get("cache_read_tokens"), cost
-        )
+        """The agent's totals include calls without an event; beside delegates only the cost is the agent's own."""
+        model = text_or_none(nested(self.metrics, "accumulated_token_usage", "model"))
+        self.root.session.model = self.root.session.model or model
+        totals = from_openhands(self.metrics)
         if totals is not None and totals.input_tokens and not has_delegates:
             self.root.usage = {"totals": totals}
         else:
-            self.root.usage["cost"] = make_usage(cost=cost)
+            self.root.usage["cost"] = make_usage(cost=nested(self.metrics, "accumulated_cost"))
         for level in self.levels:
             for key, usage in level.usage.items():
                 level.session.use(key, usage)

@@ -7,92 +7,35 @@ from typing import Any
 import orjson
 
 from flows.sources.reading.account import Kind
+from flows.sources.reading.base import Record
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.inputs import Record
+from flows.sources.reading.values import as_dict, nested
 
-_ACTIONS = {
-    "message",
-    "system",
-    "read",
-    "write",
-    "edit",
-    "run",
-    "run_ipython",
-    "browse",
-    "browse_interactive",
-    "call_tool_mcp",
-    "delegate",
-    "think",
-    "finish",
-    "reject",
-    "task_tracking",
-    "recall",
-    "condensation",
-    "change_agent_state",
-}
-_OBSERVATIONS = {
-    "read",
-    "write",
-    "edit",
-    "run",
-    "run_ipython",
-    "browse",
-    "mcp",
-    "delegate",
-    "think",
-    "error",
-    "success",
-    "recall",
-    "null",
-    "agent_state_changed",
-    "user_rejected",
-    "task_tracking",
-}
-QUIET_ACTIONS = {
-    "change_agent_state",
-    "recall",
-    "null",
-    "start",
-    "pause",
-    "resume",
-    "stop",
-    "push",
-    "send_pr",
-    "loop_recovery",
-    "condensation_request",
-}
+_ACTIONS = frozenset(
+    """message system read write edit run run_ipython browse browse_interactive call_tool_mcp delegate
+    think finish reject task_tracking recall condensation change_agent_state""".split()
+)
+_OBSERVATIONS = frozenset(
+    """read write edit run run_ipython browse mcp delegate think error success recall null
+    agent_state_changed user_rejected task_tracking""".split()
+)
+QUIET_ACTIONS = frozenset(
+    """change_agent_state recall null start pause resume stop push send_pr loop_recovery
+    condensation_request""".split()
+)
 QUIET_OBSERVATIONS = {"agent_state_changed", "null", "llm_response", "loop_detection"}
 UNSEEN = {"null", "agent_state_changed", "change_agent_state", "condensation", "condensation_request"}
 """Events that the agent's own view of its history leaves out, so that offsets into it do not count them."""
-ENVELOPE = {
-    "action",
-    "observation",
-    "id",
-    "timestamp",
-    "source",
-    "message",
-    "cause",
-    "llm_metrics",
-    "timeout",
-    "tool_call_metadata",
-    "args",
-    "extras",
-}
+ENVELOPE = frozenset(
+    """action observation id timestamp source message cause llm_metrics timeout tool_call_metadata args
+    extras""".split()
+)
 _BODIES = {"args", "extras", "content", "thought", "command", "code", "outputs"}
-_NO_ARGUMENTS = {
-    "thought",
-    "is_confirmed",
-    "confirmation_state",
-    "security_risk",
-    "keep_prompt",
-    "hidden",
-    "blocking",
-    "kernel_init_code",
-    "include_extra",
-    "impl_source",
-    "translated_ipython_code",
-}
+_NO_ARGUMENTS = frozenset(
+    """thought is_confirmed confirmation_state security_risk keep_prompt hidden blocking kernel_init_code
+    include_extra impl_source translated_ipython_code""".split()
+)
 
 
 def is_event(value: Any) -> bool:
@@ -123,19 +66,12 @@ def kinds_of(event: Record) -> list[Kind | None]:
     if action == "message":
         return ["assistant" if source == "agent" else "user"]
     if action == "condensation":
-        return ["user" if as_dict(event.get("args")).get("summary") else None]
+        return ["user" if nested(event, "args", "summary") else None]
     if isinstance(action, str):
         if action in QUIET_ACTIONS:
             return [None]
         return ["user"] if source in ("user", "environment") else ["assistant", "tool_call"]
     return [None if event.get("observation") in (*QUIET_OBSERVATIONS, "recall") else "tool"]
-
-
-def answer_of(response: Record) -> Record:
-    """The assistant message of a model response."""
-    choices = response.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return as_dict(as_dict(first).get("message"))
 
 
 def arguments_of(args: Record) -> Record:
@@ -172,10 +108,6 @@ def has_failed(event: Record, kind: str, extras: Record, text: str) -> bool:
     if isinstance(code, int):
         return code not in (0, -1)  # -1 is a command that still runs
     return event.get("success") is False
-
-
-def as_dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}
 
 
 def is_plain(value: Any) -> bool:

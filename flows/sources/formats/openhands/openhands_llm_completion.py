@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.base import Head, MalformedError, Source, SourceFormat
 from flows.sources.reading.chat import has_messages
-from flows.sources.reading.exchanges import exchange_of
-from flows.sources.reading.inputs import Head
-from flows.sources.reading.prompt_log import PromptLog
+from flows.sources.reading.exchanges import LoggedExchange, exchange_of
+from flows.sources.reading.prompt_log import conversations
 
 NAME = "openhands_llm_completion"
 _STAMP = re.compile(r"-(\d{10}\.\d{1,9})(?:-[0-9a-f]{4,8})?\.json")
@@ -24,8 +23,7 @@ _MEMBER = re.compile(r"[^/]*/[^/]*" + _STAMP.pattern + r"\Z")
 
 def detect(head: Head) -> bool:
     """Whether the records have a prompt and the response to it, side by side."""
-    records = head.document if isinstance(head.document, list) else head.records
-    return any(map(_is_completion, records[:5]))
+    return any(map(_is_completion, head.values()[:5]))
 
 
 def _is_completion(value: Any) -> bool:
@@ -38,15 +36,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The sessions of the file or folder."""
     if source.members:
         source.members = sorted(source.members, key=lambda path: (_stamp(path.name), path.name))
-    log = PromptLog(source, NAME)
-    if isinstance(source.document, list):
-        for index, value in enumerate(source.document):
-            yield from _take(log, source, 1, f"{source.name}#{index}", value)
-    else:
-        for where, record in source.records():
-            ref = source.name if source.document is not None else source.ref(where)
-            yield from _take(log, source, where, ref, record)
-    yield from log.close()
+    yield from conversations(source, NAME, _exchange)
 
 
 def _stamp(name: str) -> float:
@@ -54,16 +44,11 @@ def _stamp(name: str) -> float:
     return float(found.group(1)) if found else 0.0
 
 
-def _take(log: PromptLog, source: Source, where: int, ref: str, record: Any) -> Iterator[Transcript]:
-    try:
-        exchange = exchange_of(record) if isinstance(record, dict) else None
-    except BAD_CONTENT as error:
-        source.quarantine(where, str(error), record)
-        return
-    if exchange is None:
-        source.quarantine(where, "expected an object with messages and a response", record)
-    else:
-        yield from log.take(exchange, ref, where)
+def _exchange(record: Any) -> LoggedExchange:
+    found = exchange_of(record) if isinstance(record, dict) else None
+    if found is None:
+        raise MalformedError("expected an object with messages and a response")
+    return found
 
 
 FORMAT = SourceFormat(

@@ -7,20 +7,20 @@ chat messages. A line can be megabytes long and a file gigabytes: one instance i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.openhands import openhands_v1_events
 from flows.sources.formats.openhands._v0 import V0Events
-from flows.sources.formats.openhands._v0_fields import as_dict, is_history
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import first_line, text_or_none
+from flows.sources.formats.openhands._v0_fields import is_history
+from flows.sources.reading.base import BAD_CONTENT, Head, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import first_line
 from flows.sources.reading.chat import add_all, is_message
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.inputs import Head, Record
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
-from flows.sources.reading.usage import make_usage
+from flows.sources.reading.usage import from_openhands
+from flows.sources.reading.values import as_dict, as_list, first_text, nested, objects_in, text_or_none
 
 NAME = "openhands_v0_output"
 _ABOUT = ("instance_id", "instruction", "test_result", "metrics", "metadata", "question_id", "issue", "git_patch")
@@ -29,8 +29,7 @@ _ID_KEYS = ("instance_id", "question_id", "task_id", "id")
 
 def detect(head: Head) -> bool:
     """Whether a record is an instance with its history."""
-    records = head.document if isinstance(head.document, list) else head.records
-    return any(_is_instance(record) for record in records[:25])
+    return any(map(_is_instance, head.values()[:25]))
 
 
 def _is_instance(record: Any) -> bool:
@@ -43,7 +42,7 @@ def _is_instance(record: Any) -> bool:
 
 
 def _is_v1(history: Any) -> bool:
-    return _has(history, lambda event: openhands_v1_events.detect(Head("", False, (event,))))
+    return _has(history, lambda event: openhands_v1_events.detect(Head("", (event,))))
 
 
 def _is_chat(history: Any) -> bool:
@@ -52,12 +51,10 @@ def _is_chat(history: Any) -> bool:
 
 def _has(history: Any, check: Callable[[Record], bool]) -> bool:
     """Whether one of the first items passes; a value of a kind that it does not expect fails it."""
-    for item in history[:10] if isinstance(history, list) else ():
-        try:
-            if isinstance(item, dict) and check(item):
+    for item in objects_in(as_list(history)[:10]):
+        with suppress(*BAD_CONTENT):
+            if check(item):
                 return True
-        except BAD_CONTENT:
-            continue
     return False
 
 
@@ -91,19 +88,15 @@ def _instance(source: Source, record: Record, ref: str, where: int) -> Iterator[
             else:
                 source.quarantine(where, "expected an event, found something else", event)
         _describe(v1.session, record)
-        _use(v1.session, record)
-        built = v1.session.build(NAME, None, identity=[named, *_first_ids(history)])
-        if built is not None:
-            yield built
+        v1.session.use("totals", from_openhands(record.get("metrics")))
+        yield from v1.session.build(NAME, None, identity=[named, *_first_ids(history)])
     elif _is_chat(history) and not is_history(history):
         session = SessionDraft(source)
         add_all(source, session, history, ref, where)
         convert_text_calls(session)
         _describe(session, record)
-        _use(session, record)
-        built = session.build(NAME, None, identity=[named])
-        if built is not None:
-            yield built
+        session.use("totals", from_openhands(record.get("metrics")))
+        yield from session.build(NAME, None, identity=[named])
     else:
         events = V0Events(source)
         events.identity.append(named)
@@ -116,8 +109,7 @@ def _instance(source: Source, record: Record, ref: str, where: int) -> Iterator[
 
 
 def _first_ids(history: list[Any]) -> list[str]:
-    found = (text_or_none(event.get("llm_response_id")) for event in history if isinstance(event, dict))
-    return [next(filter(None, found), "")]
+    return [first_text(*(event.get("llm_response_id") for event in objects_in(history))) or ""]
 
 
 def _instruct(events: V0Events, record: Record, history: list[Any], ref: str) -> None:
@@ -133,25 +125,10 @@ def _instruct(events: V0Events, record: Record, history: list[Any], ref: str) ->
 def _describe(session: SessionDraft, record: Record) -> None:
     metadata = as_dict(record.get("metadata"))
     config = as_dict(metadata.get("llm_config")) or as_dict(metadata.get("llm")) or as_dict(record.get("llm_config"))
-    named = (config.get("model"), metadata.get("model_name"), metadata.get("model"))
-    session.model = next(filter(None, map(text_or_none, named)), session.model)
-    issue = text_or_none(as_dict(record.get("issue")).get("title"))
-    problem = text_or_none(as_dict(record.get("instance")).get("problem_statement"))
+    session.model = first_text(config.get("model"), metadata.get("model_name"), metadata.get("model"), session.model)
+    issue = text_or_none(nested(record, "issue", "title"))
+    problem = text_or_none(nested(record, "instance", "problem_statement"))
     session.title = issue or (first_line(problem) if problem else None)
-
-
-def _use(session: SessionDraft, record: Record) -> None:
-    metrics = as_dict(record.get("metrics"))
-    tokens = as_dict(metrics.get("accumulated_token_usage"))
-    session.use(
-        "totals",
-        make_usage(
-            tokens.get("prompt_tokens"),
-            tokens.get("completion_tokens"),
-            tokens.get("cache_read_tokens"),
-            metrics.get("accumulated_cost"),
-        ),
-    )
 
 
 FORMAT = SourceFormat(

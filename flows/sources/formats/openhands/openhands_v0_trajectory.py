@@ -9,8 +9,8 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.openhands._v0 import V0Events
 from flows.sources.formats.openhands._v0_fields import is_event, is_history
-from flows.sources.reading.base import Source, SourceFormat, event_number
-from flows.sources.reading.inputs import Head, Record
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.opening import event_number
 
 NAME = "openhands_v0_trajectory"
 _MEMBER = re.compile(r"events/\d{1,18}\.json\Z")

@@ -9,40 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compaction.transcript import Transcript, Usage
+from compaction.transcript import Transcript
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source, SourceFormat, event_number
-from flows.sources.reading.blocks import text_of, text_or_none
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, SessionDraft
-from flows.sources.reading.usage import make_usage, sum_usages
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
+from flows.sources.reading.blocks import text_of
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.opening import event_number
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
+from flows.sources.reading.usage import from_openhands, sum_usages
+from flows.sources.reading.values import as_dict, first_text, need_list, need_object, nested, objects_in, text_or_none
 
 NAME = "openhands_v1_events"
 _MEMBER = re.compile(r"[^/]*/event-\d+-[\w.-]*\.json\Z")
-_KINDS = {
-    "SystemPromptEvent",
-    "SystemPromptUpdateEvent",
-    "MessageEvent",
-    "ActionEvent",
-    "ObservationEvent",
-    "AgentErrorEvent",
-    "UserRejectObservation",
-    "Condensation",
-    "CondensationRequest",
-    "CondensationSummaryEvent",
-    "PauseEvent",
-    "ConversationStateUpdateEvent",
-    "ConversationErrorEvent",
-    "ACPToolCallEvent",
-}
+_KINDS = frozenset(
+    """SystemPromptEvent SystemPromptUpdateEvent MessageEvent ActionEvent ObservationEvent AgentErrorEvent
+    UserRejectObservation Condensation CondensationRequest CondensationSummaryEvent PauseEvent
+    ConversationStateUpdateEvent ConversationErrorEvent ACPToolCallEvent""".split()
+)
 _RESULTS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _PROMPTS = ("SystemPromptEvent", "SystemPromptUpdateEvent")
 _OF_ANOTHER_AGENT = "ACPToolCallEvent"
 """What an agent that the SDK drives over the Agent Client Protocol did: a call, and again with its result."""
 _SEEN_BY_MODEL = {"MessageEvent", "ActionEvent", *_RESULTS, *_PROMPTS}
-"""Kinds of events that the model's view is made of; a summary's place is counted in them."""
+"""Kinds of events in the model's view; the place of a summary is counted in these events."""
 _TEXT_KEYS = ("content", "output", "message", "text", "result")
 
 
@@ -63,13 +52,11 @@ def read(source: Source) -> Iterator[Transcript]:
     conversation = Conversation(source)
     for where, event in events:
         source.guard(conversation.take, where, event)
-    built = conversation.session.build(NAME, native or None)
-    if built is not None:
-        yield built
+    yield from conversation.session.build(NAME, native or None)
 
 
 class Conversation:
-    """A conversation while its events come in."""
+    """Builds a conversation from its events."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -116,9 +103,7 @@ class Conversation:
                 self.view.append((own, draft))
 
     def _message(self, event: Record, ref: str, time: str | None) -> MessageDraft:
-        message = event.get("llm_message")
-        if not isinstance(message, dict):
-            raise MalformedError(f"llm_message is {kind_of(message)}, expected an object")
+        message = need_object(event.get("llm_message"), "llm_message")
         # Knowledge that the harness appends to a prompt reaches the model as part of it.
         texts = [text_of(message.get("content")), text_of(event.get("extended_content"))]
         text = "\n".join(filter(None, texts))
@@ -136,10 +121,8 @@ class Conversation:
         draft = self.session.respond(text_or_none(event.get("llm_response_id")), ref, time)
         draft.add_text(text_of(event.get("thought")))
         _add_reasoning(draft, event)
-        call = event.get("tool_call")
-        call = call if isinstance(call, dict) else {}
-        nested = call.get("function")
-        function = nested if isinstance(nested, dict) else call
+        call = as_dict(event.get("tool_call"))
+        function = as_dict(call.get("function")) or call
         arguments = function.get("arguments")
         if arguments is None and isinstance(event.get("action"), dict):
             arguments = {key: value for key, value in event["action"].items() if key != "kind"}
@@ -163,8 +146,7 @@ class Conversation:
             self.session.leave_out(BOOKKEEPING)
         if event.get("status") not in ("completed", "failed"):
             return
-        blocks = event.get("content")
-        texts = [text_of(one.get("content", one)) for one in blocks or () if isinstance(one, dict)]
+        texts = [text_of(one.get("content", one)) for one in event.get("content") or () if isinstance(one, dict)]
         told = event.get("raw_output")
         text = "\n".join(filter(None, texts)) or (told if isinstance(told, str) else dumps(told) if told else "")
         self.session.result(own, text, ref, time, is_error=event.get("is_error") is True or event["status"] == "failed")
@@ -183,10 +165,7 @@ class Conversation:
 
     def _condensation(self, event: Record) -> None:
         """Notes a compaction. It drops messages without remaining events, and calls or results without their pair."""
-        forgotten = event.get("forgotten_event_ids")
-        if not isinstance(forgotten, list):
-            raise MalformedError(f"forgotten_event_ids is {kind_of(forgotten)}, expected a list")
-        self.forgotten.update(map(str, forgotten))
+        self.forgotten.update(map(str, need_list(event.get("forgotten_event_ids"), "forgotten_event_ids")))
         kept = {id(draft) for own, draft in self.drafts.items() if own not in self.forgotten}
         gone = [
             draft
@@ -228,16 +207,14 @@ class Conversation:
         key, value = event.get("key"), event.get("value")
         if not isinstance(value, dict):
             return
-        stats = value if key == "stats" else value.get("stats")
-        stats = stats if isinstance(stats, dict) else {}
-        found = stats.get("usage_to_metrics") or stats.get("service_to_metrics")
-        metrics = [one for one in found.values() if isinstance(one, dict)] if isinstance(found, dict) else []
-        usages = [usage for one in metrics if (usage := _usage(one)) is not None]
+        stats = as_dict(value if key == "stats" else value.get("stats"))
+        found = as_dict(stats.get("usage_to_metrics") or stats.get("service_to_metrics"))
+        metrics = objects_in(list(found.values()))
+        usages = [usage for one in metrics if (usage := from_openhands(one)) is not None]
         self.session.use("totals", sum_usages(usages) if usages else None)
-        agent = value.get("agent")
-        llm = agent.get("llm") if isinstance(agent, dict) else None
+        llm = nested(value, "agent", "llm")
         named = [llm.get("model")] if isinstance(llm, dict) else [one.get("model_name") for one in metrics]
-        self.session.model = self.session.model or next(filter(None, map(text_or_none, named)), None)
+        self.session.model = self.session.model or first_text(*named)
 
 
 def _kinds(event: Record) -> list[Kind | None]:
@@ -251,36 +228,22 @@ def _kinds(event: Record) -> list[Kind | None]:
         return ["system"]
     if kind == "Condensation":
         return ["user" if event.get("summary") else None]
-    role = message.get("role") if kind == "MessageEvent" and isinstance(message, dict) else None
+    role = nested(message, "role") if kind == "MessageEvent" else None
     return [role if role in ("system", "user", "assistant") else None]
 
 
-def _usage(metrics: Record) -> Usage | None:
-    tokens = metrics.get("accumulated_token_usage")
-    tokens = tokens if isinstance(tokens, dict) else {}
-    return make_usage(
-        tokens.get("prompt_tokens"),
-        tokens.get("completion_tokens"),
-        tokens.get("cache_read_tokens"),
-        metrics.get("accumulated_cost"),
-    )
-
-
 def _add_reasoning(draft: MessageDraft, holder: Record) -> None:
-    reasoning = holder.get("reasoning_content")
-    if isinstance(reasoning, str) and reasoning:
+    reasoning = text_or_none(holder.get("reasoning_content"))
+    if reasoning:
         draft.add_reasoning(reasoning)
         return
-    blocks = holder.get("thinking_blocks")
-    for block in blocks if isinstance(blocks, list) else ():
-        if isinstance(block, dict):
-            draft.add_reasoning(block.get("thinking"))
+    for block in objects_in(holder.get("thinking_blocks")):
+        draft.add_reasoning(block.get("thinking"))
 
 
 def _observation_text(seen: Record) -> tuple[str, bool]:
     """The text of an observation, whose field differs by kind, and whether it says that the call failed."""
-    details = seen.get("metadata")
-    details = details if isinstance(details, dict) else {}
+    details = as_dict(seen.get("metadata"))
     error = seen.get("error")
     code = seen.get("exit_code", details.get("exit_code"))
     # -1 is a command that still runs.

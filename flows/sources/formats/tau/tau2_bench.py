@@ -10,15 +10,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.formats.tau.tau_bench import EMPTY_RUN, run_title, runs, whole_digest
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
-from flows.sources.reading.blocks import iso_time, text_of, text_or_none
-from flows.sources.reading.chat import add_reasoning
-from flows.sources.reading.decode import kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, MalformedError, Record
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.formats.tau.tau_bench import EMPTY_RUN, message_ref, run_title, whole_digest
+from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
+from flows.sources.reading.blocks import iso_time, text_of
+from flows.sources.reading.chat import add_reasoning, first_choice
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openai, make_usage
+from flows.sources.reading.values import (
+    as_dict,
+    as_list,
+    first_text,
+    need_list,
+    need_object,
+    nested,
+    objects_in,
+    text_or_none,
+)
 
 NAME = "tau2_bench"
 USER_TOOLS = "the simulated user's own tool use"
@@ -32,8 +39,7 @@ def detect(head: Head) -> bool:
     if isinstance(document, dict) and isinstance(document.get("simulations"), list):
         first = document["simulations"][:5]
         return any(map(_is_simulation, first)) or (not first and "tasks" in document and "info" in document)
-    found = document[:5] if isinstance(document, list) else head.records
-    return any(map(_is_simulation, found))
+    return any(map(_is_simulation, head.values(5)))
 
 
 def _is_simulation(value: Any) -> bool:
@@ -50,14 +56,14 @@ def _is_simulation(value: Any) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """One session a simulation."""
     document = source.document
-    if isinstance(document, dict) and isinstance(document.get("simulations"), list):
-        about = {**document, **_dict(document.get("info"))}
+    if isinstance(nested(document, "simulations"), list):
+        about = document | as_dict(document.get("info"))
         found: Iterator[tuple[int | None, str, Any]] = (
             (None, f"{source.name}#{index}", value) for index, value in enumerate(document["simulations"])
         )
-        source.account.leave_out(BOOKKEEPING, count=_length(document.get("tasks")))
+        source.account.leave_out(BOOKKEEPING, count=len(as_list(document.get("tasks"))))
     else:
-        about, found = {}, runs(source)
+        about, found = {}, source.values()
     for where, ref, run in found:
         messages = _messages(run) if isinstance(run, dict) else None
         if messages is None:
@@ -67,9 +73,7 @@ def read(source: Source) -> Iterator[Transcript]:
         elif not messages:
             source.account.leave_out(EMPTY_RUN)
         else:
-            built = _Simulation(source, ref, where).read(run, messages, about)
-            if built is not None:
-                yield built
+            yield from _Simulation(source, ref, where).read(run, messages, about)
 
 
 def _messages(run: Record) -> list[Any] | None:
@@ -89,8 +93,7 @@ def _messages(run: Record) -> list[Any] | None:
             if chunk is not None or calls:
                 base = chunk if isinstance(chunk, dict) else {"timestamp": tick.get("timestamp"), "content": chunk}
                 spoken.append({**base, "role": role, "tool_calls": calls or base.get("tool_calls"), "is_chunk": True})
-            results = tick.get(f"{side}_tool_results")
-            spoken += results if isinstance(results, list) else []
+            spoken += as_list(tick.get(f"{side}_tool_results"))
     return spoken
 
 
@@ -103,40 +106,31 @@ class _Simulation:
         self.pieces: dict[int, tuple[MessageDraft, list[str]]] = {}
         self.utterances: dict[tuple[str, str], MessageDraft] = {}
 
-    def read(self, run: Record, messages: list[Any], about: Record) -> Transcript | None:
+    def read(self, run: Record, messages: list[Any], about: Record) -> list[Transcript]:
         session = self.session
-        environment = _dict(about.get("environment_info"))
+        environment = as_dict(about.get("environment_info"))
         # The agent's prompt is not among the messages: its policy stands with the run, or once for all of them.
-        policy = text_or_none(run.get("policy")) or text_or_none(environment.get("policy"))
-        if policy and not any(isinstance(m, dict) and m.get("role") == "system" for m in messages[:3]):
+        policy = first_text(run.get("policy"), environment.get("policy"))
+        if policy and not any(message.get("role") == "system" for message in objects_in(messages[:3])):
             session.say("system", policy, self.ref)
         for index, message in enumerate(messages):
-            place = f"{self.ref}.{index}" if "#" in self.ref else f"{self.ref}#{index}"
-            try:
+            place = message_ref(self.ref, index)
+            with self.source.setting_aside(self.line, place, message):
                 self._take(message, place)
-            except BAD_CONTENT as error:
-                self.source.quarantine(self.line, f"{place}: {error}", message)
         for draft, texts in self.pieces.values():
             draft.texts = ["".join(texts)]
-        agent = _dict(about.get("agent_info"))
-        spoken = _dict(about.get("audio_native_config"))
-        domains = (environment.get("domain_name"), about.get("domain"))
-        models = (agent.get("llm"), spoken.get("model"), about.get("model"), session.model)
-        session.task_type = next(filter(None, map(text_or_none, domains)), None)
-        session.model = next(filter(None, map(text_or_none, models)), None)
+        named = (nested(about, "agent_info", "llm"), nested(about, "audio_native_config", "model"))
+        session.task_type = first_text(environment.get("domain_name"), about.get("domain"))
+        session.model = first_text(*named, about.get("model"), session.model)
         session.started_at = iso_time(run.get("start_time"))
         session.ended_at = iso_time(run.get("end_time"))
-        session.title = run_title(session.task_type or "", run, _dict(run.get("reward_info")).get("reward"))
-        native = run.get("id")
-        return session.build(NAME, native if isinstance(native, str) else None, identity=whole_digest(run, messages))
+        session.title = run_title(session.task_type or "", run, nested(run, "reward_info", "reward"))
+        return session.build(NAME, text_or_none(run.get("id")), identity=whole_digest(run, messages))
 
     def _take(self, message: Any, ref: str) -> None:
-        if not isinstance(message, dict):
-            raise MalformedError(f"a message is {kind_of(message)}, expected an object")
+        message = need_object(message, "a message")
         role, time = message.get("role"), iso_time(message.get("timestamp"))
-        calls = message.get("tool_calls") or ()
-        if not isinstance(calls, (list, tuple)):
-            raise MalformedError(f"tool_calls is {kind_of(calls)}, expected a list")
+        calls = need_list(message.get("tool_calls") or [], "tool_calls")
         if role == "tool":
             self._results(message, ref, time)
         elif role == "system":
@@ -193,15 +187,16 @@ class _Simulation:
         else:
             draft = session.respond(None, ref, time)
             draft.add_text(text)
-        for call in calls:
-            if not isinstance(call, dict):
-                raise MalformedError(f"a tool call is {kind_of(call)}, expected an object")
-            function = _dict(call.get("function")) or call
+        for value in calls:
+            call = need_object(value, "a tool call")
+            function = as_dict(call.get("function")) or call
             session.call(draft, call.get("id"), function.get("name"), function.get("arguments"))
-        answer = _answer(message.get("raw_data"))
-        session.model = session.model or text_or_none(_dict(message.get("raw_data")).get("model"))
-        add_reasoning(draft, {**_dict(answer.get("provider_specific_fields")), **answer, "content": None})
-        usage, cost = _dict(message.get("usage")), message.get("cost")
+        # The copy of the provider's response repeats text and calls; the reasoning is nowhere else.
+        raw = as_dict(message.get("raw_data"))
+        answer = as_dict(raw.get("message")) or first_choice(raw)
+        session.model = session.model or text_or_none(raw.get("model"))
+        add_reasoning(draft, {**as_dict(answer.get("provider_specific_fields")), **answer, "content": None})
+        usage, cost = as_dict(message.get("usage")), message.get("cost")
         session.use(None, from_openai({"cost": cost, **usage}) if usage else make_usage(cost=cost))
 
     def _spoken(self, role: str, message: Record, text: str, ref: str, time: str | None) -> MessageDraft:
@@ -227,23 +222,6 @@ def _text(message: Record) -> str:
         script = message.get("audio_script_gold")
         return script if isinstance(script, str) else f"[audio, {len(content) * 3 // 4} bytes]" if content else ""
     return text_of(content)
-
-
-def _answer(raw: Any) -> Record:
-    """The provider's message in the copy of its response, which repeats text and calls but alone has the reasoning."""
-    raw = _dict(raw)
-    choices = raw.get("choices")
-    return _dict(
-        raw.get("message") or _dict(choices[0] if isinstance(choices, list) and choices else None).get("message")
-    )
-
-
-def _dict(value: Any) -> Record:
-    return value if isinstance(value, dict) else {}
-
-
-def _length(value: Any) -> int:
-    return len(value) if isinstance(value, list) else 0
 
 
 FORMAT = SourceFormat(

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.reading.base import BAD_CONTENT, Source, SourceFormat
+from flows.sources.reading.base import Head, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.chat import add_message, is_message
-from flows.sources.reading.decode import dumps, kind_of
-from flows.sources.reading.draft import MessageDraft
-from flows.sources.reading.inputs import Head, Record
-from flows.sources.reading.session import SessionDraft
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.values import nested
 
 NAME = "tau_bench"
 EMPTY_RUN = "run without a message"
@@ -29,11 +28,7 @@ _ERRORS = ("Error: ", "Unknown action ")
 
 def detect(head: Head) -> bool:
     """Whether the file holds runs."""
-    return any(_is_run(value) for value in _first(head))
-
-
-def _first(head: Head) -> list[Any]:
-    return head.document[:5] if isinstance(head.document, list) else list(head.records)
+    return any(map(_is_run, head.values(5)))
 
 
 def _is_run(value: Any) -> bool:
@@ -45,25 +40,18 @@ def _is_run(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Transcript]:
     """One session a run, of a list, of JSON lines, or of a single object."""
-    for where, ref, run in runs(source):
-        if not isinstance(run, dict) or not isinstance(run.get("traj"), list):
+    for where, ref, run in source.values():
+        if not isinstance(nested(run, "traj"), list):
             source.quarantine(where, f"{ref}: expected a run with a list under `traj`, found {kind_of(run)}", run)
         elif not run["traj"]:
             source.account.leave_out(EMPTY_RUN)
         else:
-            built = _session(source, run, ref, where)
-            if built is not None:
-                yield built
+            yield from _session(source, run, ref, where)
 
 
-def runs(source: Source) -> Iterator[tuple[int | None, str, Any]]:
-    """(line or nothing, where for messages, value) of every item of a list, every line, or the one object."""
-    if isinstance(source.document, list):
-        for index, value in enumerate(source.document):
-            yield None, f"{source.name}#{index}", value
-    else:
-        for where, record in source.records():
-            yield where, source.ref(where) if source.document is None else source.name, record
+def message_ref(ref: str, index: int) -> str:
+    """Where a message of a run stands."""
+    return f"{ref}.{index}" if "#" in ref else f"{ref}#{index}"
 
 
 def run_title(domain: str, run: Record, reward: Any) -> str:
@@ -82,33 +70,30 @@ def whole_digest(run: Record, messages: list[Any]) -> list[str]:
     return [str(run.get("task_id")), str(run.get("trial")), digest.hexdigest()]
 
 
-def _session(source: Source, run: Record, ref: str, line: int | None) -> Transcript | None:
+def _session(source: Source, run: Record, ref: str, line: int | None) -> list[Transcript]:
     session = SessionDraft(source)
     open_call: str | None = None
     before: MessageDraft | None = None
     for index, message in enumerate(run["traj"]):
-        place = f"{ref}.{index}" if "#" in ref else f"{ref}#{index}"
-        try:
-            text = text_of(message.get("content")) if isinstance(message, dict) else ""
-            if isinstance(message, dict) and message.get("role") == "user" and text.startswith(_OUTPUT):
-                open_call = _text_action(session, before)
+        place, said, before = message_ref(ref, index), before, None
+        with source.setting_aside(line, place, message):
+            text = text_of(nested(message, "content"))
+            if nested(message, "role") == "user" and text.startswith(_OUTPUT):
+                open_call = _text_action(session, said)
             if open_call is not None:
                 text = text.removeprefix(_OUTPUT)
                 session.result(open_call, text, place, is_error=text.startswith(_ERRORS))
-                before = open_call = None
+                open_call = None
                 continue
             before = add_message(session, message, place)
             if before is not None and before.role == "tool":
                 before.is_error = before.is_error or text.startswith(_ERRORS)
-        except BAD_CONTENT as error:
-            source.quarantine(line, f"{place}: {error}", message)
-            before = None
     session.title = run_title("", run, run.get("reward"))
     return session.build(NAME, None, identity=whole_digest(run, run["traj"]))
 
 
 def _text_action(session: SessionDraft, said: MessageDraft | None) -> str | None:
-    """Makes the JSON behind the last ``Action:`` of a response its call; None when there is none."""
+    """Turns the JSON behind the last ``Action:`` of a response into a call; its id, None when there is no JSON."""
     if said is None or said.role != "assistant" or said.calls:
         return None
     text = "\n".join(said.texts)
