@@ -36,9 +36,8 @@ SECTIONS = (
     Section(
         "Files and Code Sections",
         ("files",),
-        "Every file that was examined, modified or created, one line each in the form "
-        "`- path (created|modified|examined|deleted): why it matters, what changed`, with the code that is needed to "
-        "go on, the newest above all.",
+        "Every file that was examined, modified or created, with why it matters, what changed, and the code that is "
+        "needed to go on, the newest above all.",
     ),
     Section("Errors and Fixes", ("errors",), "Every error, how it was fixed, and what the user said about it."),
     Section("Problem Solving", ("decisions",), "Problems that were solved, with the decisions, and those still open."),
@@ -63,7 +62,7 @@ MARKERS = (*wrapper(OPENING, CLOSING, SUMMARY_MARK), *headings(SECTIONS))
 _ANALYSIS = re.compile(r"<analysis>(?:(?!<summary>).)*?</analysis>\s*(?=<summary>)", re.DOTALL)
 
 
-@strategy("claude_code_style_regen", needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
+@strategy("claude_code_style_regen", version=2, needs_model=True, peer=PEER, peer_version=VERSION, markers=MARKERS)
 def claude_code_style_regen(history: History, *, summary_tokens: Positive = SUMMARY_TOKENS) -> Sequence[Message]:
     """A summary of nine sections in place of all but system messages and the input, written anew each time.
 

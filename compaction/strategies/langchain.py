@@ -53,8 +53,7 @@ SECTIONS = (
     Section(
         "ARTIFACTS",
         ("files",),
-        "Every file or other resource that was created, changed or looked at, one line each in the form "
-        "`- path (created|modified|examined|deleted): what changed in it`.",
+        "Every file or other resource that was created, changed or looked at, with its path and what changed in it.",
     ),
     Section("NEXT STEPS", ("next_steps",), "What is left to do for the request, and what comes next."),
 )
@@ -66,6 +65,7 @@ _TYPES = {"system": "system", "user": "human", "assistant": "ai", "tool": "tool"
 
 @strategy(
     "langchain_summary",
+    version=2,
     needs_model=True,
     peer=PEER,
     peer_version=VERSION,

@@ -44,9 +44,8 @@ _HAPPENED = Section(
 _DETAILS = Section(
     "Important details",
     ("files", "details"),
-    "Files that were examined, modified or created, one line each in the form "
-    "`- path (created|modified|examined|deleted): why it matters`, and plans, links, issues and tickets; identifiers "
-    "letter by letter.",
+    "Files that were examined, modified or created, each with why it matters, and plans, links, issues and tickets; "
+    "identifiers letter by letter.",
 )
 _ERRORS = Section("Errors and fixes", ("errors",), "Errors, how they were fixed, and what the user said about them.")
 _STATE = Section("Current state", ("state",), "What exactly is being worked on, with files and code.")
@@ -61,6 +60,7 @@ MARKERS = (*wrapper(WINDOW_NOTE, ALL_NOTE), *shortened(CUT_MARK), *headings(ALL_
 
 @strategy(
     "letta_sliding",
+    version=2,
     needs_model=True,
     peer="letta",
     peer_version="0.16.8",

@@ -37,8 +37,8 @@ ANCHORED_SECTIONS = (
     Section(
         "File modifications",
         ("files",),
-        "One line a file, in the form `- path (created|modified|examined|deleted): what changed in it, with names`. "
-        "Full paths as the session has them; a file once listed stays listed.",
+        "One line a file: its path and what was done to it, with the names of what changed. Full paths as the session "
+        "has them; a file once listed stays listed.",
     ),
     Section(
         "Decisions",
@@ -72,6 +72,7 @@ REGENERATED_SECTIONS = (
 
 @strategy(
     "factory_style_anchored",
+    version=2,
     needs_model=True,
     peer="Factory",
     peer_version="article of 2025-12-16",
