@@ -11,8 +11,7 @@ import pytest
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what stays to the end.
 
-    Thousands of collected tests and the modules of large libraries are looked through in every full collection, and
-    some libraries ask for one at each call (statsmodels does in ``multipletests``).
+    Thousands of collected tests and the modules of large libraries are looked through in every full collection.
     """
     if "prefect" in sys.modules:
         raise pytest.UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from functools import lru_cache
 
 KEY_VARIABLE = "COMPACTION_EVAL_REDACTION_KEY"
 """Environment variable with a text of the operator's choice that goes into every mark."""
@@ -60,19 +61,25 @@ class SecretMarker:
         made = self._made.get((kind, value))
         if made is None:
             plain = _key_material(value) if kind == "private_key" else value
-            made = f"[SECRET:{kind}:{self._digest(plain.encode('utf-8', 'surrogatepass'), is_guessable)}]"
+            made = f"[SECRET:{kind}:{_digest(self._key, plain.encode('utf-8', 'surrogatepass'), is_guessable)}]"
             self._made[kind, value] = made
         return made
 
     def check_value(self) -> str:
         """Six hex digits that tell one key from another, for what must be read again when the key changes."""
-        return self._digest(b"", is_guessable=True)
+        return _check_value(self._key)
 
-    def _digest(self, value: bytes, is_guessable: bool) -> str:
-        salted = hmac.digest(_SALT, self._key, "sha256")
-        if is_guessable:
-            return hashlib.scrypt(value, salt=salted, dklen=_DIGITS // 2, **_COST).hex()
-        return hmac.digest(salted, value, "sha256").hex()[:_DIGITS]
+
+@lru_cache(maxsize=1)  # a process has one key, and asks with every input
+def _check_value(key: bytes) -> str:
+    return _digest(key, b"", is_guessable=True)
+
+
+def _digest(key: bytes, value: bytes, is_guessable: bool) -> str:
+    salted = hmac.digest(_SALT, key, "sha256")
+    if is_guessable:
+        return hashlib.scrypt(value, salt=salted, dklen=_DIGITS // 2, **_COST).hex()
+    return hmac.digest(salted, value, "sha256").hex()[:_DIGITS]
 
 
 def _key_material(block: str) -> str:

@@ -130,7 +130,7 @@ def commands(folder: Path) -> list[str]:
 
     from tests.flows.llm.batch_server import BatchProvider
 
-    with BatchProvider(handler=_verdict) as provider, _forking(folder) as forked:
+    with BatchProvider(handler=_verdict, polls=0) as provider, _forking(folder) as forked:
         environment = _environment(folder) | {"OPENAI_BASE_URL": provider.openai_url}
         for line, expected in CALLS:
             # A plan needs no key.

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from flows.database.scores_db import connect
+from tests.sql.recomputed import holm
 from tests.sql.simulated import Design, write
 
 Floats = npt.NDArray[np.float64]
@@ -177,8 +178,6 @@ def test_errors_are_those_of_a_bootstrap_that_draws_sessions(tmp_path: Path) -> 
 
 
 def test_adjusted_p_values_are_statsmodels_holm_over_pairs_and_dimensions_of_a_judge(tmp_path: Path) -> None:
-    from statsmodels.stats.multitest import multipletests
-
     path = write({"two": replace(SMALL, sessions=30, method_session=0.05).draw(2, seed=9)}, tmp_path)
     compared = 0
     for judge in ("two/000000", "two/000001"):
@@ -187,11 +186,11 @@ def test_adjusted_p_values_are_statsmodels_holm_over_pairs_and_dimensions_of_a_j
             f"SELECT dimension, p_value, p_adjusted, p_adjusted_in_dimension FROM paired_differences "
             f"WHERE judge_id = '{judge}'",
         )
-        assert found["p_adjusted"] == pytest.approx(multipletests(found["p_value"], method="holm")[1], rel=1e-9)
+        assert found["p_adjusted"] == pytest.approx(holm(found["p_value"]), rel=1e-9)
         assert 0 < np.sum(found["p_adjusted"] < 0.05) < 9
         for dimension in np.unique(found["dimension"].astype(str)):
             there = found["dimension"].astype(str) == dimension
-            expected = multipletests(found["p_value"][there], method="holm")[1]
+            expected = holm(found["p_value"][there])
             assert found["p_adjusted_in_dimension"][there] == pytest.approx(expected, rel=1e-9)
             compared += there.sum()
     assert compared == 18

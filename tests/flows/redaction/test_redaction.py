@@ -230,8 +230,12 @@ def test_what_a_rule_can_match_has_one_of_its_keywords(data: st.DataObject) -> N
     assert rule in rules_for(text)
 
 
-def test_no_planted_secret_passes_in_any_place() -> None:
-    """The figure of docs/redaction.md; ``python -m tests.flows.redaction.planted`` prints what passes."""
+def test_no_planted_secret_passes_in_any_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figure of docs/redaction.md; ``python -m tests.flows.redaction.planted`` prints what passes.
+
+    Whether a secret passes does not depend on what a guess at its mark costs, so that is cheap here.
+    """
+    monkeypatch.setattr("flows.redaction.marks._COST", {"n": 2, "r": 1, "p": 1})
     number, through = planted.find_leaks(REDACTOR)
     assert through == []
     assert number > 15_000

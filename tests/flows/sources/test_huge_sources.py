@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 import tempfile
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +26,8 @@ from flows.sources import Input, discover, read_input
 from flows.sources.reading.decode import zstd
 from flows.store.store import Store
 from flows.support.errors import StoreError
-from tests.flows.conftest import start, write_session
+from tests.flows.conftest import write_session
+from tests.flows.disturb import Forker
 from tests.flows.sources.folders import chat, ingest, read_all, reason
 
 MB = 1 << 20
@@ -128,29 +128,27 @@ def test_a_full_disk_is_the_stores_problem_and_costs_no_file_its_place(folder: P
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("lost", "code", "said"),
-    [("workers", 0, "80 inputs, 80 sessions, 9,680 messages"), ("run", 130, "stopped; what was finished is kept")],
+    [("workers", 0, "80 inputs, 80 sessions, 19,280 messages"), ("run", 130, "stopped; what was finished is kept")],
 )
 def test_an_ingestion_that_is_stopped_or_loses_its_workers_goes_on_to_the_same_store(
-    tmp_path: Path, prefect_server: str, lost: str, code: int, said: str
+    tmp_path: Path, forker: Forker, lost: str, code: int, said: str
 ) -> None:
     logs = tmp_path / "logs"
     for number in range(80):
-        write_session(logs / f"{number:03d}.jsonl", f"session-{number}", 60, f"word{number}")
+        write_session(logs / f"{number:03d}.jsonl", f"session-{number}", 120, f"word{number}")
     root = tmp_path / "store"
-    process = start("ingest", logs, "--store", root)
-    children: list[psutil.Process] = []
-    while not children and process.poll() is None:
-        if list((root / "transcripts").glob("*.tmp")):
-            children = [c for c in psutil.Process(process.pid).children() if "spawn_main" in " ".join(c.cmdline())]
-        time.sleep(0.01)
+    process = forker.start("ingest", logs, "--store", root, cores=2)
+    process.until(lambda: list((root / "transcripts").glob("*")), "the first sessions")
+    children = process.helpers("spawn_main")
     assert children
-    for one in children if lost == "workers" else [process]:
-        one.send_signal(signal.SIGKILL if lost == "workers" else signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert (process.returncode, said in out + err) == (code, True), err
+    if lost == "workers":
+        for one in children:
+            one.kill()
+    else:
+        process.signal(signal.SIGINT)
+    assert (process.wait(), said in process.out + process.err) == (code, True), process.err
     assert psutil.wait_procs(children, timeout=10)[1] == []
-    process = start("ingest", logs, "--store", root, "--quiet")
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert "80 inputs, 80 sessions, 9,680 messages" in out
+    again = forker.run("ingest", logs, "--store", root, "--quiet", cores=2)
+    assert again.code == 0, again.err
+    assert "80 inputs, 80 sessions, 19,280 messages" in again.out
     assert list(root.rglob("*.tmp")) == []
