@@ -303,7 +303,10 @@ def _sed_names(script: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Ledger:
-    """What operations add up to. Each dict is path → the last operation, with the names of all changes merged.
+    """What operations add up to.
+
+    Each dict is path → the last operation, with the names of all changes merged and the verb that says what came of the
+    file.
 
     A created file that is deleted later is in none; one that is edited later stays created; a file that is moved is
     known by its new path.
@@ -347,7 +350,8 @@ class Ledger:
             place = self.modified
         else:
             place = self.created
-        place[op.path] = _merge(place.get(op.path), op)
+        verb: FileVerb = "created" if place is self.created else "modified"
+        place[op.path] = replace(_merge(place.get(op.path), op), verb=verb)
 
     def _delete(self, op: FileOp) -> None:
         self.examined.pop(op.path, None)
@@ -369,7 +373,7 @@ class Ledger:
             place = self.modified
         else:  # what takes the place of a file that was there before changes that file
             place = self.modified if was_there else self.created
-        place[target] = replace(_merge(before, op), path=target)
+        place[target] = replace(_merge(before, op), path=target, verb="created" if place is self.created else "moved")
 
 
 def _merge(before: FileOp | None, op: FileOp) -> FileOp:

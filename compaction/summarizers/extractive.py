@@ -19,7 +19,7 @@ from compaction.reading.shell.effects import only_reads
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message
 
-VERSION = 1
+VERSION = 2
 """Raise it when a summary comes out otherwise."""
 
 NAME = f"embedded-summarizer@{VERSION}"

@@ -188,6 +188,12 @@ def test_the_ledger_folds_operations_to_what_holds() -> None:
     assert (list(ledger.examined), list(ledger.deleted)) == (["c.py"], ["old.py"])
 
 
+def test_the_operation_of_a_file_says_what_came_of_it() -> None:
+    ledger = Ledger().extend([op("created", "a.py"), op("modified", "a.py", 1), op("modified", "b.py", 2)])
+    assert (ledger.created["a.py"].verb, ledger.created["a.py"].seq) == ("created", 1)
+    assert ledger.modified["b.py"].verb == "modified"
+
+
 def test_a_file_that_is_deleted_and_written_again_was_modified() -> None:
     ledger = Ledger().extend([op("deleted", "a.py"), op("created", "a.py", 1)])
     assert (list(ledger.modified), list(ledger.created), list(ledger.deleted)) == (["a.py"], [], [])
