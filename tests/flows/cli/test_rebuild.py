@@ -32,7 +32,7 @@ def test_the_results_come_back_from_the_parquet_files_alone(small: SmallStore, c
     (small.store.root / NOTE_FILE).unlink()
     result = command("rebuild", "--store", small.store.root)
     assert result.exit_code == 0, result.output
-    assert "rebuild: done, 22 steps" in result.stderr
+    assert "rebuild: done, 24 steps" in result.stderr
     assert "1 sessions, 2 points, 2 methods, 4 compactions, 2 probes, 4 answers, 4 scores" in result.stderr
     assert rows(small.store.database) == before
 
