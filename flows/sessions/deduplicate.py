@@ -23,7 +23,7 @@ from flows.sources.registry import formats
 from flows.store import parquet_schemas
 from flows.store.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.store.store import Store
-from flows.support.atomic_files import TMP
+from flows.support.atomic_files import temporary_path
 from flows.support.ids import content_id
 from flows.support.plurals import quantity
 
@@ -309,7 +309,7 @@ def rewrite_part(store: Store, part: Part) -> None:
         return
     seen = store.place.stat(path)
     assert seen is not None
-    tmp = path.with_name(part.name + TMP)
+    tmp = temporary_path(path)
     tmp.parent.mkdir(parents=True, exist_ok=True)  # of an object store it may be another machine that wrote the part
     sessions, row = [], 0
     for info in sorted(part.sessions, key=lambda info: info.first_row):

@@ -24,7 +24,7 @@ ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AZURE_S
 """Variables that name another server than the provider's: two of them are two stores, whatever the URL."""
 COPIES = "copies"
 PRUNED = ".pruned"
-"""A file that was touched when the copies were last looked through."""
+"""A file that was written when the copies were last looked through."""
 KEPT = 3_600.0
 """Least seconds for which a copy is kept: a reader may be about to open one that was just replaced."""
 A_DAY = 86_400.0
@@ -38,7 +38,7 @@ class WorkingFolder:
         self.root = root
         make_folder(root)
         if not (root / URL).exists():
-            (root / PRUNED).touch()
+            _write_copy(root / PRUNED, b"")
             _write_copy(root / URL, url.encode())
 
     @property
@@ -46,7 +46,7 @@ class WorkingFolder:
         """Random id of this folder. The holder of its lock knows that an earlier writer with this id is gone."""
         path = self.root / ".id"
         if not path.exists():
-            path.write_text(os.urandom(8).hex())
+            _write_copy(path, os.urandom(8).hex().encode())
         return path.read_text()
 
     def copy(self, seen: FileInfo) -> Path:
@@ -80,7 +80,7 @@ class WorkingFolder:
 
     def prune(self, found: Iterable[FileInfo]) -> None:
         """Remove copies of objects that are not in ``found``, the objects of the store now. Young copies stay."""
-        (self.root / PRUNED).touch()
+        _write_copy(self.root / PRUNED, b"")
         live = {self.copy(seen): seen.size for seen in found}
         copies = self.root / COPIES
         for copy in copies.glob("*/**/*"):

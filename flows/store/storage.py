@@ -141,7 +141,7 @@ class Storage:
 def remove_unfinished(*unfinished: Path) -> None:
     """Remove unfinished files and folders of a killed command."""
     for tmp in unfinished:
-        if tmp.is_dir():
+        if tmp.is_dir() and not tmp.is_symlink():
             shutil.rmtree(tmp)  # what a load had to put on disk
         else:
             tmp.unlink(missing_ok=True)

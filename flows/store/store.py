@@ -24,7 +24,7 @@ from flows.store.damage import check_parquet, damage_error, name_damaged_file
 from flows.store.shards import Shards, file_bits
 from flows.store.storage import LOCAL, SCHEMES, Storage
 from flows.store.write_permits import end_permits
-from flows.support.atomic_files import folder_umask, make_folder
+from flows.support.atomic_files import folder_umask, make_folder, open_in_place
 from flows.support.errors import StoreError, UsageError, install_extra
 
 STORE_FORMAT = 3
@@ -318,7 +318,7 @@ class Store:
         with ExitStack() as stack:
             try:
                 stack.enter_context(folder_umask(self.root))
-                file = stack.enter_context((self.root / LOCK).open("a+"))
+                file = stack.enter_context(open_in_place(self.root / LOCK))
             except OSError as error:
                 raise StoreError(f"store {self.name}: cannot be written: {error.strerror}") from None
             try:

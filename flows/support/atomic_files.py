@@ -7,12 +7,14 @@ DuckDB and SQLite make beside their own.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 TMP = ".tmp"
 
@@ -47,6 +49,24 @@ def make_folder(path: Path) -> None:
     if not path.parent.exists():
         make_folder(path.parent)
     path.mkdir(mode=OWNERS_FOLDER, exist_ok=True)
+
+
+def refuse_planted(path: Path) -> None:
+    """Raise OSError for a link or anything but an ordinary file under a name that is written in place.
+
+    Whoever may write to the folder could have put it there, to have a file of this user's written over.
+    """
+    with suppress(FileNotFoundError):
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise OSError(errno.ELOOP, f"{path} is a link or no ordinary file; see who put it there, and remove it")
+
+
+def open_in_place(path: Path) -> TextIO:
+    """Open a file to read it and add to it; it is made if it does not exist. Raises OSError as ``refuse_planted``."""
+    refuse_planted(path)
+    unfollowed = os.O_NOFOLLOW | os.O_NONBLOCK  # it may be planted just now
+    return open(path, "a+", encoding="utf-8", opener=lambda name, flags: os.open(name, flags | unfollowed, 0o666))
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from flows.llm.batch.protocol import BatchLine, Intent
 from flows.llm.cache.sqlite_wal import write_ahead
 from flows.llm.clients.transport import CallFault
 from flows.llm.settings import ModelSettings
+from flows.support.atomic_files import open_in_place, refuse_planted
 from flows.support.errors import StoreError
 
 BUSY_SECONDS = 60.0
@@ -102,6 +103,7 @@ class BatchStore:
     def __init__(self, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            refuse_planted(folder / "batches.sqlite")
             self._db = sqlite3.connect(
                 folder / "batches.sqlite", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -110,7 +112,8 @@ class BatchStore:
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(SCHEMA)
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{folder}: the record of batches cannot be opened: {error}") from None
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(f"{folder}: the record of batches cannot be opened: {reason}") from None
         self.folder = folder
         self._mutex = threading.RLock()
 
@@ -122,7 +125,11 @@ class BatchStore:
     @contextmanager
     def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to submit batches and to take results; ``waiting`` is called once if another has it."""
-        with (self.folder / ".lock").open("a+") as file:
+        try:
+            lock = open_in_place(self.folder / ".lock")
+        except OSError as error:
+            raise StoreError(f"{self.folder}: batches cannot be submitted: {error.strerror}") from None
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -27,7 +27,7 @@ from flows.llm.cache.meter import CallMeter
 from flows.llm.cache.records import JournalEntry, StoredCall, as_row, from_row, pack, unpack
 from flows.llm.cache.spend import EXPORT, SUMS, CacheStats, PruneResult, sum_uses
 from flows.llm.cache.sqlite_wal import write_ahead
-from flows.support.atomic_files import folder_umask, make_folder
+from flows.support.atomic_files import folder_umask, make_folder, refuse_planted
 from flows.support.errors import StoreError
 
 __all__ = ["CacheStats", "CallCache", "JournalEntry", "PruneResult", "StoredCall"]
@@ -92,6 +92,7 @@ class CallCache:
             make_folder(folder.parent)
             with folder_umask(folder.parent):  # not every command that asks a model holds the store
                 folder.mkdir(exist_ok=True)
+                refuse_planted(self.path)
                 self._db = sqlite3.connect(
                     self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
                 )
