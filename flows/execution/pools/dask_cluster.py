@@ -2,6 +2,7 @@
 
 A Dask scheduler or worker runs whatever is sent to it. So one that is started here takes connections by TLS only, and
 only from those that have a certificate of this start, which is in the memory of the run and of its workers alone.
+Its scheduler and workers import from their scratch folder first, which so is a new one for the user alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
+from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
 import dask
@@ -24,7 +26,7 @@ R = TypeVar("R")
 
 TIMEOUT = 10.0
 """Seconds in which a scheduler must answer, and have a worker."""
-NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 """Without them Dask shows anybody its tasks and logs over HTTP, also where it has no dashboard."""
 
 
@@ -40,7 +42,8 @@ class Dask:
                 self._client = self._entered(distributed.Client(address, timeout=TIMEOUT, set_as_default=False))
                 self._client.wait_for_workers(1, timeout=TIMEOUT)
             else:
-                with dask.config.set(NO_PAGES):
+                scratch = self._entered(TemporaryDirectory(prefix="compaction-eval-dask-", ignore_cleanup_errors=True))
+                with dask.config.set(NO_PAGES | {"temporary-directory": scratch}):
                     cluster = self._entered(
                         distributed.LocalCluster(
                             n_workers=n_workers,

@@ -9,6 +9,9 @@ import http.client
 import os
 import signal
 import socket
+import stat
+import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -140,6 +143,40 @@ def test_a_dask_that_is_started_for_a_run_does_nothing_for_others(tmp_path: Path
         assert [port for port in ports if b"workers" in _fetched(f"http://127.0.0.1:{port}/sitemap.json")] == []
     finally:
         dask.close()
+
+
+def paths_below(folder: str) -> list[str]:
+    """Where this process imports from, in a folder."""
+    return [path for path in sys.path if path.startswith(folder)]
+
+
+@pytest.mark.slow
+@needs_dask
+def test_a_dask_that_is_started_for_a_run_imports_nothing_from_a_folder_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask takes a scratch folder of the usual name whoever made it, and imports from it first."""
+    import distributed
+
+    from flows.execution.pools.dask_cluster import Dask
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    planted = tmp_path / "dask-scratch-space"
+    planted.mkdir()
+    with distributed.LocalCluster(n_workers=1, dashboard_address=None):  # Dask as it comes
+        assert paths_below(str(tmp_path))[0] == str(planted)
+    dask = Dask("", 1)
+    try:
+        [scratch] = tmp_path.glob("compaction-eval-dask-*")
+        assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
+        for found in (paths_below(str(tmp_path)), *dask.on_each(paths_below, str(tmp_path))):
+            assert found
+            assert all(Path(path).is_relative_to(scratch) for path in found), found
+        assert list(planted.glob("*worker*")) == []
+    finally:
+        dask.close()
+    assert (scratch.exists(), paths_below(str(tmp_path))) == (False, [])
 
 
 def _fetched(url: str) -> bytes:
