@@ -176,6 +176,8 @@ class Server:
         }
         """What Prefect's client needs to reach it, as environment variables."""
         self._settings = (_LASTING if lasting else _PASSING) | {
+            # Not beside Prefect's code, which is other users' too.
+            "PREFECT_UI_STATIC_DIRECTORY": str(home.absolute() / "ui"),
             "PREFECT_SERVER_API_AUTH_STRING": self.secret,
             "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": page,
             "PREFECT_SERVER_API_CSRF_PROTECTION_ENABLED": "true",

@@ -20,6 +20,7 @@ from prefect.settings import get_current_settings
 from prefect.states import Crashed
 from prefect.types.entrypoint import EntrypointType
 
+from flows.execution.prefect_server import prefect_home
 from flows.nightly import nightly
 from flows.serving.plan import ServePlan
 
@@ -35,6 +36,8 @@ class _NightRunner(Runner):
     def __init__(self, name: str, end: Callable[[], object]) -> None:
         # No limit of its own: a night that is due while another runs is to be refused by the server, visibly.
         super().__init__(name=name, pause_on_shutdown=False, limit=None)
+        # Not in a folder of /tmp with a fixed name, which is whose was first.
+        self._tmp_dir = prefect_home().absolute() / "runner_storage" / self._tmp_dir.name
         self._end = end
 
     def handle_sigterm(self, *_: Any, **__: Any) -> None:

@@ -21,6 +21,12 @@ from flows.support.errors import EvalError, UsageError
 
 LOOK_EVERY = 10.0
 """Seconds between two looks at what became of nights, and at the server."""
+MOST_BREAKS = 10
+"""How often in a row the runner of nights may break off: one that does each time has a reason."""
+LASTED = 600.0
+"""Seconds after which a runner that breaks off has worked."""
+LONGEST_PAUSE = 60.0
+"""Most seconds before another one is started; the first time it is one, then twice as long each time."""
 STOP_WITHIN = 45.0
 """Seconds that the night under way is given when ``serve`` is stopped."""
 
@@ -82,7 +88,10 @@ def open_server() -> Iterator[Server | None]:
 
 
 def serve(plan: ServePlan, server: Server | None) -> int:
-    """Serve until SIGTERM or Ctrl-C; returns the signal's number. Raises UsageError for an invalid schedule."""
+    """Serve until SIGTERM or Ctrl-C; returns the signal's number.
+
+    Raises UsageError for an invalid schedule, and EvalError when no night can be run.
+    """
     check_schedule(plan.cron, plan.timezone)
     if server is None:
         return asyncio.run(_Serving(plan, server).run())
@@ -107,7 +116,7 @@ class _Serving:
         self._next: datetime | None = None
 
     async def run(self) -> int:
-        """Serve until a signal comes; returns its number."""
+        """Serve until a signal comes; returns its number. Raises EvalError when the runner of nights keeps failing."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._end, number)
@@ -120,8 +129,12 @@ class _Serving:
         if self._plan.now:
             await self._nights.begin()
         watching = asyncio.create_task(self._watch())
+        n_breaks = 0
         while not self._stop.is_set():
-            await self._run_nights(loop)
+            began = loop.time()
+            reason = await self._run_nights(loop)
+            n_breaks = 1 if loop.time() - began > LASTED else n_breaks + 1
+            await self._after_break(reason, n_breaks)
         await self._look()
         watching.cancel()
         print_line("stopped")
@@ -131,8 +144,8 @@ class _Serving:
         self._signal = number
         self._stop.set()
 
-    async def _run_nights(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run due nights until a signal, or until the runner gives up because Prefect was unreachable for too long."""
+    async def _run_nights(self, loop: asyncio.AbstractEventLoop) -> str:
+        """Run due nights until a signal, or until the runner breaks off (Prefect was unreachable, …); why it did."""
         runner = self._nights.runner(lambda: loop.call_soon_threadsafe(self._end, signal.SIGTERM))
         await self._nights.serve_with(runner)
         running = asyncio.create_task(runner.start())
@@ -144,8 +157,23 @@ class _Serving:
         try:
             await asyncio.wait_for(running, STOP_WITHIN)
         except Exception as error:  # whatever broke the runner, nights go on
-            if not self._stop.is_set():
-                print_line(f"the runner of nights broke off ({_shorten(error)}); starting it anew when Prefect answers")
+            return _shorten(error)
+        return "it ended by itself"
+
+    async def _after_break(self, reason: str, n_breaks: int) -> None:
+        """Wait before another runner is started: longer each time, and until Prefect answers."""
+        if self._stop.is_set():
+            return
+        if n_breaks >= MOST_BREAKS:
+            raise EvalError(
+                f"the runner of nights broke off {n_breaks} times in a row, the last time with {reason}; no night can "
+                "begin: mend that and start `serve` again"
+            )
+        pause = min(2.0 ** (n_breaks - 1), LONGEST_PAUSE)
+        print_line(
+            f"the runner of nights broke off ({reason}); starting it anew in {pause:.0f} s, when Prefect answers"
+        )
+        await self._pause(pause)
         while not self._stop.is_set() and not answers(os.environ.get("PREFECT_API_URL") or configured_url() or ""):
             await self._pause(LOOK_EVERY)
         if not self._stop.is_set():

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +22,10 @@ import pytest
 from flows.cli.checkup.orchestration import _ask_prefect
 from flows.database.scores_db import connect
 from flows.reporting.night_report import store_slug
-from flows.serving.serve import check_schedule
+from flows.serving.plan import ServePlan
+from flows.serving.serve import check_schedule, serve
 from flows.store.store import Store
-from flows.support.errors import UsageError
+from flows.support.errors import EvalError, UsageError
 from tests.flows.conftest import ROOT, Command, PrefectHome, write_session
 
 pytestmark = pytest.mark.slow
@@ -59,6 +61,11 @@ def night(place: Path, **changes: Any) -> Any:
     keys = {"sources": [str(place / "logs")], "store": str(place / "store")}
     given = {"study": keys, "study_file": str(place / "study.toml"), "fail_if_worse": 0.2, **changes}
     return asyncio.run(nightly(**given, return_state=True))
+
+
+def plan_of(place: Path) -> ServePlan:
+    """Nights of the place's store."""
+    return ServePlan("one-place", "0 2 * * *", "UTC", {}, Store.create(str(place / "store"), "o200k_base"), now=False)
 
 
 def artifact(key: str) -> str:
@@ -157,10 +164,17 @@ def test_a_broken_night_is_failed_with_the_sentence_and_the_next_one_goes_on(pla
     assert (state.name, "could not be read" in state.message) == ("Incomplete", True)
 
 
+def taken_folder(folder: Path) -> str:
+    """A folder for temporary files, in which what Prefect's runner wants by a fixed name cannot be had."""
+    (folder / "runner_storage").touch()
+    return str(folder)
+
+
 @pytest.fixture(scope="module")
-def own_server(prefect_home: PrefectHome) -> dict[str, str]:
-    """The environment of a machine on which no Prefect server is configured."""
+def own_server(prefect_home: PrefectHome, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a machine on which no Prefect server is configured, and which others use too."""
     home = {"PREFECT_HOME": str(prefect_home()), "PREFECT_RUNNER_POLL_FREQUENCY": "2"}
+    home["TMPDIR"] = taken_folder(tmp_path_factory.mktemp("tmp"))
     return {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"} | home
 
 
@@ -226,12 +240,58 @@ def test_serve_runs_nights_by_its_schedule_survives_a_failing_one_and_its_server
     assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
     assert "stopped" in log.read_text()
     home = Path(own_server["PREFECT_HOME"])
+    assert list((home / "ui").glob("*/index.html"))  # what its page is made of: not beside Prefect's code
     assert not secret_file.exists()
     telling = (user_and_password.rpartition(b":")[2], base64.b64encode(user_and_password))
     written = [path for folder in (home, place) for path in folder.rglob("*") if path.is_file()]
     assert [path for path in written if any(words in path.read_bytes() for words in telling)] == []
     for folder in (home, place / "store"):  # made by the server, by serve and by the processes of nights
-        assert [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077] == []
+        inside = (path for path in folder.rglob("*") if not path.is_relative_to(home / "ui"))  # Prefect's own page
+        assert [path for path in (folder, *inside) if path.stat().st_mode & 0o077] == []
+
+
+def test_a_runner_of_nights_takes_nothing_in_a_folder_of_everybody(
+    place: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prefect.runner import Runner
+
+    from flows.serving.deployment import NightRuns
+
+    monkeypatch.setattr(tempfile, "tempdir", taken_folder(place))
+
+    async def start(runner: Runner) -> None:
+        async with runner:
+            pass
+
+    with pytest.raises(NotADirectoryError):
+        asyncio.run(start(Runner()))  # as it comes
+    asyncio.run(start(NightRuns(plan_of(place)).runner(print)))
+
+
+def test_a_runner_of_nights_that_keeps_breaking_off_is_waited_for_longer_each_time_and_ends_serve(
+    place: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pauses: list[float] = []
+
+    class Broken:
+        started = False
+
+        async def start(self) -> None:
+            raise PermissionError(13, "Permission denied", "a folder")
+
+    async def no_pause(self: Any, seconds: float) -> None:
+        pauses.append(seconds)
+
+    async def nothing(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr("flows.serving.serve._Serving._pause", no_pause)
+    monkeypatch.setattr("flows.serving.deployment.NightRuns.runner", lambda *_: Broken())
+    monkeypatch.setattr("flows.serving.deployment.NightRuns.serve_with", nothing)
+    with pytest.raises(EvalError, match=r"broke off 10 times in a row, .* PermissionError: .*; no night can begin"):
+        serve(plan_of(place), None)
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert capsys.readouterr().err.count("the runner of nights broke off (PermissionError") == len(pauses)
 
 
 def test_a_night_that_is_due_while_another_runs_is_cancelled_and_one_that_was_killed_frees_its_place(
@@ -241,9 +301,8 @@ def test_a_night_that_is_due_while_another_runs_is_cancelled_and_one_that_was_ki
     from prefect.states import Pending, Running
 
     from flows.serving.deployment import NightRuns
-    from flows.serving.plan import ServePlan
 
-    plan = ServePlan("one-place", "0 2 * * *", "UTC", {}, Store.create(str(place / "store"), "o200k_base"), now=False)
+    plan = plan_of(place)
 
     async def states() -> list[str]:
         nights = NightRuns(plan)
