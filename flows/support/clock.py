@@ -11,6 +11,15 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def utc_time(text: str | None) -> datetime | None:
+    """A recorded time as UTC without its offset; None for what is no time. One without an offset is taken as UTC."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+        return found.astimezone(UTC).replace(tzinfo=None) if found and found.tzinfo else found
+    except (ValueError, OverflowError):  # in UTC it may be of the year 0 or 10000
+        return None
+
+
 def later_than(time: str, others: Iterable[str]) -> str:
     """``time``, or a millisecond after the latest of ``others`` if that is later: clocks can be set back."""
     last = max(others, default="")

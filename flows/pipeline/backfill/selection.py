@@ -13,11 +13,11 @@ from compaction.closest import closest_or_all
 from flows.config.runner_spec import LOCAL
 from flows.config.study import Study, with_judge
 from flows.database.scores_db import connect
-from flows.pipeline.load.intake_tables import utc_time
 from flows.pipeline.load.provenance import loaded_study
 from flows.pipeline.plan import ScoreJob
 from flows.store.store import Store
 from flows.support.choices import Versions
+from flows.support.clock import utc_time
 from flows.support.errors import StoreError, UsageError
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from flows.sessions.session_parts import Part, SessionInfo, iter_parts
 from flows.sessions.task_type_labels import Labels
 from flows.store.damage import damage_error
 from flows.store.store import Store
+from flows.support.clock import utc_time
 
 Row = dict[str, Any]
 
@@ -74,17 +74,6 @@ def as_table(name: str, rows: Iterable[Row]) -> pa.Table:
             for row in picked:
                 row[field.name] = utc_time(row[field.name])
     return pa.Table.from_pylist(picked, schema=schema)
-
-
-def utc_time(text: str | None) -> datetime | None:
-    """A recorded time as UTC without its offset; None for what is no time. One without an offset is taken as UTC."""
-    try:
-        found = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
-    if found is None or found.tzinfo is None:
-        return found
-    return found.astimezone(UTC).replace(tzinfo=None)
 
 
 def _session_row(info: SessionInfo) -> Row:

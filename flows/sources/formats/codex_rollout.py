@@ -11,7 +11,7 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
-from flows.sources.reading.blocks import first_line, text_of
+from flows.sources.reading.blocks import first_line, iso_time, text_of
 from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
 from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_openai
@@ -64,7 +64,7 @@ class _Rollout:
         self.runs = 1
 
     def take(self, where: int, record: Record) -> None:
-        kind, payload, time = record.get("type"), record.get("payload"), text_or_none(record.get("timestamp"))
+        kind, payload, time = record.get("type"), record.get("payload"), iso_time(record.get("timestamp"))
         if kind in _ENVELOPES:
             payload = need_object(payload, "payload")
         elif kind is None and ("instructions" in record or "record_type" in record):
@@ -102,7 +102,7 @@ class _Rollout:
         session = self.session
         self.native = text_or_none(meta.get("id"))
         session.cwd = text_or_none(meta.get("cwd"))
-        session.started_at = text_or_none(meta.get("timestamp")) or time
+        session.started_at = iso_time(meta.get("timestamp")) or time
         parent = _find(meta.get("source"), "parent_thread_id") or text_or_none(meta.get("parent_thread_id"))
         self.parent = f"{NAME}-{parent}" if parent else None
         base = meta.get("base_instructions")

@@ -11,7 +11,7 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
-from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import make_usage
@@ -52,7 +52,7 @@ class _Reading:
         version, kind = line.get("v"), line.get("type")
         if version != 1 or type(version) is not int:
             raise MalformedError(f"version is {version!r}, expected 1")
-        ref, time = self.source.ref(where), text_or_none(line.get("ts"))
+        ref, time = self.source.ref(where), iso_time(line.get("ts"))
         content = line.get("content")
         blocks = content if isinstance(content, list) else [content] if isinstance(content, str) else []
         if kind == "user":

@@ -151,14 +151,21 @@ def _is_framing(line: str) -> bool:
     return bool(_ONLY_TAGS.match(line) or _LONE_PATH.match(line)) or line.startswith("[image ")
 
 
+NO_TIME = "time that no clock holds"
+"""Why a recorded time is set aside."""
+
+
 def iso_time(value: Any) -> str | None:
-    """A recorded time as ISO 8601: text as it is, a number as seconds (or milliseconds) since the epoch."""
+    """A recorded time as ISO 8601: text as it is, a number as seconds (or milliseconds) since the epoch.
+
+    A number that no clock holds becomes ``NO_TIME``, a text that is no time either: the session sets it aside.
+    """
     if isinstance(value, str):
         return value or None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    seconds = value / 1000 if value > 1e11 else value
     try:
+        seconds = value / 1000 if value > 1e11 else value
         return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
-        return None
+        return NO_TIME

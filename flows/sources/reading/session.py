@@ -9,9 +9,10 @@ from typing import Any
 from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Source
-from flows.sources.reading.blocks import arguments_text, first_line, shows_failure
+from flows.sources.reading.blocks import NO_TIME, arguments_text, first_line, shows_failure
 from flows.sources.reading.identity import fingerprint, plain_id
 from flows.sources.reading.usage import sum_usages
+from flows.support.clock import utc_time
 
 RECORDED_SUMMARY = "recorded compaction summary"
 BOOKKEEPING = "bookkeeping"
@@ -300,6 +301,8 @@ class SessionDraft:
         ordered = self._ordered()
         for seq, draft in enumerate(ordered):
             draft.seq = seq
+            draft.timestamp = self._held_time(draft.timestamp)
+        self.started_at, self.ended_at = self._held_time(self.started_at), self._held_time(self.ended_at)
         messages = tuple(draft.message(self._names) for draft in ordered)
         typed = next((draft for draft in ordered if draft.typed and draft.texts), None)
         title = self.title or (first_line("\n".join(typed.texts)) if typed else None)
@@ -339,6 +342,13 @@ class SessionDraft:
         self.drafts = [draft for draft in self.drafts if id(draft) not in empty]
         self.left_out[EMPTY] += len(empty)
         self.source.account.aside["assistant", EMPTY] += len(empty)
+
+    def _held_time(self, text: str | None) -> str | None:
+        """A recorded time; one that no clock holds is set aside."""
+        if text is None or utc_time(text) is not None:
+            return text
+        self.leave_out(NO_TIME)
+        return None
 
     def _ordered(self) -> list[MessageDraft]:
         """The messages with every result behind its call: a few logs have a result's line before its call's."""

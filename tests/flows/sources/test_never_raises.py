@@ -46,6 +46,8 @@ RAW = {
     "32 bits": b"4294967296",
     "minus": b"-9223372036854775808",
     "5000 digits": b"9" * 5_000,
+    "400 digits": b"1" + b"0" * 400,
+    "minus 400 digits": b"-1" + b"0" * 400,
     "small": b"1e-400",
     "names twice": b'{"role": "user", "content": "a", "role": [], "content": null, "type": 1, "type": "text"}',
     "no name": b'{"": {"": ""}}',
@@ -134,6 +136,38 @@ def strings_in(value, path=()):
     return [found for key, item in items for found in strings_in(item, (*path, key))]
 
 
+TIME_KEYS = re.compile(r"(?i)time|stamp|^ts$|date|created|started|began|begin|start|end|completed|_at$")
+NO_TIMES = {
+    **{
+        name: f"@@{name}@@" for name in ("400 digits", "minus 400 digits", "infinite", "minus infinite", "not a number")
+    },
+    "65 bits": "@@65 bits@@",
+    "year 0": "0000-01-01T00:00:00Z",
+    "year 0 in UTC": "0001-01-01T00:00:00+05:00",
+    "year 10000": "10000-01-01T00:00:00Z",
+    "year 10000 in UTC": "9999-12-31T23:00:00-05:00",
+    "20 digits": "9" * 20,
+}
+
+
+def with_times(value, new):
+    """A value with every time in it replaced, and how many there are."""
+    count = 0
+
+    def replaced(inner, key=""):
+        nonlocal count
+        if isinstance(inner, dict):
+            return {name: replaced(item, name) for name, item in inner.items()}
+        if isinstance(inner, list):
+            return [replaced(item) for item in inner]
+        if TIME_KEYS.search(key) and (type(inner) in (int, float) or (isinstance(inner, str) and inner[:2] == "20")):
+            count += 1
+            return new
+        return inner
+
+    return replaced(value), count
+
+
 paths = st.lists(st.integers(0, 30), min_size=2, max_size=6)
 
 
@@ -199,6 +233,24 @@ def test_values_and_records_may_be_swapped_repeated_reordered_and_cut_anywhere(n
     for steps, swap in changes:
         value = change(value, steps, SWAPS[swap])
     check(write_log(place, f"{name}-swapped", kind, value))
+
+
+@pytest.mark.parametrize("no_time", NO_TIMES)
+@pytest.mark.parametrize(("name", "kind"), LINES_AND_DOCUMENTS)
+def test_a_time_that_no_clock_holds_costs_no_message(name, kind, no_time, place):
+    sample = logs.logs_with(kind)[name]
+    value, count = with_times(sample, NO_TIMES[no_time])
+    if not count:
+        pytest.skip("the sample has no times")
+    before, after = (check(write_log(place, f"{name}-times", kind, one)) for one in (sample, value))
+    assert (after.format, after.set_aside) == (before.format, before.set_aside)
+    assert after.account.met == before.account.met
+    for was, found in zip(before.transcripts, after.transcripts, strict=True):
+        assert len(found) == len(was)
+        had = [time for one in was.messages for time in [one.timestamp] if time]
+        assert [time for one in found.messages for time in [one.timestamp] if time] == []
+        assert (found.started_at, found.ended_at) == (None, None)
+        assert found.set_aside.get("time that no clock holds", 0) >= len(had)
 
 
 @pytest.mark.parametrize("text", ["x" * LONG, "<a> [`#{\n" * (LONG // 10)], ids=["one letter", "signs and lines"])

@@ -24,7 +24,7 @@ from flows.sources.formats.atif._files import (
 )
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
-from flows.sources.reading.blocks import arguments_text, text_of
+from flows.sources.reading.blocks import arguments_text, iso_time, text_of
 from flows.sources.reading.identity import plain_id
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage
@@ -176,7 +176,7 @@ class _Run:
             self._copy(kind, text, step)
             return
         self._join()
-        time, extra = text_or_none(step.get("timestamp")), as_dict(step.get("extra"))
+        time, extra = iso_time(step.get("timestamp")), as_dict(step.get("extra"))
         if kind == "assistant":
             self._answer(text, step, extra, ref, time)
             return

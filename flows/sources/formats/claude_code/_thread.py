@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.sources.reading.base import MalformedError, Record, Source
-from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.claude_lines import is_local, is_result, is_typed, kinds_of, queued_prompt, response_id
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
@@ -41,7 +41,7 @@ class ClaudeThread:
         kind, uuid = record["type"], record.get("uuid")
         if session.cwd is None:
             session.cwd = text_or_none(record.get("cwd"))
-        ref, time = self.source.ref(where), text_or_none(record.get("timestamp"))
+        ref, time = self.source.ref(where), iso_time(record.get("timestamp"))
         if time is not None:  # lines are not in the order of their times
             session.started_at = min(session.started_at or time, time)
             session.ended_at = max(session.ended_at or time, time)

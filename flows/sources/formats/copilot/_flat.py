@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compaction.transcript import Transcript
 from flows.sources.reading.base import MalformedError, Record, Source
-from flows.sources.reading.blocks import block_text, text_of
+from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
 from flows.sources.reading.values import first_text, nested, objects_in, text_or_none
@@ -34,7 +34,7 @@ class FlatLines:
         self.used = 0
 
     def take(self, where: int, line: Record) -> None:
-        kind, ref, time = line.get("type"), self.source.ref(where), text_or_none(line.get("timestamp"))
+        kind, ref, time = line.get("type"), self.source.ref(where), iso_time(line.get("timestamp"))
         self.native = self.native or first_text(line.get("session_id"), line.get("sessionId"))
         self.session.model = self.session.model or text_or_none(line.get("model"))
         if kind == "message":

@@ -15,7 +15,7 @@ from flows.sources.formats.copilot._flat import FlatLines, is_flat
 from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage, usage_of
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
-from flows.sources.reading.blocks import arguments_text, text_of
+from flows.sources.reading.blocks import arguments_text, iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_list, first_text, need_list, need_object, nested, text_or_none
@@ -104,7 +104,7 @@ class _Log:
         if self.at in self.rewound:
             self._leave_rewound(agent, kind, data)
             return
-        ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
+        ref, time = self.source.ref(where), iso_time(event.get("timestamp"))
         agent.session.ended_at = time or agent.session.ended_at
         if kind in _NOTICES:
             _NOTICES[kind](self, agent, data, ref, time)
@@ -138,7 +138,7 @@ class _Log:
         """The header; a resumed session has a second one."""
         self.native = self.native or text_or_none(data.get("sessionId"))
         session = agent.session
-        session.started_at = session.started_at or text_or_none(data.get("startTime"))
+        session.started_at = session.started_at or iso_time(data.get("startTime"))
         session.cwd = session.cwd or text_or_none(nested(data, "context", "cwd"))
         self.model(agent, data, ref, time)
 

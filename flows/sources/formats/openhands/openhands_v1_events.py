@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from compaction.transcript import Transcript
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
-from flows.sources.reading.blocks import text_of
+from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.opening import event_number
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
@@ -74,7 +74,7 @@ class Conversation:
             for what in _kinds(event):
                 self.session.leave_out(DUPLICATE, what)
             return
-        ref, time = self.source.ref(where), text_or_none(event.get("timestamp"))
+        ref, time = self.source.ref(where), iso_time(event.get("timestamp"))
         draft = None
         if kind == "ActionEvent":
             draft = self._action(event, ref, time)
