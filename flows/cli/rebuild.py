@@ -7,6 +7,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import typer
+
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 from flows.support.choices import DEFAULT_STORE
@@ -30,11 +32,12 @@ def rebuild(
     """Make scores.duckdb anew from the store's Parquet files.
 
     Nothing is worked out or paid for again. It shows the study that was shown last, or that of the latest run, or the
-    one that is given; its results are shown as they are, by whatever versions they were made.
+    one that is given, with the results as they are. Exit code 3 when checks of the results do not hold; they are named.
     """
     from flows.execution.run import running
     from flows.pipeline.load import tables
     from flows.pipeline.load.provenance import Provenance, study_of_results
+    from flows.pipeline.run_summary import Summary, failed_checks
     from flows.store.call_journal import export_calls
     from flows.store.store import Store
     from flows.support.progress import make_report
@@ -50,13 +53,20 @@ def rebuild(
             tables.rebuild_database(
                 target, chosen, makers=makers, is_whole_store=study is None, stepped=lambda: shown.advance(1)
             )
-    counts = _counts(target)
+    broken = tables.stored_violations(target)
+    outcome = Summary(_counts(target), tuple(failed_checks(broken)))
     if as_json:
-        content = {"store": target.name, "study": chosen.as_dict(), "counts": counts}
+        content = {
+            "store": target.name,
+            "study": chosen.as_dict(),
+            "counts": outcome.counts,
+            "violations": dict(broken),
+        }
         o.echo_json(content)
     elif not quiet:
-        found = ", ".join(f"{number:,} {name}" for name, number in counts.items())
-        print(f"{target.database}: {found}, in {perf_counter() - start:.1f} s", file=sys.stderr)  # noqa: T201
+        made = f"{target.database}, made in {perf_counter() - start:.1f} s"
+        print("\n".join([made, *outcome.lines()]), file=sys.stderr)  # noqa: T201
+    raise typer.Exit(outcome.exit_code)
 
 
 def _read_study(store: Store, path: str) -> Study:

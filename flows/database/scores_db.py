@@ -24,6 +24,7 @@ import pyarrow.dataset as pads
 from flows.database.dataset_slices import dataset_slices
 from flows.database.sql_model import (
     OFFLINE,
+    checks,
     comment_on,
     empty_database,
     first_sentence,
@@ -51,8 +52,8 @@ to disk, beside the database. It does not depend on the machine, so that a load 
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
 
-MATERIALIZED = ("paired_differences_by_split", "reliability", "retention")
-"""Marts of which a load makes tables: they have or read too many rows to be worked out for each query."""
+MATERIALIZED = {"int_answer_scores": "intermediate", "reliability": "marts", "retention": "marts"}
+"""View → its folder: those of which a load makes tables, because they read every score."""
 
 TEXTS = {"messages": "message_rows", "contexts": "context_rows"}
 """Views of what stays in the files of the store, and the macro that each reads them by; contexts read messages."""
@@ -102,13 +103,25 @@ class DatabaseDraft:
                 stack.close()
 
     def materialize(self, name: str) -> None:
-        """Put a table with the rows that a mart has now in the place of its view."""
-        text = sql_text("marts", name)
+        """Put a table with the rows that a view of ``MATERIALIZED`` has now in its place."""
+        folder = MATERIALIZED[name]
+        text = sql_text(folder, name)
         self.connection.execute(f'DROP VIEW "{name}"')
-        self.connection.execute("SET preserve_insertion_order = true")  # the rows stay sorted as the view sorts them
-        run_sql(self.connection, f"marts/{name}.sql", text.replace("create view", "create table", 1))
+        is_sorted = folder == "marts"  # the rows of a mart stay sorted as its view sorts them
+        self.connection.execute(f"SET preserve_insertion_order = {is_sorted}")
+        run_sql(self.connection, f"{folder}/{name}.sql", text.replace("create view", "create table", 1))
         self.connection.execute("SET preserve_insertion_order = false")
         comment_on(self.connection, "TABLE", name, grain_of(text))
+
+    def check(self) -> list[tuple[str, int]]:
+        """Fill the table ``checks``; returns what ``violations`` does."""
+        counts = _count_violations(self.connection)
+        rows = [
+            {"invariant": name, "violations": counts[name], "meaning": grain_of(text)}
+            for name, text in checks().items()
+        ]
+        self.insert("checks", pa.Table.from_pylist(rows, schema=schemas()["checks"]))
+        return _broken(counts)
 
     @contextmanager
     def registered(self, name: str, rows: pa.Table | pa.RecordBatchReader | pads.Dataset) -> Iterator[None]:
@@ -129,6 +142,8 @@ class DatabaseDraft:
         )
         try:
             self.connection.execute(f'INSERT INTO "{name}" BY NAME SELECT {picked} FROM (\n{query}\n)')  # noqa: S608
+        except duckdb.OutOfMemoryException:
+            raise
         except duckdb.Error as error:
             raise StoreError(f"table {name} refuses a row: {first_sentence(error)}") from error
 
@@ -158,14 +173,28 @@ def new_database(target: Path, place: Storage = LOCAL) -> Iterator[DatabaseDraft
             yield DatabaseDraft(connection)
             connection.execute("CHECKPOINT")
         place.publish(draft, target)
+    except duckdb.OutOfMemoryException as error:
+        raise out_of_memory("making scores.duckdb") from error
     finally:
         for leftover in (draft, draft.with_name(draft.name + ".wal")):
             leftover.unlink(missing_ok=True)
         shutil.rmtree(spill, ignore_errors=True)
 
 
+def out_of_memory(what: str) -> StoreError:
+    """What to tell when DuckDB may not take the memory, or cannot have the disk, that something needs."""
+    return StoreError(
+        f"{what} needs more memory than the {_memory()} that it may take, or more disk than is free; "
+        f"set {MEMORY_VARIABLE} to more, such as 4GB, and do the same again"
+    )
+
+
+def _memory() -> str:
+    return os.environ.get(MEMORY_VARIABLE) or MEMORY
+
+
 def _limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    wanted = os.environ.get(MEMORY_VARIABLE) or MEMORY
+    wanted = _memory()
     try:
         connection.execute(f"SET memory_limit = {literal(wanted)}")
     except duckdb.Error:
@@ -324,10 +353,20 @@ def is_sound(path: Path) -> bool:
 
 
 def violations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
-    """The checks that do not hold, by name, each with its number of violations; the most first."""
-    return connection.execute(
-        "SELECT invariant, violations FROM checks WHERE violations > 0 ORDER BY violations DESC, invariant"
-    ).fetchall()
+    """The checks that do not hold, by name, each with its number of violations; the most first.
+
+    They are asked anew. The table ``checks`` has what they said when the database was made.
+    """
+    return _broken(_count_violations(connection))
+
+
+def _count_violations(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Every check with its number of violations: a query a check, because DuckDB plans memory for all that one asks."""
+    return {name: len(connection.view(f"check_{name}")) for name in checks()}
+
+
+def _broken(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(((name, n) for name, n in counts.items() if n), key=lambda found: (-found[1], found[0]))
 
 
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -17,7 +17,8 @@ import pyarrow as pa
 from flows.support.errors import StoreError
 
 LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
-"""Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made."""
+"""Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
+load makes tables of (``flows.database.scores_db.MATERIALIZED``)."""
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -46,7 +47,7 @@ def sql_sha256() -> str:
 def relations() -> frozenset[str]:
     """Every table and view that ``sql/`` makes."""
     names = (name for folder in LAYERS if folder != "macros" for name, _ in _layer(folder))
-    return frozenset([*names, *(f"check_{name}" for name in checks()), "checks"])
+    return frozenset([*names, *(f"check_{name}" for name in checks())])
 
 
 @cache
@@ -112,24 +113,14 @@ def _create(connection: duckdb.DuckDBPyConnection) -> None:
     for name, text in checks().items():
         run_sql(connection, f"checks/{name}.sql", f'CREATE VIEW "check_{name}" AS\n{text}')
         comment_on(connection, "VIEW", f"check_{name}", f"Violations of: {grain_of(text)}")
-    counts = "\nUNION ALL ".join(
-        f"SELECT '{name}' AS invariant, (FROM \"check_{name}\" SELECT count(*)) AS violations, "
-        f"{literal(grain_of(text))} AS meaning"
-        for name, text in checks().items()
-    )
-    run_sql(connection, "checks", f"CREATE VIEW checks AS\n{counts}")
-    comment_on(
-        connection, "VIEW", "checks", "One row per invariant; the rows behind its count are in check_<invariant>"
-    )
-    comment_on(connection, "COLUMN", "checks.invariant", "Name of the invariant")
-    comment_on(connection, "COLUMN", "checks.violations", "Rows that break it; 0 = holds")
-    comment_on(connection, "COLUMN", "checks.meaning", "What holds")
 
 
 def run_sql(connection: duckdb.DuckDBPyConnection, origin: str, text: str) -> None:
     """Run SQL of a file; StoreError names the file, as ``origin`` below ``sql/``."""
     try:
         connection.execute(text)
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error as error:
         raise StoreError(f"sql/{origin} cannot be run: {first_sentence(error)}") from error
 

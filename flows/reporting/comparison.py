@@ -115,7 +115,7 @@ def compare(
         if name_a == name_b:
             raise UsageError(f"{a!r} and {b!r} are the same method, {name_a}; name two")
         ids = {"a": known[name_a], "b": known[name_b]}
-        rows = paired_differences(connection, name_a, name_b, ids, by)
+        rows = paired_differences(connection, name_a, name_b, by)
         if judge is not None:
             scored = fetch_rows(connection, "SELECT DISTINCT judge_id, judge FROM leaderboard ORDER BY ALL")
             wanted = {judge_id for judge_id, _ in rows_of_judge(scored, judge).values}

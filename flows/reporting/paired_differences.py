@@ -7,6 +7,8 @@ from typing import Any
 
 import duckdb
 
+from flows.database.query_variables import with_variables
+from flows.database.sql_model import sql_text
 from flows.reporting.leaderboard import DIMENSIONS
 from flows.reporting.text_tables import (
     fetch_rows,
@@ -19,19 +21,10 @@ LEVEL = 0.05
 
 Row = dict[str, Any]
 
-_DIFFERENCES = """
-SELECT
-    part.judge_id, part.judge, part.split, part.value, part.dimension, part.method_a, part.method_b,
-    part.mean_a, part.mean_b, part.difference, part.std_error, part.ci_low, part.ci_high, part.p_value,
-    part.p_adjusted AS p_adjusted_of_pair, part.n_pairs, part.n_sessions, part.detectable_difference, part.df
-FROM paired_differences_by_split AS part
-WHERE part.method_id_a = $first AND part.method_id_b = $second AND part.split = $split
-"""
-
 _ADJUSTED = """
 SELECT judge_id, dimension, p_adjusted
 FROM paired_differences
-WHERE method_id_a = $first AND method_id_b = $second
+WHERE method_a = least($a, $b) AND method_b = greatest($a, $b)
 """
 
 
@@ -60,23 +53,14 @@ COLUMNS = (
 )
 
 
-def paired_differences(
-    connection: duckdb.DuckDBPyConnection, name_a: str, name_b: str, ids: Mapping[str, str], by: Split | None
-) -> list[Row]:
-    """The rows of the views, as A - B whatever the order of the names."""
-    is_turned = name_a > name_b
-    first, second = (ids["b"], ids["a"]) if is_turned else (ids["a"], ids["b"])
-    rows = fetch_rows(connection, _DIFFERENCES, first=first, second=second, split=by or "all").dicts()
+def paired_differences(connection: duckdb.DuckDBPyConnection, name_a: str, name_b: str, by: Split | None) -> list[Row]:
+    """The differences A - B of two methods, which are given by name; within the parts of a split with ``by``."""
+    query = sql_text("queries/compare", "pair_by_split")
+    with with_variables(connection, {"method_a": name_a, "method_b": name_b}):
+        found = [row for row in fetch_rows(connection, query).dicts() if row["split"] == (by or "all")]
     # The family of all pairs is the leaderboard's; within a part of a split only the pair's own is looked at.
-    adjusted = (
-        {}
-        if by
-        else {
-            (judge_id, dimension): p
-            for judge_id, dimension, p in fetch_rows(connection, _ADJUSTED, first=first, second=second).values
-        }
-    )
-    found = [_swap_methods(row) if is_turned else row for row in rows]
+    all_pairs = [] if by else fetch_rows(connection, _ADJUSTED, a=name_a, b=name_b).values
+    adjusted = {(judge, dimension): p for judge, dimension, p in all_pairs}
     for row in found:
         row["p_adjusted"] = adjusted.get((row["judge_id"], row["dimension"]))
         row["says"] = in_words(row)
@@ -95,20 +79,6 @@ def _part_order(value: str) -> tuple[int, int, str]:
     """Cycles by number, lengths by length, all else by name."""
     lengths = ("short", "medium", "long")
     return (0, int(value), "") if value.isdigit() else (1, lengths.index(value) if value in lengths else 0, value)
-
-
-def _swap_methods(row: Row) -> Row:
-    return {
-        **row,
-        "method_a": row["method_b"],
-        "method_b": row["method_a"],
-        "mean_a": row["mean_b"],
-        "mean_b": row["mean_a"],
-        **{
-            to: None if row[of] is None else -row[of] + 0.0
-            for to, of in (("difference", "difference"), ("ci_low", "ci_high"), ("ci_high", "ci_low"))
-        },
-    }
 
 
 def in_words(row: Mapping[str, Any]) -> str:

@@ -4,48 +4,69 @@
 -- clustered by session (`cluster_figures`): answers of one session depend on each other. With a single session there is
 -- no interval (NULL).
 create view agg_splits as
-with labelled as (
-    select
-        int_answer_scores.judge_id,
-        int_answer_scores.method_id,
-        int_answer_scores.session_id,
-        int_answer_scores.dimension,
-        int_answer_scores.score,
-        unnest([
-            { 'split': 'task_type', 'value': int_answer_scores.task_type },
-            { 'split': 'length', 'value': int_answer_scores.length },
-            { 'split': 'probe_type', 'value': int_answer_scores.probe_type },
-            { 'split': 'cycle', 'value': cast(int_answer_scores.cycle as varchar) },
-            { 'split': 'source', 'value': sessions.source_format }
-        ]) as label
-    from int_answer_scores
-    inner join sessions on int_answer_scores.session_id = sessions.session_id
-),
-
-sessions_of_split as (
+with session_scores as (
     select
         judge_id,
         method_id,
         session_id,
-        label.split,
-        label.value,
         dimension,
+        any_value(task_type) as task_type,
+        any_value(length) as length,
         sum(score) as score_sum,
         count(*) as n_answers
-    from labelled
-    group by judge_id, method_id, session_id, label.split, label.value, dimension
+    from int_answer_scores
+    group by judge_id, method_id, session_id, dimension
+),
+
+sessions_of_split as (
+    select
+        scored.judge_id,
+        scored.method_id,
+        scored.session_id,
+        scored.dimension,
+        scored.score_sum,
+        scored.n_answers,
+        unnest([
+            { 'split': 'task_type', 'value': scored.task_type },
+            { 'split': 'length', 'value': scored.length },
+            { 'split': 'source', 'value': sessions.source_format }
+        ]) as label
+    from session_scores as scored
+    inner join sessions on scored.session_id = sessions.session_id
+    union all
+    select
+        judge_id,
+        method_id,
+        session_id,
+        dimension,
+        sum(score) as score_sum,
+        count(*) as n_answers,
+        { 'split': 'probe_type', 'value': probe_type } as label
+    from int_answer_scores
+    group by judge_id, method_id, session_id, dimension, probe_type
+    union all
+    select
+        judge_id,
+        method_id,
+        session_id,
+        dimension,
+        sum(score) as score_sum,
+        count(*) as n_answers,
+        { 'split': 'cycle', 'value': cast(cycle as varchar) } as label
+    from int_answer_scores
+    group by judge_id, method_id, session_id, dimension, cycle
 ),
 
 figures as (
     select
         judge_id,
         method_id,
-        split,
-        value,
+        label.split,
+        label.value,
         dimension,
         cluster_figures(list(score_sum), list(n_answers)) as scored
     from sessions_of_split
-    group by judge_id, method_id, split, value, dimension
+    group by judge_id, method_id, label.split, label.value, dimension
 )
 
 select

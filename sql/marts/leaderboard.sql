@@ -14,20 +14,29 @@ create view leaderboard as
 with figures as (
     select
         judge_id,
-        method_number,
-        sum(overall) / sum(n_overall) as overall,
-        sum(accuracy) / sum(n_accuracy) as accuracy,
-        sum(context_awareness) / sum(n_context_awareness) as context_awareness,
-        sum(artifact_trail) / sum(n_artifact_trail) as artifact_trail,
-        sum(completeness) / sum(n_completeness) as completeness,
-        sum(continuity) / sum(n_continuity) as continuity,
-        sum(instruction_following) / sum(n_instruction_following) as instruction_following,
-        cast(sum(n_overall) as bigint) as n_answers,
-        count(distinct session_number) filter (where n_overall > 0) as n_sessions,
-        cast(sum(n_unscored) as bigint) as n_unscored,
+        method_id,
+        avg(score) filter (where dimension = 'overall') as overall,
+        avg(score) filter (where dimension = 'accuracy') as accuracy,
+        avg(score) filter (where dimension = 'context_awareness') as context_awareness,
+        avg(score) filter (where dimension = 'artifact_trail') as artifact_trail,
+        avg(score) filter (where dimension = 'completeness') as completeness,
+        avg(score) filter (where dimension = 'continuity') as continuity,
+        avg(score) filter (where dimension = 'instruction_following') as instruction_following,
+        count(*) filter (where dimension = 'overall') as n_answers,
+        count(distinct session_id) as n_sessions
+    from int_answer_scores
+    group by judge_id, method_id
+),
+
+-- What the judge was given, scored or not.
+judged as (
+    select
+        judge_id,
+        method_id,
+        count(*) as n_answers,
         cast(sum(n_unscored_criteria) as bigint) as n_unscored_criteria
-    from int_probe_dimensions
-    group by judge_id, method_number
+    from int_judged_answers
+    group by judge_id, method_id
 ),
 
 other_dimensions as (
@@ -93,8 +102,19 @@ others as (
 
 wide as (
     select
-        figures.*,
-        stg_methods.method_id,
+        judged.judge_id,
+        judged.method_id,
+        figures.overall,
+        figures.accuracy,
+        figures.context_awareness,
+        figures.artifact_trail,
+        figures.completeness,
+        figures.continuity,
+        figures.instruction_following,
+        coalesce(figures.n_answers, 0) as n_answers,
+        coalesce(figures.n_sessions, 0) as n_sessions,
+        judged.n_answers - coalesce(figures.n_answers, 0) as n_unscored,
+        judged.n_unscored_criteria,
         stg_methods.method,
         stg_methods.is_current,
         list_avg(
@@ -110,10 +130,10 @@ wide as (
                 others.means
             )
         ) as overall_of_dimensions
-    from figures
-    inner join methods on figures.method_number = methods.rowid
-    inner join stg_methods on methods.method_id = stg_methods.method_id
-    left join others on figures.judge_id = others.judge_id and stg_methods.method_id = others.method_id
+    from judged
+    inner join stg_methods on judged.method_id = stg_methods.method_id
+    left join figures on judged.judge_id = figures.judge_id and judged.method_id = figures.method_id
+    left join others on judged.judge_id = others.judge_id and judged.method_id = others.method_id
 )
 
 select

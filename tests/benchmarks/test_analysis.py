@@ -89,7 +89,7 @@ LIMIT = "1GB"
 """Of DuckDB's own memory: every query has to get through with it, on disk for the rest."""
 
 
-def generate(path: Path, n_scores: int) -> int:
+def generate(path: Path, n_scores: int, n_methods: int = METHODS) -> int:
     """Make a store with about so many scores; returns how many.
 
     Three sessions share nine points as 1, 3 and 5, four probes a point, ids as long as real ones. One compaction of a
@@ -97,9 +97,9 @@ def generate(path: Path, n_scores: int) -> int:
     and one score of five hundred is lost by chance.
     """
     build_database({}, path)
-    n_points = n_scores // (7 * 4 * METHODS) * 100 // 99
+    n_points = n_scores // (7 * 4 * n_methods) * 100 // 99
     with duckdb.connect(path) as connection:
-        for statement in _statements(n_points):
+        for statement in _statements(n_points, n_methods):
             connection.execute(statement)
         connection.execute("CHECKPOINT")
         [(found,)] = connection.execute("SELECT count(*) FROM scores").fetchall()
@@ -110,13 +110,13 @@ def _id(kind: str, number: str) -> str:
     return f"md5('{kind}' || ({number}))[:24]"
 
 
-def _statements(n_points: int) -> list[str]:
+def _statements(n_points: int, n_methods: int) -> list[str]:
     names = [list(found) for found in CRITERIA.values()]
     dimensions = [[DIMENSIONS[name.split("_")[0]] for name in found] for found in names]
     criteria = sorted({(name, DIMENSIONS[name.split("_")[0]]) for found in names for name in found})
-    compaction, asked = f"p.i * {METHODS} + m", f"(p.i * {METHODS} + m) * 4 + k"
+    compaction, asked = f"p.i * {n_methods} + m", f"(p.i * {n_methods} + m) * 4 + k"
     failed = "hash(p.i, m) % 100 = 0"
-    every = f"FROM point p, range({METHODS}) AS t(m)"
+    every = f"FROM point p, range({n_methods}) AS t(m)"
     session_id = f"'claude_code-' || {_id('s', 's')}"
     score = "round(least(5, 2 + m * 0.01 + s % 7 * 0.2 + hash(p.i, m, k, c) % 1000 / 400), 2)"
     has_score = "hash(p.i, k, c) % 14 <> 0 AND hash(c, k, m, p.i) % 500 <> 0"
@@ -135,8 +135,9 @@ def _statements(n_points: int) -> list[str]:
                 30 AS cut_seq, 32000 AS tokens_before, 'tokens:32000' AS points_spec FROM point ORDER BY i""",
         f"""INSERT INTO methods BY NAME
             SELECT {_id("m", "m")} AS method_id, 'method_' || m AS method, 'method_' || m AS strategy, '{{}}' AS params,
-                'own' AS peer, 'valid' AS mode, false AS needs_model, 'prefix' AS history, 'c0de' AS code
-            FROM range({METHODS}) AS t(m)""",
+                'own' AS peer, 'valid' AS mode, false AS needs_model, 'prefix' AS history, '1' AS version,
+                true AS is_current
+            FROM range({n_methods}) AS t(m)""",
         f"""INSERT INTO compactions BY NAME
             SELECT {_id("c", compaction)} AS compaction_id, point_id, {_id("m", "m")} AS method_id, 0 AS replicate,
                 CASE WHEN {failed} THEN 'failed' ELSE 'done' END AS status, 32000 AS tokens_before,

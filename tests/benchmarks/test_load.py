@@ -17,8 +17,10 @@ from flows.pipeline.load.provenance import Provenance
 from flows.sessions.session_parts import Part, SessionInfo
 from flows.store import parquet_schemas
 from flows.store.store import Store
-from tests.benchmarks.test_analysis import METHODS, generate
+from tests.benchmarks.test_analysis import generate
 
+METHODS = 54
+"""As many as a real study has: pairs of methods are what takes most."""
 SHARDS = 40
 """Files of each table, as a run of this size would leave."""
 SHA = "0" * 64
@@ -30,12 +32,13 @@ def make_store(root: Path, n_scores: int) -> Study:
     store = Store.create(study.store, study.tokenizer)
     makers = Provenance.now(study)
     made = root / "made.duckdb"
-    generate(made, n_scores)
+    generate(made, n_scores, METHODS)
     with duckdb.connect(made) as connection:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("SET memory_limit = '4GB'")
-        for name, value in {**vars(makers), "sha": SHA}.items():
-            connection.execute(f"SET VARIABLE {name} = ?", [value])
+        for name in ("prober", "responder", "measuring"):
+            connection.execute(f"SET VARIABLE {name} = ?", [getattr(makers, name)])
+        connection.execute("SET VARIABLE sha = ?", [SHA])
         _records(store, connection)
         _parts(store, connection)
         for name, sql in _shards().items():

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from flows.database.scores_db import connect
+from flows.database.scores_db import connect, violations
 from tests.sql.recomputed import holm
 from tests.sql.simulated import Design, write
 
@@ -104,7 +104,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_invariant_holds_on_a_simulated_store(tmp_path: Path) -> None:
     path = write({"whole": replace(SMALL, missing=0, rounded=True, spread=1.5).draw(3, seed=1)}, tmp_path)
-    assert rows(path, "SELECT invariant, violations FROM checks WHERE violations > 0") == []
+    with connect(path) as connection:
+        assert violations(connection) == []
 
 
 def test_errors_and_intervals_of_means_are_those_of_the_papers_matrices(small: Path) -> None:

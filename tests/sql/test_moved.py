@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scipy.stats import t as student
 
-from flows.database.scores_db import connect
+from flows.database.scores_db import connect, violations
 from flows.reporting.night_changes import NightChanges, moved_rows
 from tests.sql.recomputed import holm
 from tests.sql.tiny import Rows, make
@@ -73,7 +73,7 @@ def moved(rows: Rows, folder: Path, since: int | None = None) -> dict[str, dict[
         found = connection.execute("FROM moved")
         names = [column[0] for column in found.description]
         dicts = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        assert connection.execute("SELECT invariant FROM checks WHERE violations > 0").fetchall() == []
+        assert violations(connection) == []
     return {row["method"]: row for row in dicts}
 
 

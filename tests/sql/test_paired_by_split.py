@@ -9,10 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from scipy import stats
 
+from flows.database.query_variables import with_variables
 from flows.database.scores_db import connect
+from flows.database.sql_model import sql_text
 from tests.sql.recomputed import Figures, clustered_mean, holm, random_store
 from tests.sql.test_core import differing, found_by
 from tests.sql.tiny import Rows, graded, make
@@ -22,7 +25,7 @@ TYPES = ("recall", "artifact", "continuation", "decision")
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """Of eight sessions with a question of each type: the view, and the view without a split."""
+    """Of eight sessions with a question of each type: every pair by split, and the view without a split."""
     draw = random.Random(3)
     keys = [(f"s{s}", q) for s in range(8) for q in TYPES]
     rows = graded(
@@ -35,18 +38,27 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, 
         row["probe_type"] = row["probe_id"].partition("-")[2]
     views: dict[str, list[dict[str, Any]]] = {}
     with connect(make(rows, tmp_path_factory.mktemp("split"))) as connection:
-        for view in ("paired_differences_by_split", "paired_differences", "int_answer_scores"):
-            cursor = connection.execute(f"FROM {view}")
-            names = [column[0] for column in cursor.description]
-            views[view] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        for view in ("paired_differences", "int_answer_scores"):
+            views[view] = found_by(connection, f"FROM {view}")
+        views["by_split"] = by_split(connection)
     return views
+
+
+def by_split(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """The rows of every pair of methods."""
+    names = [name for (name,) in connection.execute("SELECT method FROM stg_methods ORDER BY method").fetchall()]
+    rows = []
+    for a, b in combinations(names, 2):
+        with with_variables(connection, {"method_a": a, "method_b": b}):
+            rows += found_by(connection, sql_text("queries/compare", "pair_by_split"))
+    return rows
 
 
 def test_without_a_split_the_figures_are_those_of_paired_differences(found: dict[str, list[dict[str, Any]]]) -> None:
     names = "difference std_error ci_low ci_high p_value n_pairs n_sessions detectable_difference df".split()
     key = ("dimension", "method_a", "method_b")
     whole = {tuple(row[k] for k in key): row for row in found["paired_differences"]}
-    rows = [row for row in found["paired_differences_by_split"] if row["split"] == "all"]
+    rows = [row for row in found["by_split"] if row["split"] == "all"]
     assert len(rows) == len(whole) == 6
     for row in rows:
         expected = whole[tuple(row[k] for k in key)]
@@ -56,11 +68,7 @@ def test_without_a_split_the_figures_are_those_of_paired_differences(found: dict
 def test_within_a_part_a_difference_is_that_of_a_paired_t_test(found: dict[str, list[dict[str, Any]]]) -> None:
     """One question a session in each part, so that clusters have one value each."""
     scores = {(row["method_id"], row["probe_id"]): row["score"] for row in found["int_answer_scores"]}
-    rows = [
-        row
-        for row in found["paired_differences_by_split"]
-        if row["split"] == "probe_type" and row["dimension"] == "overall"
-    ]
+    rows = [row for row in found["by_split"] if row["split"] == "probe_type" and row["dimension"] == "overall"]
     assert len(rows) == 12
     for row in rows:
         a, b = ([scores[row[which], f"s{s}-{row['value']}"] for s in range(8)] for which in ("method_a", "method_b"))
@@ -76,8 +84,8 @@ def test_p_values_are_corrected_over_the_parts_and_dimensions_of_one_pair(
     found: dict[str, list[dict[str, Any]]],
 ) -> None:
     families = defaultdict(list)
-    for row in found["paired_differences_by_split"]:
-        families[row["split"], row["method_a"], row["method_b"]].append((row["p_value"], row["p_adjusted"]))
+    for row in found["by_split"]:
+        families[row["split"], row["method_a"], row["method_b"]].append((row["p_value"], row["p_adjusted_of_pair"]))
     assert {len(rows) for (split, _, _), rows in families.items() if split == "probe_type"} == {8}
     for rows in families.values():
         raw, adjusted = zip(*rows, strict=True)
@@ -130,7 +138,7 @@ def test_every_figure_of_a_store_with_gaps_is_that_of_an_independent_computation
                     )
                     expected[key] = (difference, *(sum(scores) / len(shared) for scores in zip(*pairs, strict=True)))
     with connect(make(store, tmp_path)) as connection:
-        rows = found_by(connection, "FROM paired_differences_by_split")
+        rows = by_split(connection)
     found = {tuple(row[name] for name in NAMES): row for row in rows}
     assert found.keys() == expected.keys()
     assert len(found) == len(rows) > 500
@@ -153,4 +161,4 @@ def test_every_figure_of_a_store_with_gaps_is_that_of_an_independent_computation
         assert not differing(found[key], wanted), found[key]
     for keys in families.values():
         for key, adjusted in zip(keys, holm([expected[key][0].p_value() for key in keys]), strict=True):
-            assert not differing(found[key], {"p_adjusted": adjusted}), found[key]
+            assert not differing(found[key], {"p_adjusted_of_pair": adjusted}), found[key]

@@ -25,7 +25,6 @@ from flows.database.scores_db import (
     is_sound,
     new_database,
     store_info,
-    violations,
     write_text_views,
 )
 from flows.database.sql_model import sql_sha256, table_keys
@@ -127,8 +126,7 @@ def rebuild_database(
     Args:
         store: Locked for writing.
         study: What the tables are to be comparable with.
-        see: Is shown the database before it is published, without its table ``runs``; what it writes to the records
-            of runs is still taken up.
+        see: Is shown the database before it is published; what it writes to the records of runs is still taken up.
         makers: Whose rows are taken, for what adds to results that are there (``Provenance.noted``); without it
             those of the versions as they are now.
         night: Takes the night (``flows.pipeline.load.nights``).
@@ -143,7 +141,8 @@ def rebuild_database(
         fill_tables(draft, store, study, makers, advance, current)
         for name, rows in (night(draft.connection) if night is not None else {}).items():
             draft.insert(name, rows)
-        found = violations(draft.connection)
+        _fill_runs(draft, store)
+        found = draft.check()
         if see is not None:
             see(NewDatabase(draft.connection, found))
         elsewhere = f'the texts are in {store.name}: compaction-eval sql "…" --store {store.name}'
@@ -152,9 +151,7 @@ def rebuild_database(
             {"message_rows": store.transcripts, "context_rows": store.compactions.folder},
             elsewhere if is_object_store(store.name) else None,
         )
-        runs = store.records("runs")
-        draft.insert("runs", as_table("runs", map(_run_row, runs)))
-        draft.insert("run_stages", as_table("run_stages", _stage_rows(runs)))
+        _fill_runs(draft, store)
         settings = {"store_format": store.settings["format"], "tokenizer": store.settings["tokenizer"]}
         draft.insert("store_info", store_info(**settings, study_key=study.study_key))
         advance()
@@ -171,6 +168,14 @@ def rebuild_database(
             "violations": found,
         },
     )
+
+
+def _fill_runs(draft: DatabaseDraft, store: Store) -> None:
+    """Put the runs as they are recorded now in the place of those that were."""
+    runs = store.records("runs")
+    for name, rows in {"runs": map(_run_row, runs), "run_stages": _stage_rows(runs)}.items():
+        draft.connection.execute(f"DELETE FROM {name}")  # noqa: S608 (names of our own)
+        draft.insert(name, as_table(name, rows))
 
 
 def stored_violations(store: Store) -> list[tuple[str, int]]:

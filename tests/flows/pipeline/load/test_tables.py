@@ -38,6 +38,7 @@ def test_every_query_of_the_load_is_run_and_every_table_filled() -> None:
         "run_stages",
         "night_figures",
         "night_sums",
+        "checks",
         "store_info",
         "published_leaderboard",
         *INTAKE,
@@ -255,8 +256,8 @@ def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path
     if is_filled:
         small.fill()
     rebuild_database(small.store, small.study)
-    for name in MATERIALIZED:
-        definition, _, comments = sql_text("marts", name).partition(";")
+    for name, folder in MATERIALIZED.items():
+        definition, _, comments = sql_text(folder, name).partition(";")
         with connect(small.store.database) as connection:
             connection.execute(definition.replace(f"create view {name}", "create temp view defined", 1))
             [(comment,)] = connection.execute(
@@ -266,8 +267,8 @@ def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path
                 "SELECT count(comment) FROM duckdb_columns() WHERE database_name = 'store' AND table_name = ?", [name]
             ).fetchall()
             rows = connection.execute(f"FROM {name}").fetchall()
-            assert rows == connection.execute("FROM defined").fetchall()
+            assert sorted(rows) == sorted(connection.execute("FROM defined").fetchall())
         assert comment.startswith("One row per")
         assert said == comments.count("comment on column")
-        if name == "paired_differences_by_split":  # the others compare methods that the small store does not have
+        if name == "int_answer_scores":  # the others compare methods that the small store does not have
             assert bool(rows) == is_filled
