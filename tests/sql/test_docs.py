@@ -19,7 +19,7 @@ QUERIES = re.findall(r"^```sql\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tiny(), tmp_path_factory.mktemp("tiny"))
+    return make(tiny(), tmp_path_factory.mktemp("tiny"), is_checked=True)
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: " ".join(query.split()[:6]))

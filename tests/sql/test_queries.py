@@ -34,7 +34,7 @@ Found = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return open_results(make(tiny(), tmp_path_factory.mktemp("tiny")).parent)
+    return open_results(make(tiny(), tmp_path_factory.mktemp("tiny"), is_checked=True).parent)
 
 
 @pytest.fixture(scope="module")

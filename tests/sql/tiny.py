@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
-from flows.database.scores_db import build_database
+from flows.database.scores_db import DatabaseDraft, build_database
 from flows.database.sql_model import schemas
 from flows.pipeline.load.intake_tables import FOLDED
 
@@ -29,10 +30,13 @@ def arrow(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, pa.Table
     return {name: pa.Table.from_pylist(list(found), schema=as_text[name]) for name, found in rows.items()}
 
 
-def make(rows: Rows, folder: Path) -> Path:
-    """A store's database with these rows."""
+def make(rows: Rows, folder: Path, *, is_checked: bool = False) -> Path:
+    """A store's database with these rows; the table ``checks`` is filled where it ``is_checked``."""
     path = folder / "store" / "scores.duckdb"
     build_database(arrow(rows), path)
+    if is_checked:
+        with duckdb.connect(path) as connection:
+            DatabaseDraft(connection).check()
     return path
 
 

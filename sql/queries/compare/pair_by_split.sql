@@ -3,8 +3,8 @@
 --
 -- Splits are task_type, length, probe_type, cycle and source, and 'all' for no split, where the value is 'all' too.
 -- The same comparison as in `paired_differences`: A - B, paired on the probe, clustered by session. p_adjusted_of_pair
--- is of another family: Holm's correction over the values and dimensions of a split, for this pair alone. It holds for a
--- pair that was named before its figures were seen, and not for one that was picked by them. detectable_difference is
+-- is of another family: Holm's correction over the values and dimensions of a split, for this pair alone. It holds for
+-- a pair that was named before its figures were seen, and not for one that was picked by them. detectable_difference is
 -- the true difference that would be shown (95 %, not corrected) in 80 % of such data.
 with probe_means as (
     select
