@@ -14,6 +14,9 @@ from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 from flows.support.choices import DEFAULT_STORE, Format, Split
 
+MOST_SHOWN = 1_000
+"""Rows of a query that a terminal shows."""
+
 
 @command(
     "leaderboard",
@@ -69,18 +72,27 @@ def sql(
     format: o.FormatOption = "table",
     output: Output = None,
     force: Force = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.001, help="Stop the query after this time.", show_default=False),
+    ] = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Query the store, read-only."""
+    """Query the store, read-only.
+
+    A terminal shows the first 1,000 rows of a table. Memory is limited: COMPACTION_EVAL_MEMORY (default: 1GB).
+    """
     from flows.cli.shared.query_files import print_exported, write_query
     from flows.reporting.leaderboard import render_query
     from flows.store.store import Store
 
     found = Store.open(store or DEFAULT_STORE)
     if output is not None:
-        print_exported([write_query(found, query, output, force)], as_json=as_json)
+        print_exported([write_query(found, query, output, force, timeout)], as_json=as_json)
         return
-    o.echo(render_query(found.database, query, "json" if as_json else format, store=found))
+    most = MOST_SHOWN if sys.stdout.isatty() else None
+    shown: Format = "json" if as_json else format
+    o.echo(render_query(found.database, query, shown, store=found, most=most, seconds=timeout))
 
 
 class Grain(StrEnum):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -46,8 +47,9 @@ is known by that, and needs no raise."""
 
 MEMORY_VARIABLE = "COMPACTION_EVAL_MEMORY"
 MEMORY = "1GB"
-"""Memory that DuckDB takes at most while it makes the database, where the variable does not say. What does not fit goes
-to disk, beside the database. It does not depend on the machine, so that a load needs the same everywhere."""
+"""Memory that DuckDB takes at most, where the variable does not say. What does not fit goes to disk: beside the
+database that is made, or to the folder for temporary files. It does not depend on the machine, so that a load needs
+the same everywhere."""
 
 MEMORY_OF_A_THREAD = 240_000_000
 """Bytes of the limit for which DuckDB gets a thread; its guide says to give each at least 125 MB."""
@@ -264,6 +266,9 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         connection.execute(f"ATTACH '{quoted}' AS store (READ_ONLY)")
         connection.execute("USE store")
         _draw_no_progress_bar(connection)
+        _limit_memory(connection)
+        spill = Path(tempfile.gettempdir()) / f"compaction-eval-{uuid4().hex}"  # DuckDB makes it, and removes it
+        connection.execute(f"SET temp_directory = {literal(str(spill))}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         _check_version(connection, path)

@@ -91,8 +91,18 @@ def checks() -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
+OUT_OF_MEMORY = "it needs more memory than it may take: set COMPACTION_EVAL_MEMORY to more, such as 4GB"
+
+
 def first_sentence(error: Exception) -> str:
-    """The message of a DuckDB error without the query that it repeats and without its class."""
+    """The message of a DuckDB error without the query that it repeats and without its class.
+
+    Arrow hands on DuckDB's errors as its own, so they are known by their text.
+    """
+    if isinstance(error, MemoryError) or "Out of Memory Error" in str(error):
+        return OUT_OF_MEMORY
+    if "INTERRUPT Error" in str(error):
+        return "it took longer than --timeout allows"
     text = " ".join(re.split(r"\n\s*\nLINE ", str(error))[0].split())
     return re.sub(r"^[\w ]+? Error: ", "", text).rstrip(".")
 

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 from rich.text import Text
 
+from flows.database.query_limits import query_limits
 from flows.database.scores_db import connect, show_texts
 from flows.database.sql_model import first_sentence
 from flows.reporting.text_tables import (
@@ -177,31 +178,44 @@ def render_query(
     format: Format = "table",
     variables: Mapping[str, str] | None = None,
     store: Store | None = None,
+    most: int | None = None,
+    seconds: float | None = None,
 ) -> str:
     """The result of a query on the store. The query can read the store's tables and views, and nothing else.
 
-    ``variables`` are set for it: ``getvariable('name')``. The views of texts need ``store``.
+    Args:
+        path: The database.
+        sql: The query.
+        format: Of the result. Tables and Markdown show ``most`` rows; CSV and JSON have all.
+        variables: Are set for it: ``getvariable('name')``.
+        store: Needed by the views of texts.
+        most: How many rows are shown; all without it.
+        seconds: How long it may take.
 
     Raises:
         StoreError: there is no database yet.
         UsageError: the query cannot be run.
     """
-    with connect(path) as connection:
+    shown = None if format in ("csv", "json") else most
+    with connect(path) as connection, query_limits(connection, seconds):
         try:
             if store is not None:
                 show_texts(connection, sql, store.texts)
             for name, value in (variables or {}).items():
                 connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
-            rows = fetch_rows(connection, sql)
+            rows = fetch_rows(connection, sql, None if shown is None else shown + 1)
         except duckdb.Error as error:
             raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
     if format in ("csv", "json"):
         return render_rows(rows, format)
-    cells = [[plain_cell(value) for value in row] for row in rows.values]
+    cells = [[plain_cell(value) for value in row] for row in rows.values[:shown]]
     numeric = [is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
+    rest = ""
+    if len(rows.values) > len(cells):
+        rest = f"the first {len(cells):,} rows; --output FILE, a pipe, --format csv and --json have all\n"
     if format == "markdown":
-        return markdown(rows.names, cells, numeric)
-    return f"{render_table(rows.names, cells, numeric, width=None)}{quantity(len(cells), 'row')}\n"
+        return markdown(rows.names, cells, numeric) + rest
+    return render_table(rows.names, cells, numeric, width=None) + (rest or f"{quantity(len(cells), 'row')}\n")
 
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], format: Format) -> str:

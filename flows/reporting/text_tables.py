@@ -18,6 +18,7 @@ from rich.text import Text
 
 from flows.support.choices import Format
 from flows.support.errors import UsageError
+from flows.support.terminal_text import without_controls
 
 WIDTH = 100
 """Columns of a terminal that tables and notes fit in."""
@@ -28,9 +29,6 @@ CELL_WIDTH = 60
 MISSING = "–"
 
 _NAME_WIDTH = 36
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""What a transcript can hold to take over a terminal: shown as text, but for tabs and line ends."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,13 @@ class Rows:
         return [dict(zip(self.names, row, strict=True)) for row in self.values]
 
 
-def fetch_rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> Rows:
-    """Run a query; ``values`` are its parameters, written ``$name`` in it."""
+def fetch_rows(connection: duckdb.DuckDBPyConnection, sql: str, most: int | None = None, /, **values: Any) -> Rows:
+    """Run a query, and take all of its rows or ``most``; ``values`` are its parameters, written ``$name`` in it."""
     connection.execute(sql, values or None)
     names = [column[0] for column in connection.description or ()]
-    return Rows(names, connection.fetchall() if names else [])
+    if not names:
+        return Rows(names, [])
+    return Rows(names, connection.fetchall() if most is None else connection.fetchmany(most))
 
 
 def rows_of_judge(rows: Rows, judge: str | None) -> Rows:
@@ -92,7 +92,7 @@ def plain_cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(value))
+    return without_controls(str(value))
 
 
 def render_text(drawing: Text | Table, width: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from math import isfinite
 from typing import Annotated, Any, Literal, ParamSpec
@@ -12,6 +13,7 @@ import typer
 
 from flows.cli.shared import completing
 from flows.support.choices import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS, Format
+from flows.support.terminal_text import without_controls
 
 P = ParamSpec("P")
 
@@ -261,8 +263,9 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def echo(text: str) -> None:
-    """Print a result on stdout."""
-    typer.echo(text.rstrip("\n"))
+    """Print a result on stdout; on a terminal without control characters, whatever the format."""
+    shown = text.rstrip("\n")
+    typer.echo(without_controls(shown) if sys.stdout.isatty() else shown, color=True)  # a pipe gets every character
 
 
 def echo_json(document: Any) -> None:

@@ -10,6 +10,7 @@ import duckdb
 from compaction.closest import did_you_mean
 from flows.cli.shared import options as o
 from flows.database.arrow_batches import query_batches
+from flows.database.query_limits import query_limits
 from flows.database.scores_db import TEXTS, connect, show_texts
 from flows.reporting.export import ExportedFile, choose_format, refuse_to_overwrite, target_path, write_rows
 from flows.store.store import Store
@@ -30,9 +31,9 @@ def export_targets(names: Sequence[str], output: Path, format: FileFormat, force
     return targets
 
 
-def write_query(store: Store, text: str, output: Path, force: bool) -> ExportedFile:
-    """Write the answer of a user's own query to a file."""
-    with connect(store.database) as connection:
+def write_query(store: Store, text: str, output: Path, force: bool, seconds: float | None) -> ExportedFile:
+    """Write the answer of a user's own query to a file; it may take so many seconds."""
+    with connect(store.database) as connection, query_limits(connection, seconds):
         show_texts(connection, text, store.texts)
         return write_answer(connection, "the answer", text, output, force)
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import pty
+import resource
 import shutil
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +30,7 @@ from flows.database.scores_db import connect
 from flows.reporting.export import FORMULA, choose_format, target_path, write_rows
 from flows.store.store import STORE_FORMAT
 from flows.support.errors import UsageError
+from tests.flows.conftest import ROOT
 from tests.sql.tiny import make, tiny
 
 HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "plain", "a=b", ""]
@@ -287,6 +296,96 @@ def test_a_file_name_says_the_format_and_a_folder_does_not(tmp_path: Path) -> No
         for wanted in (None, "csv"):
             with pytest.raises(UsageError, match=r"expected \.parquet, \.csv, \.json, \.md, or a folder"):
                 choose_format(Path(name), wanted)
+
+
+def on_terminal(folder: Path, *args: object) -> str:
+    """What the command prints on a terminal."""
+    ours, its = pty.openpty()
+    line = [sys.executable, "-m", "flows", *map(str, args), "--store", str(folder)]
+    with subprocess.Popen(line, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=its) as process:
+        os.close(its)
+        said = b""
+        with suppress(OSError):  # the terminal is gone with the process
+            while part := os.read(ours, 1 << 16):
+                said += part
+    os.close(ours)
+    assert process.returncode == 0
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_shows_the_first_rows_of_a_query_and_says_what_has_all_and_other_outputs_have_all(
+    folder: Path,
+) -> None:
+    query = ("sql", "SELECT x AS only FROM range(1500) AS t (x) ORDER BY x")
+    shown = on_terminal(folder, *query).splitlines()
+    assert shown[-2].strip() == "999"
+    assert shown[-1] == "the first 1,000 rows; --output FILE, a pipe, --format csv and --json have all"
+    for said in (command(folder, *query).stdout, on_terminal(folder, *query, "--format", "csv")):
+        assert {"1000", "1499"} <= set(said.split())
+    assert on_terminal(folder, "sql", "FROM range(3)").splitlines()[-1] == "3 rows"
+
+
+def test_a_query_in_csv_keeps_its_escape_sequences_but_on_a_terminal(folder: Path) -> None:
+    query = ("sql", "SELECT chr(27) || '[31mred' || chr(155) AS text", "--format", "csv")
+    assert command(folder, *query).stdout == "text\n\x1b[31mred\x9b\n"
+    assert on_terminal(folder, *query) == "text\n\\x1b[31mred\\x9b\n"
+
+
+SLOW = "SELECT count(DISTINCT a.range * b.range) FROM range(200000) AS a, range(200000) AS b"
+
+
+def test_a_query_ends_when_its_time_is_over(folder: Path, tmp_path: Path) -> None:
+    for more in ((), ("--output", tmp_path / "a.csv")):
+        began = time.monotonic()
+        done = command(folder, "sql", SLOW, "--timeout", 0.5, *more)
+        assert (done.exit_code, time.monotonic() - began < 20) == (2, True)
+        assert done.stderr.endswith(": it took longer than --timeout allows\n")
+    assert list(tmp_path.iterdir()) == []
+    assert command(folder, "sql", "SELECT 1 AS a", "--timeout", 60).exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say what a process has")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT length(repeat('x', 1_500_000_000))",
+        "SELECT repeat('x', 1_000_000) FROM range(500)",
+        "SELECT list(x::VARCHAR || repeat('y', 100)) FROM range(5_000_000) AS t (x)",
+    ],
+)
+def test_a_query_takes_no_more_memory_than_it_may_and_says_what_to_set(
+    folder: Path, tmp_path: Path, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    monkeypatch.setenv("COMPACTION_EVAL_MEMORY", "100MB")
+    for more in ((), ("--output", tmp_path / "a.csv")):
+        done = command(folder, "sql", query, *more)
+        assert (done.exit_code, done.stderr.count("\n"), "set COMPACTION_EVAL_MEMORY to more" in done.stderr) == (
+            2,
+            1,
+            True,
+        ), done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    monkeypatch.delenv("COMPACTION_EVAL_MEMORY")
+    assert command(folder, "sql", "SELECT length(repeat('x', 300_000_000)) AS n").exit_code == 0
+
+
+def test_what_a_query_has_to_put_on_disk_is_not_in_the_folder_where_it_runs(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spill"))
+    (tmp_path / "spill").mkdir()
+    monkeypatch.setenv("COMPACTION_EVAL_MEMORY", "100MB")
+    rows = "SELECT x, md5(x::VARCHAR) AS y FROM range(3_000_000) AS t (x) ORDER BY y"
+    with connect(folder / "scores.duckdb") as found:
+        reader = found.sql(rows).to_arrow_reader(1_000)
+        reader.read_next_batch()
+        [spill] = (tmp_path / "spill").iterdir()
+        assert spill.name.startswith("compaction-eval-")
+        del reader
+    assert [path.name for path in tmp_path.rglob("*")] == ["spill"]
 
 
 def test_escape_sequences_of_a_transcript_do_not_reach_the_terminal(folder: Path) -> None:
