@@ -179,27 +179,15 @@ def new_database(target: Path, place: Storage = LOCAL) -> Iterator[DatabaseDraft
             connection.execute("CHECKPOINT")
         place.publish(draft, target)
     except duckdb.OutOfMemoryException as error:
-        raise out_of_memory("making scores.duckdb") from error
+        raise StoreError(f"scores.duckdb cannot be made: {first_sentence(error)}, and do the same again") from error
     finally:
         for leftover in (draft, draft.with_name(draft.name + ".wal")):
             leftover.unlink(missing_ok=True)
         shutil.rmtree(spill, ignore_errors=True)
 
 
-def out_of_memory(what: str) -> StoreError:
-    """What to tell when DuckDB may not take the memory, or cannot have the disk, that something needs."""
-    return StoreError(
-        f"{what} needs more memory than the {_memory()} that it may take, or more disk than is free; "
-        f"set {MEMORY_VARIABLE} to more, such as 4GB, and do the same again"
-    )
-
-
-def _memory() -> str:
-    return os.environ.get(MEMORY_VARIABLE) or MEMORY
-
-
 def _limit_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    wanted = _memory()
+    wanted = os.environ.get(MEMORY_VARIABLE) or MEMORY
     try:
         connection.execute(f"SET memory_limit = {literal(wanted)}")
     except duckdb.Error:
