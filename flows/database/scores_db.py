@@ -57,8 +57,16 @@ MEMORY_OF_A_THREAD = 240_000_000
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
 
-MATERIALIZED = {"int_answer_scores": "intermediate", "reliability": "marts", "retention": "marts"}
-"""View → its folder: those of which a load makes tables, because they read every score."""
+MATERIALIZED = {
+    "int_answer_scores": "intermediate",
+    "agg_method_pairs": "aggregates",
+    "reliability": "marts",
+    "retention": "marts",
+}
+"""View → its folder: those of which a load makes tables, in this order, because they read every score."""
+
+BY_DIMENSION = "agg_method_pairs"
+"""The one that is worked out dimension by dimension (variable ``dimension``): all at once would need too much memory."""
 
 TEXTS = {"messages": "message_rows", "contexts": "context_rows"}
 """Views of what stays in the files of the store, and the macro that each reads them by; contexts read messages."""
@@ -111,10 +119,19 @@ class DatabaseDraft:
         """Put a table with the rows that a view of ``MATERIALIZED`` has now in its place."""
         folder = MATERIALIZED[name]
         text = sql_text(folder, name)
-        self.connection.execute(f'DROP VIEW "{name}"')
+        _, _, comments = text.partition("\ncomment on ")
+        parts: list[str | None] = [None]
+        if name == BY_DIMENSION:
+            found = self.connection.execute("SELECT DISTINCT dimension FROM int_answer_scores ORDER BY 1").fetchall()
+            parts = [dimension for (dimension,) in found]
         is_sorted = folder == "marts"  # the rows of a mart stay sorted as its view sorts them
         self.connection.execute(f"SET preserve_insertion_order = {is_sorted}")
-        run_sql(self.connection, f"{folder}/{name}.sql", text.replace("create view", "create table", 1))
+        self.connection.execute(f"CREATE TABLE filled AS FROM {name} WITH NO DATA")
+        for part in parts:
+            self.connection.execute("SET VARIABLE dimension = ?", [part])
+            run_sql(self.connection, f"{folder}/{name}.sql", f"INSERT INTO filled FROM {name}")
+        self.connection.execute("RESET VARIABLE dimension")
+        self.connection.execute(f"DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}; COMMENT ON {comments}")
         self.connection.execute("SET preserve_insertion_order = false")
         comment_on(self.connection, "TABLE", name, grain_of(text))
 

@@ -14,98 +14,64 @@
 -- With a single session, or without a probe in common, nothing is distinguishable. A partial method opens no group,
 -- because few questions tell little apart: it joins the group that is open at its place (at the top the first), or has
 -- none when it can be told from that group's first method.
---
--- Methods are not joined probe by probe, which would take most of the time, but set by set of probes that the same
--- methods have a score for: within such a set the difference of two methods is that of their sums.
 create view agg_tie_groups as
 with recursive current_scores as materialized (
-    select int_probe_dimensions.*
-    from int_probe_dimensions
-    inner join methods on int_probe_dimensions.method_number = methods.rowid
-    where methods.is_current and int_probe_dimensions.n_overall > 0
+    select
+        scored.judge_id,
+        scored.method_id,
+        scored.probe_id,
+        sum(scored.score) as overall,
+        count(*) as n_answers
+    from int_answer_scores as scored
+    inner join methods on scored.method_id = methods.method_id
+    where scored.dimension = 'overall' and methods.is_current
+    group by scored.judge_id, scored.method_id, scored.probe_id
 ),
 
-presence as (
+overall_means as materialized (
     select
         judge_id,
-        session_number,
-        probe_number,
-        list_sort(list(method_number)) as pattern
+        method_id,
+        sum(overall) / sum(n_answers) as overall,
+        count(*) over (partition by judge_id) as n_methods
     from current_scores
-    group by judge_id, session_number, probe_number
+    group by judge_id, method_id
 ),
 
-cells as (
-    select
-        judge_id,
-        probe_number,
-        len(pattern) as n_methods,
-        min(probe_number) over (partition by judge_id, session_number, pattern) as cell
-    from presence
-),
-
-sums as materialized (
+shared_probes as (
     select
         current_scores.judge_id,
-        current_scores.session_number,
-        current_scores.method_number,
-        cells.cell,
-        any_value(cells.n_methods) as n_methods,
-        count(*) as n_probes,
-        sum(current_scores.overall / current_scores.n_overall) as overall_sum
+        current_scores.probe_id
     from current_scores
-    inner join cells on current_scores.judge_id = cells.judge_id and current_scores.probe_number = cells.probe_number
-    group by current_scores.judge_id, current_scores.session_number, current_scores.method_number, cells.cell
+    inner join overall_means
+        on current_scores.judge_id = overall_means.judge_id and current_scores.method_id = overall_means.method_id
+    group by current_scores.judge_id, current_scores.probe_id
+    having count(*) = any_value(overall_means.n_methods)
 ),
 
 on_shared_probes as (
     select
-        judge_id,
-        method_number,
-        sum(overall_sum) / sum(n_probes) as overall_on_shared_probes,
-        cast(sum(n_probes) as bigint) as n_shared_probes
-    from (
-        select
-            *,
-            count(distinct method_number) over (partition by judge_id) as n_scored_methods
-        from sums
-    ) as of_judge
-    where n_methods = n_scored_methods
-    group by judge_id, method_number
-),
-
-session_sums as (
-    select
-        a.judge_id,
-        a.method_number as number_a,
-        b.method_number as number_b,
-        sum(a.overall_sum - b.overall_sum) as difference_sum,
-        sum(a.n_probes) as n_pairs
-    from sums as a
-    inner join sums as b on a.judge_id = b.judge_id and a.cell = b.cell and a.method_number < b.method_number
-    group by a.judge_id, a.method_number, b.method_number, a.session_number
-),
-
-overall_figures as (
-    select
-        judge_id,
-        number_a,
-        number_b,
-        cluster_figures(list(difference_sum), list(n_pairs)) as paired
-    from session_sums
-    group by judge_id, number_a, number_b
+        current_scores.judge_id,
+        current_scores.method_id,
+        avg(current_scores.overall / current_scores.n_answers) as overall_on_shared_probes,
+        count(*) as n_shared_probes
+    from current_scores
+    inner join shared_probes
+        on current_scores.judge_id = shared_probes.judge_id and current_scores.probe_id = shared_probes.probe_id
+    group by current_scores.judge_id, current_scores.method_id
 ),
 
 tested as (
     select
-        overall_figures.judge_id,
-        a.method_id,
-        b.method_id as other_id,
-        overall_figures.paired.mean as difference,
-        t_test(overall_figures.paired.mean, overall_figures.paired.std_error, overall_figures.paired.df) as p_value
-    from overall_figures
-    inner join methods as a on overall_figures.number_a = a.rowid
-    inner join methods as b on overall_figures.number_b = b.rowid
+        agg_method_pairs.judge_id,
+        agg_method_pairs.method_id_a as method_id,
+        agg_method_pairs.method_id_b as other_id,
+        agg_method_pairs.difference,
+        agg_method_pairs.p_value
+    from agg_method_pairs
+    inner join methods as a on agg_method_pairs.method_id_a = a.method_id
+    inner join methods as b on agg_method_pairs.method_id_b = b.method_id
+    where agg_method_pairs.dimension = 'overall' and a.is_current and b.is_current
 ),
 
 stepped as (
@@ -137,32 +103,21 @@ both_ways as (
     from paired
 ),
 
-overall_means as (
-    select
-        judge_id,
-        method_number,
-        sum(overall) / sum(n_overall) as overall
-    from current_scores
-    group by judge_id, method_number
-),
-
 kinds as (
     select
         overall_means.judge_id,
-        stg_methods.method_id,
-        overall_means.method_number,
+        overall_means.method_id,
         overall_means.overall,
         stg_methods.method,
         partial_methods.method_id is not null
         and bool_or(partial_methods.method_id is null) over (partition by overall_means.judge_id) as is_partial
     from overall_means
-    inner join methods on overall_means.method_number = methods.rowid
-    inner join stg_methods on methods.method_id = stg_methods.method_id
+    inner join stg_methods on overall_means.method_id = stg_methods.method_id
     left join (
         select distinct method_id
         from compactions
         where status = 'not_applicable'
-    ) as partial_methods on methods.method_id = partial_methods.method_id
+    ) as partial_methods on stg_methods.method_id = partial_methods.method_id
 ),
 
 by_difference as (
@@ -181,7 +136,6 @@ comparable as materialized (
     select
         kinds.judge_id,
         kinds.method_id,
-        kinds.method_number,
         kinds.method,
         kinds.is_partial,
         round(case when kinds.is_partial then by_difference.overall else kinds.overall end, 9) as overall
@@ -277,7 +231,7 @@ from comparable
 left join placed on comparable.judge_id = placed.judge_id and comparable.method_id = placed.method_id
 left join grouped on comparable.judge_id = grouped.judge_id and comparable.method_id = grouped.method_id
 left join on_shared_probes
-    on comparable.judge_id = on_shared_probes.judge_id and comparable.method_number = on_shared_probes.method_number;
+    on comparable.judge_id = on_shared_probes.judge_id and comparable.method_id = on_shared_probes.method_id;
 
 comment on column agg_tie_groups.judge_id is 'Judge version';
 comment on column agg_tie_groups.method_id is 'Identity of the method';

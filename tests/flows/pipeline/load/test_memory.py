@@ -39,5 +39,5 @@ def test_half_the_memory_is_enough_however_many_threads_there_are(
 @pytest.mark.slow
 def test_a_load_that_runs_out_of_memory_says_what_to_set(made: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MEMORY_VARIABLE, "40MB")
-    with pytest.raises(StoreError, match="cannot be made: .* set COMPACTION_EVAL_MEMORY to more"):
+    with pytest.raises(StoreError, match=r"cannot be made: .* set COMPACTION_EVAL_MEMORY to more"):
         rebuild_database(Store.open(made.store), made)
