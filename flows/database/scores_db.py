@@ -66,7 +66,7 @@ MATERIALIZED = {
 """View → its folder: those of which a load makes tables, in this order, because they read every score."""
 
 BY_DIMENSION = "agg_method_pairs"
-"""The one that is worked out dimension by dimension (variable ``dimension``): all at once would need too much memory."""
+"""The one that is worked out dimension by dimension (variable ``dimension``): all at once need too much memory."""
 
 TEXTS = {"messages": "message_rows", "contexts": "context_rows"}
 """Views of what stays in the files of the store, and the macro that each reads them by; contexts read messages."""

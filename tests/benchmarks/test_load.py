@@ -159,7 +159,8 @@ build_database({}, Path(folder) / "empty.duckdb")
 spilled, is_over = [0], False
 def watch():
     while not is_over:
-        spilled.append(sum(file.stat().st_blocks * 512 for file in Path(folder).glob(".scores.*.spill/*") if file.exists()))
+        files = [file for file in Path(folder).glob(".scores.*.spill/*") if file.exists()]
+        spilled.append(sum(file.stat().st_blocks * 512 for file in files))
         time.sleep(0.02)
 watching = threading.Thread(target=watch)
 watching.start()
@@ -199,8 +200,8 @@ def test_ten_times_the_scores_take_ten_times_the_time_and_hardly_more_memory(tmp
             wall, cpu, before, most, spilled = spent(study, _LOAD, limit, threads)
             peaks[n_scores, limit, threads] = most
             print(
-                f"{n_scores:,} scores, {limit}, {threads} threads: {wall:.1f} s, CPU {cpu:.1f} s ({cpu / bare[1]:.1f} x a "
-                f"bare insert), peak {most:,} MB ({before:,} before), {spilled:,} MB on disk",
+                f"{n_scores:,} scores, {limit}, {threads} threads: {wall:.1f} s, CPU {cpu:.1f} s ("
+                f"{cpu / bare[1]:.1f} x a bare insert), peak {most:,} MB ({before:,} before), {spilled:,} MB on disk",
                 flush=True,
             )
         with duckdb.connect(Path(study.store) / "scores.duckdb", read_only=True) as connection:
