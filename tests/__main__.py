@@ -1,7 +1,7 @@
 """``python -m tests``: everything that has to hold before a commit, in the order of what fails fastest.
 
-``python -m tests --for PATH…`` runs what is near to changed files: the linter on them, the tests that
-depend on them, and those of what holds for everything that can be added (``tests.nearby``). Slow tests are left out.
+``python -m tests --for PATH…`` runs what is near to changed files: the linter on them, the tests that use them, and, of
+what holds for everything that can be added, what is about them (``tests.nearby``). Slow tests are left out.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ def main() -> int:
         changed = sys.argv[2:]
         python = [path for path in changed if path.endswith(".py")]
         linter = (f"ruff check {shlex.join(python)}",) if python else ()
-        near = shlex.join(nearby(map(Path, changed)))
-        return run((*linter, f'pytest -n {WORKERS} -m "not slow and not benchmark" {near}'))
+        near = nearby(map(Path, changed))
+        only = [f"--only={name}" for name in near.only]
+        pytest = f'pytest -n {WORKERS} -m "not slow and not benchmark" -p tests.nearby'
+        return run((*linter, f"{pytest} {shlex.join([*only, *near.tests])}"))
     return run((*STEPS[:-1], f"{STEPS[-1]} {shlex.join(sys.argv[1:])}"))
 
 
