@@ -109,6 +109,9 @@ def run(
     messages: tuple[Message, ...],
     handler: Callable[[SummaryRequest], str] | None = None,
     session: tuple[Message, ...] | None = None,
+    *,
+    summarizer: ScriptedSummarizer | None = None,
+    provider: ScriptedProvider | None = None,
 ) -> CompactedContext:
     """``session``: all that was said, where the messages are what is left of it."""
     said = messages if session is None else session
@@ -116,10 +119,10 @@ def run(
         history(
             messages,
             budget=BUDGET,
-            summarizer=ScriptedSummarizer(handler),
+            summarizer=summarizer or ScriptedSummarizer(handler),
             session=said,
             recorded=compacted(said),
-            provider=ScriptedProvider(),
+            provider=provider or ScriptedProvider(),
         ),
         method,
     )
@@ -133,22 +136,33 @@ def gist(request: SummaryRequest) -> str:
 @every_method
 @sometimes
 @given(messages=histories())
-def test_every_message_is_kept_edited_covered_or_dropped_and_only_one_of_them(
-    method: Method, messages: tuple[Message, ...]
+def test_every_compaction_keeps_what_all_promise(method: Method, messages: tuple[Message, ...]) -> None:
+    """One compaction a history, which all of them look at, and a second for the last."""
+    summarizer, provider = ScriptedSummarizer(), ScriptedProvider()
+    found = run(method, messages, summarizer=summarizer, provider=provider)
+    every_message_is_kept_edited_covered_or_dropped_and_only_one_of_them(found, messages)
+    messages_stay_in_order_each_once_and_a_kept_one_is_the_same_object(found, messages, method)
+    a_new_message_names_what_it_stands_for_and_knows_only_this_history(found, messages)
+    a_call_and_its_result_never_lose_each_other_unless_the_context_says_so(found, messages, method)
+    a_context_that_grew_says_so_and_dropping_alone_never_grows(found, messages)
+    assert method.needs_model or not summarizer.requests, "a strategy without a model calls one"
+    assert method.needs == "key" or not provider.requests
+    assert len(found.calls) == len(summarizer.requests) + len(provider.requests)
+    copies = tuple(replace(m) for m in messages)
+    assert run(method, copies).messages == found.messages, "the same history gives another context"
+
+
+def every_message_is_kept_edited_covered_or_dropped_and_only_one_of_them(
+    found: CompactedContext, messages: tuple[Message, ...]
 ) -> None:
-    found = run(method, messages)
     parts = (found.kept, found.edited, found.covered, found.dropped)
     assert sum(map(len, parts)) == len(frozenset().union(*parts))
     assert frozenset().union(*parts) == frozenset(stands_for(messages))
 
 
-@every_method
-@sometimes
-@given(messages=histories())
-def test_messages_stay_in_order_each_once_and_a_kept_one_is_the_same_object(
-    method: Method, messages: tuple[Message, ...]
+def messages_stay_in_order_each_once_and_a_kept_one_is_the_same_object(
+    found: CompactedContext, messages: tuple[Message, ...], method: Method
 ) -> None:
-    found = run(method, messages)
     left = [m.seq for m in found.messages if m.seq is not None]
     if method.strategy.id in SYSTEM_FIRST:
         others = [m.seq for m in found.messages if m.seq is not None and m.role != "system"]
@@ -164,39 +178,28 @@ def test_messages_stay_in_order_each_once_and_a_kept_one_is_the_same_object(
     assert all(m.tokens is not None for m in found.messages)
 
 
-@every_method
-@sometimes
-@given(messages=histories())
-def test_a_new_message_names_what_it_stands_for_and_knows_only_this_history(
-    method: Method, messages: tuple[Message, ...]
+def a_new_message_names_what_it_stands_for_and_knows_only_this_history(
+    found: CompactedContext, messages: tuple[Message, ...]
 ) -> None:
     known = set(stands_for(messages))
-    for message in run(method, messages).messages:
+    for message in found.messages:
         assert known.issuperset(message.covers)
         if message.seq is None and not any(message is m for m in messages):
             assert message.covers or message.text == "<MASKED>" or message.text.startswith("Skipped ")
 
 
-@every_method
-@sometimes
-@given(messages=histories())
-def test_a_call_and_its_result_never_lose_each_other_unless_the_context_says_so(
-    method: Method, messages: tuple[Message, ...]
+def a_call_and_its_result_never_lose_each_other_unless_the_context_says_so(
+    found: CompactedContext, messages: tuple[Message, ...], method: Method
 ) -> None:
-    found = run(method, messages)
     broken = without_other_half(found.messages) - without_other_half(messages)
     assert ("invalid_context" in found.flags) == bool(broken)
     if method.strategy.id not in BREAKS_PAIRS and method.mode == "valid":
         assert not broken
 
 
-@every_method
-@sometimes
-@given(messages=histories())
-def test_a_context_that_grew_says_so_and_dropping_alone_never_grows(
-    method: Method, messages: tuple[Message, ...]
+def a_context_that_grew_says_so_and_dropping_alone_never_grows(
+    found: CompactedContext, messages: tuple[Message, ...]
 ) -> None:
-    found = run(method, messages)
     before = sum(m.tokens or 0 for m in messages)
     assert found.tokens == sum(m.tokens or 0 for m in found.messages)
     assert ("grew" in found.flags) == (found.tokens > before)
@@ -220,15 +223,6 @@ def test_compacting_again_without_new_messages_changes_nothing_more(
         assert [(m.role, stands_for([m])) for m in twice.messages] == [(m.role, stands_for([m])) for m in once.messages]
     else:
         assert twice.messages == once.messages
-
-
-@every_method
-@sometimes
-@given(messages=histories())
-def test_the_same_history_gives_the_same_context(method: Method, messages: tuple[Message, ...]) -> None:
-    first = run(method, messages)
-    copies = tuple(replace(m) for m in messages)
-    assert run(method, copies).messages == first.messages
 
 
 @every_model_method
@@ -267,21 +261,6 @@ def test_a_strategy_without_its_summariser_says_what_is_missing(method: Method) 
     messages = talk("u u a1 a1 u a1 a1 u u u u u", tokens=100)
     with pytest.raises(SummaryError, match="needs a summariser"):
         compact(history(messages, budget=BUDGET), method)
-
-
-@every_method
-@sometimes
-@given(messages=histories())
-def test_strategies_without_a_model_never_call_one(method: Method, messages: tuple[Message, ...]) -> None:
-    summarizer = ScriptedSummarizer()
-    provider = ScriptedProvider()
-    given_history = history(
-        messages, budget=BUDGET, summarizer=summarizer, recorded=compacted(messages), provider=provider
-    )
-    found = compact(given_history, method)
-    assert method.needs_model or not summarizer.requests
-    assert method.needs == "key" or not provider.requests
-    assert len(found.calls) == len(summarizer.requests) + len(provider.requests)
 
 
 @every_method
