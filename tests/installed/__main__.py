@@ -1,7 +1,8 @@
 """Every command once, as it runs where the wheel was installed with nothing but its dependencies.
 
-Those of ``STARTED`` are started as people start them. Each of the others is a process of its own too, but forked from
-one that has imported the command line (``tests.flows.forker``): to import it takes seconds.
+Those of ``STARTED`` are started as people start them, and start Prefect servers of their own. Each of the others is a
+process of its own too, but forked from one that has imported the command line (``tests.flows.forker``), with a Prefect
+server that is configured: both take seconds of a core.
 
 ``python -m tests.installed commands`` in the checkout, with the Python of such an environment, as ``.ci/run`` makes it.
 ``python -m tests.installed notebook`` needs ipykernel and nbclient beside the wheel. There is no pytest in such an
@@ -75,9 +76,8 @@ CALLS = (
     (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),
 )
 """What is typed, and what it has to print."""
-STARTED = ("init", "ingest", "run", "backfill", "drift", "serve")
-"""Commands that are started by the installed script; but for the first each runs flows, of which Prefect reads the
-settings when it is imported."""
+STARTED = ("init", "run", "serve")
+"""Commands that are started by the installed script."""
 LEFT_UNDER_WAY = 3
 """The exit code of a backfill whose batch has not ended yet."""
 MOST_LOOKS = 5
@@ -98,6 +98,18 @@ origins = {package: find_spec(package).origin for package in ("compaction", "jud
 print(json.dumps({"names": names(typer.main.get_command(app), []), "origins": origins}))
 """
 """Says what commands there are and where the packages are imported from."""
+SERVER = """
+import json, sys
+from flows.execution.prefect_server import Server, prepare
+
+prepare()
+server = Server()
+server.wait()
+print(json.dumps(server.client_settings), flush=True)
+sys.stdin.read()
+server.stop()
+"""
+"""A Prefect server for as long as stdin is open; says how it is reached."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -130,14 +142,18 @@ def commands(folder: Path) -> list[str]:
 
     from tests.flows.llm.batch_server import BatchProvider
 
-    with BatchProvider(handler=_verdict, polls=0) as provider, _forking(folder) as forked:
+    with (
+        BatchProvider(handler=_verdict, polls=0) as provider,
+        _prefect_server(folder) as server,
+        _forking(folder, server) as forked,
+    ):
         environment = _environment(folder) | {"OPENAI_BASE_URL": provider.openai_url}
         for line, expected in CALLS:
             # A plan needs no key.
             key = {"OPENAI_API_KEY": "sk-any"} if "openai:" in line and "--plan" not in line else {}
             run = _serve if line.startswith("serve") else _started if line.startswith(STARTED) else forked
             started = time.monotonic()
-            code, output = _run(run, folder, line, environment | key)
+            code, output = _run(run, folder, line, environment | key | (server if run is forked else {}))
             print(f"{time.monotonic() - started:6.1f} s  compaction-eval {line}", flush=True)
             if code or expected not in output:
                 wrong.append(f"compaction-eval {line}\nexit code {code}, expected {expected!r} in\n{output}")
@@ -217,12 +233,28 @@ def _started(folder: Path, line: str, environment: dict[str, str]) -> tuple[int,
 
 
 @contextmanager
-def _forking(folder: Path) -> Iterator[Run]:
-    """Runs commands in processes that have imported what every command needs."""
+def _prefect_server(folder: Path) -> Iterator[dict[str, str]]:
+    """What is set in the environment where a Prefect server is configured."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        cwd=folder,
+        env=_environment(folder),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+        process.communicate()
+
+
+@contextmanager
+def _forking(folder: Path, server: dict[str, str]) -> Iterator[Run]:
+    """Runs commands in processes that have imported what every command needs, Prefect with its settings too."""
     # -P: nothing is imported from the folder of the script.
     forker = [sys.executable, "-P", str(ROOT / "tests" / "flows" / "forker.py")]
     with subprocess.Popen(
-        forker, cwd=folder, env=_environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        forker, cwd=folder, env=_environment(folder) | server, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         asked, answers = process.stdin, process.stdout
         assert asked is not None
