@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,14 @@ class Kept:
         self._pool: ProcessPoolExecutor | None = None
         self._is_taken = False
 
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Whatever runs in this process takes it, as on a machine of one core."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
+            patch.setattr(local, "_pool", self.taken)
+            yield
+
     def taken(self) -> Kept | ProcessPoolExecutor:
         """This one for whoever has none; who wants more gets others."""
         if self._is_taken:
@@ -204,17 +213,14 @@ def kept_worker() -> Iterator[Kept]:
 
 
 @pytest.fixture
-def working_command(
-    prefect_server: str, kept_worker: Kept, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> Command:
+def working_command(prefect_server: str, kept_worker: Kept, command: Command) -> Iterator[Command]:
     """The command in this process, on the shared Prefect server, as on a machine of one core, with a kept worker.
 
     Several processes at work, and such that are started anew and end with the run, are met by the tests that
     ``start`` the command, use the ``forker``, or give a ``--concurrency``.
     """
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0}, raising=False)
-    monkeypatch.setattr(local, "_pool", kept_worker.taken)
-    return command
+    with kept_worker.at_work():
+        yield command
 
 
 def start(*arguments: object, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from flows.database.scores_db import connect
 from flows.store.store import Store
 from judge import load_rubric
-from tests.flows.conftest import Command, write_session
+from tests.flows.conftest import Command, Kept, write_session
 
 pytestmark = pytest.mark.slow
 
@@ -31,27 +31,16 @@ Filled = Callable[[list[dict[str, str]]], None]
 
 
 @pytest.fixture(scope="module")
-def finished(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with results of four methods over three sessions."""
     from flows.cli.app import app
 
     folder = tmp_path_factory.mktemp("calibrate")
     for number, (word, turns) in enumerate({"orchard": 22, "harbour": 18, "lantern": 16}.items()):
         write_session(folder / "logs" / f"{word}.jsonl", f"session-{number}", turns, word)
-    done = CliRunner().invoke(
-        app,
-        [
-            "run",
-            str(folder / "logs"),
-            "--store",
-            str(folder / "store"),
-            "--points",
-            "messages:15",
-            "--quiet",
-            "--strategies",
-            ",".join(METHODS),
-        ],
-    )
+    arguments = ["run", str(folder / "logs"), "--store", str(folder / "store"), "--points", "messages:15", "--quiet"]
+    with kept_worker.at_work():
+        done = CliRunner().invoke(app, [*arguments, "--strategies", ",".join(METHODS)])
     assert done.exit_code == 0, done.output
     return folder / "store"
 

@@ -88,7 +88,7 @@ def parquet(place: Path) -> dict[str, int]:
 
 
 @pytest.mark.timeout(600)
-def test_three_nights(place: Path, prefect_server: str, command: Command) -> None:
+def test_three_nights(place: Path, working_command: Command) -> None:
     """The first samples, the second finds nothing new and writes nothing, in the third a method got worse."""
     first = night(place, log=str(place / "nights.jsonl"))
     told_events = [json.loads(line)["event"] for line in (place / "nights.jsonl").read_text().splitlines()]
@@ -125,22 +125,22 @@ def test_three_nights(place: Path, prefect_server: str, command: Command) -> Non
     assert night(place).message == "nothing new"
 
     store = ("--store", place / "store")
-    told = command("moved", *store, "--worse-than", 0.2)
+    told = working_command("moved", *store, "--worse-than", 0.2)
     assert (told.exit_code, "worse by more than 0.2: ours" in told.stderr) == (5, True)
-    assert command("moved", *store, "--worse-than", 5).exit_code == 0
-    assert command("moved", *store).exit_code == 0
-    rows = json.loads(command("moved", *store, "--since", 1, "--json").stdout)
+    assert working_command("moved", *store, "--worse-than", 5).exit_code == 0
+    assert working_command("moved", *store).exit_code == 0
+    rows = json.loads(working_command("moved", *store, "--since", 1, "--json").stdout)
     assert {row["night_then"] for row in rows} == {1}
-    missing = command("moved", *store, "--since", "1999-01-01")
+    missing = working_command("moved", *store, "--since", "1999-01-01")
     assert (missing.exit_code, "no night was taken before 1999-01-01" in missing.stderr) == (2, True)
 
     options = ("run", place / "logs", *store, "--study", place / "study.toml", "--quiet", "--fail-if-worse", 0.2)
     study(place, 14)
-    assert command(*options).exit_code == 0  # better again
+    assert working_command(*options).exit_code == 0  # better again
     study(place, 1)
-    worse = command(*options)  # all of it is in the store, and the method is another one all the same
+    worse = working_command(*options)  # all of it is in the store, and the method is another one all the same
     assert (worse.exit_code, "worse by more than 0.2: ours" in worse.stderr) == (5, True)
-    assert command(*options).exit_code == 0  # it has been told
+    assert working_command(*options).exit_code == 0  # it has been told
 
 
 _NOT_AS_LEADERBOARD = """
@@ -152,7 +152,9 @@ WHERE abs(leaderboard_long.mean - night_figures.mean) > 1e-12
 """
 
 
-def test_a_broken_night_is_failed_with_the_sentence_and_the_next_one_goes_on(place: Path, prefect_server: str) -> None:
+def test_a_broken_night_is_failed_with_the_sentence_and_the_next_one_goes_on(
+    place: Path, working_command: Command
+) -> None:
     with Store.create(str(place / "store"), "o200k_base").locked("backfill"):
         state = night(place)
     assert (state.name, state.type.value) == ("Failed", "FAILED")
@@ -396,10 +398,11 @@ def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
         finally:
             os.killpg(worker.pid, signal.SIGKILL)  # it would not hear another signal where a shell had it ignore SIGINT
     assert query(place, "SELECT count(*) FROM leaderboard") == [(2,)]
-    deployment = json.loads(prefect("deployment", "inspect", "nightly/nightly", "--output", "json"))
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", lasting_server["PREFECT_API_AUTH_STRING"])
+    nightly = {"deployments": {"name": {"any_": ["nightly"]}}}
+    [deployment] = _ask_prefect(lasting_server["PREFECT_API_URL"], "/deployments/filter", nightly)
     assert deployment["global_concurrency_limit"]["limit"] == 1
     assert deployment["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
-    monkeypatch.setenv("PREFECT_API_AUTH_STRING", lasting_server["PREFECT_API_AUTH_STRING"])
     deadline = time.monotonic() + 60
     while (
         not (planned := _planned(lasting_server["PREFECT_API_URL"], deployment["id"])) and time.monotonic() < deadline

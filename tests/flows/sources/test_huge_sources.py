@@ -148,7 +148,7 @@ def test_an_ingestion_that_is_stopped_or_loses_its_workers_goes_on_to_the_same_s
         process.signal(signal.SIGINT)
     assert (process.wait(), said in process.out + process.err) == (code, True), process.err
     assert psutil.wait_procs(children, timeout=10)[1] == []
-    again = forker.run("ingest", logs, "--store", root, "--quiet", cores=2)
+    again = forker.run("ingest", logs, "--store", root, "--quiet")
     assert again.code == 0, again.err
     assert "80 inputs, 80 sessions, 19,280 messages" in again.out
     assert list(root.rglob("*.tmp")) == []

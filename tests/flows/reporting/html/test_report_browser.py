@@ -17,6 +17,7 @@ from flows.reporting.html.formats import format_score, format_share
 from flows.reporting.html.visible import MOST_CHARS_READ
 from flows.reporting.text_tables import fetch_rows
 from flows.store.store import Store
+from tests.flows.conftest import Kept
 from tests.flows.reporting.html.report_browser import CHROMIUM, DRIVER, WHY_NOT, Browser, open_browser
 from tests.flows.reporting.html.report_store import EVIL, HOSTILE, LONG, ORDINARY, make_store
 
@@ -29,8 +30,9 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def store(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store.open(str(make_store(tmp_path_factory.mktemp("report"))))
+def store(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    with kept_worker.at_work():
+        return Store.open(str(make_store(tmp_path_factory.mktemp("report"))))
 
 
 @pytest.fixture(scope="module")
