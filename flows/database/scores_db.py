@@ -51,8 +51,8 @@ MEMORY = "1GB"
 database that is made, or to the folder for temporary files. It does not depend on the machine, so that a load needs
 the same everywhere."""
 
-MEMORY_OF_A_THREAD = 240_000_000
-"""Bytes of the limit for which DuckDB gets a thread; its guide says to give each at least 125 MB."""
+MEMORY_OF_A_THREAD = 400_000_000
+"""Bytes of the limit for which DuckDB gets a thread: two of the default."""
 
 SEEDED = frozenset({"published_leaderboard"})
 """Tables whose rows stand in their SQL file."""
