@@ -74,7 +74,14 @@ def sql(
     force: Force = False,
     timeout: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.001, help="Stop the query after this time.", show_default=False),
+        typer.Option(
+            metavar="SECONDS",
+            min=0.001,
+            max=86_400,
+            callback=o.finite,
+            help="Stop the query after this time.",
+            show_default=False,
+        ),
     ] = None,
     as_json: o.AsJson = False,
 ) -> None:

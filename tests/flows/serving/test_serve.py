@@ -359,6 +359,7 @@ def test_prefect_deploy_takes_the_repositorys_file_and_a_worker_runs_a_night(
 ) -> None:
     log = place / "worker.log"
     environment = lasting_server | {"PREFECT_WORKER_QUERY_SECONDS": "2", "PREFECT_LOGGING_LEVEL": "INFO"}
+    environment |= {"TMPDIR": str(place)}  # where Prefect's own worker makes a folder that others could have taken
 
     def prefect(*arguments: str) -> str:
         done = subprocess.run(

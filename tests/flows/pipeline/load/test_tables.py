@@ -257,7 +257,7 @@ def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path
         small.fill()
     rebuild_database(small.store, small.study)
     for name, folder in MATERIALIZED.items():
-        definition, _, comments = sql_text(folder, name).partition(";")
+        definition, comment_on, comments = sql_text(folder, name).partition("\ncomment on ")
         with connect(small.store.database) as connection:
             connection.execute(definition.replace(f"create view {name}", "create temp view defined", 1))
             [(comment,)] = connection.execute(
@@ -269,6 +269,6 @@ def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path
             rows = connection.execute(f"FROM {name}").fetchall()
             assert sorted(rows) == sorted(connection.execute("FROM defined").fetchall())
         assert comment.startswith("One row per")
-        assert said == comments.count("comment on column")
+        assert said == (comment_on + comments).count("comment on column")
         if name == "int_answer_scores":  # the others compare methods that the small store does not have
             assert bool(rows) == is_filled
