@@ -56,6 +56,12 @@ def said_text(message: Message) -> str:
     return "\n".join(part for part in (message.reasoning, *_acted_parts(message)) if part)
 
 
+def said_parts(message: Message) -> tuple[str, ...]:
+    """Reasoning, text, and each call with its name and the strings of its arguments, one part for each."""
+    calls = ("\n".join((call.name, *_strings(call.parsed()))) for call in message.tool_calls)
+    return tuple(part for part in (message.reasoning, message.text, *calls) if part.strip())
+
+
 def acted_text(message: Message) -> str:
     """Text and call arguments of a message, without reasoning."""
     return "\n".join(part for part in _acted_parts(message) if part) if message.tool_calls else message.text

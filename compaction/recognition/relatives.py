@@ -1,0 +1,107 @@
+"""Tokens of an index that mean the same as another: forms of a word, ends of a path, beginnings of a hash."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from compaction.recognition.text_index import Numbers
+from compaction.recognition.words import Token
+
+MIN_ALIKE = 0.55
+"""Dice's coefficient of the trigrams of two stems from which on they are forms of one word."""
+WORTH = 0.9
+"""What such a form, or a version within a longer name, is worth beside the token itself."""
+MIN_WORD, MIN_VERSION, MIN_NAME, MIN_HASH = 4, 4, 6, 6
+"""Characters of a token that is looked for in other forms."""
+
+_HASH = re.compile(r"[0-9a-f]{6,}")
+_SPECIFIC = re.compile(r"[/\\.@_-]|\d")
+
+
+class Relatives:
+    """The tokens of one index by what they have in common. A token's relatives are worked out once."""
+
+    def __init__(self, token_ids: dict[str, int]) -> None:
+        words = [(text, id) for text, id in token_ids.items() if len(text) >= MIN_WORD and text.isalpha()]
+        self._words: Numbers = np.array([id for _, id in words], np.int32)
+        self._sizes = np.array([len(_trigrams(text)) for text, _ in words], np.int32)
+        having = defaultdict(list)
+        for n, (text, _) in enumerate(words):
+            for gram in _trigrams(text):
+                having[gram].append(n)
+        self._having = {gram: np.array(places, np.int32) for gram, places in having.items()}
+        self._ends: dict[str, list[int]] = defaultdict(list)
+        self._versions: dict[str, list[int]] = defaultdict(list)
+        hashes = []
+        for text, id in token_ids.items():
+            if _SPECIFIC.search(text):
+                plain = text.replace("\\", "/")
+                for match in re.finditer(r"[/.]", plain[:-1]):
+                    self._ends[plain[match.end() :]].append(id)
+                if any(c.isdigit() for c in text):
+                    for version in _versions(text):
+                        self._versions[version].append(id)
+            if _HASH.fullmatch(text):
+                hashes.append((text, id))
+        self._hashes = sorted(hashes)
+        self._known: dict[Token, list[tuple[int, float]]] = {}
+
+    def of(self, token: Token) -> list[tuple[int, float]]:
+        """The tokens that mean the same, each with what it is worth, 0-1; without the token itself."""
+        if token not in self._known:
+            found: dict[int, float] = {}
+            for id, worth in self._find(token):
+                found[id] = max(worth, found.get(id, 0.0))
+            self._known[token] = list(found.items())
+        return self._known[token]
+
+    def _find(self, token: Token) -> Iterable[tuple[int, float]]:
+        text = token.text.strip("$").rstrip(".")
+        if token.kind == "word" and len(text) >= MIN_WORD:
+            yield from self._forms(text)
+        if token.kind != "name":
+            return
+        if "/" in text or "\\" in text or "." in text or (len(text) >= MIN_NAME and re.search("[_-]", text)):
+            yield from ((id, 1.0) for id in self._ends.get(text.replace("\\", "/"), ()))
+        if _HASH.fullmatch(text):
+            for known, id in self._hashes[bisect_left(self._hashes, (text, -1)) :]:
+                if not known.startswith(text):
+                    break
+                yield id, 1.0
+            for end in range(MIN_HASH, len(text)):
+                at = bisect_left(self._hashes, (text[:end], -1))
+                if at < len(self._hashes) and self._hashes[at][0] == text[:end]:
+                    yield self._hashes[at][1], 1.0
+        if len(text) >= MIN_VERSION and any(c.isdigit() for c in text):
+            yield from ((id, WORTH) for id in self._versions.get(text.lstrip("v"), ()))
+
+    def _forms(self, word: str) -> Iterable[tuple[int, float]]:
+        grams = _trigrams(word)
+        having = [self._having[gram] for gram in grams if gram in self._having]
+        if not having:
+            return ()
+        shared = np.bincount(np.concatenate(having), minlength=len(self._words))
+        alike = 2 * shared / (len(grams) + self._sizes)
+        return [
+            (int(self._words[n]), WORTH * float(alike[n])) for n in np.flatnonzero(alike >= MIN_ALIKE) if alike[n] < 1
+        ]
+
+
+def _trigrams(word: str) -> set[str]:
+    padded = f"^{word}$"
+    return {padded[i : i + 3] for i in range(len(padded) - 2)}
+
+
+def _versions(name: str) -> set[str]:
+    """``numpy==1.26.4`` has the versions 1.26.4 and 1.26; the name itself is none."""
+    found = set()
+    for piece in re.split("[@:=]", name):
+        plain = piece.removeprefix("v")
+        ends = [match.start() for match in re.finditer(r"[.@-]", plain)] + [len(plain)]
+        found |= {plain[:end] for end in ends if end >= MIN_VERSION}
+    return found - {name}

@@ -1,0 +1,152 @@
+"""An index over the distinct messages of a session and of its compacted contexts: which line has which token.
+
+A *document* is a message by its content: text, reasoning and calls. A message that many contexts keep is one document.
+Documents of the history come first, in order. A *unit* is a line or sentence that has tokens; units are numbered over
+all documents, so that those of the history are the lowest.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compaction.measures.said import said_parts
+from compaction.recognition.words import lines, tokens_of
+from compaction.transcript import Message
+
+Numbers = NDArray[np.int32]
+Shares = NDArray[np.float32]
+
+NONE: Numbers = np.zeros(0, np.int32)
+
+
+class TextIndex:
+    """Documents, their units, and for each token the units that have it.
+
+    Takes time and room linear in the text of the distinct messages.
+    """
+
+    def __init__(self, history: Sequence[Message], contexts: Iterable[tuple[int, Sequence[Message]]] = ()) -> None:
+        """``contexts`` are the compacted contexts, each with the position of the history at which it was made."""
+        self._documents: dict[tuple[str, ...], int] = {}
+        first_seen: list[int] = []
+        for position, message in enumerate(history):
+            if self._add(message):
+                first_seen.append(position)
+        made_at: list[int] = []
+        for cut, context in sorted(contexts, key=lambda pair: pair[0]):
+            made_at += [cut for message in context if self._add(message)]
+        self.n_history = len(first_seen)
+        """Documents of the history; the others were made by methods."""
+        self.known_from: Numbers = np.array(first_seen + made_at, np.int32)
+        """For each document the position of its first message, or the first cut at which a method made it."""
+        self.token_ids: dict[str, int] = {}
+        self._read()
+
+    def _add(self, message: Message) -> bool:
+        """Take up a message; whether its content is new."""
+        before = len(self._documents)
+        return self._documents.setdefault(said_parts(message), before) == before
+
+    def document(self, message: Message) -> int:
+        """Number of the document that a message is. Raises KeyError for one that was not given."""
+        return self._documents[said_parts(message)]
+
+    def texts(self, document: int) -> tuple[str, ...]:
+        """The parts of a document."""
+        return self._texts[document]
+
+    def length(self, document: int) -> int:
+        """Characters of a document."""
+        return self._lengths[document]
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents there are."""
+        return len(self._documents)
+
+    def _read(self) -> None:
+        ids = self.token_ids
+        read: dict[str, list[tuple[int, ...]]] = {}  # summaries and cut messages repeat lines
+        tokens, sizes, parts, first_units = array("i"), array("i"), array("i"), [0]
+        part = 0
+        for texts in self._documents:
+            for text in texts:
+                part += 1
+                for line in text.split("\n"):
+                    units = read.get(line)
+                    if units is None:
+                        units = read[line] = [
+                            found
+                            for words in lines(line)
+                            if (
+                                found := tuple(
+                                    {ids.setdefault(t.text, len(ids)): 0 for word in words for t in tokens_of(word)}
+                                )
+                            )
+                        ]
+                    for unit in units:
+                        tokens.extend(unit)
+                        sizes.append(len(unit))
+                        parts.append(part)
+            first_units.append(len(sizes))
+        self._texts = list(self._documents)
+        self._lengths = [sum(map(len, texts)) for texts in self._texts]
+        self.first_unit: Numbers = np.array(first_units, np.int32)
+        """First unit of each document, and the number of all units."""
+        self.part: Numbers = np.frombuffer(parts, np.int32) if parts else NONE
+        """The message part that each unit stands in; windows do not reach over its end."""
+        self.n_units = len(sizes)
+        self.n_history_units = first_units[self.n_history]
+        size = np.frombuffer(sizes, np.int32) if sizes else NONE
+        self._tokens: Numbers = np.frombuffer(tokens, np.int32) if tokens else NONE
+        self._first_token = np.concatenate([[0], np.cumsum(size)])
+        of_unit = np.repeat(np.arange(self.n_units, dtype=np.int32), size)
+        order = np.argsort(self._tokens, kind="stable")
+        self._postings: Numbers = of_unit[order]
+        self._first_posting = np.searchsorted(self._tokens[order], np.arange(len(ids) + 1))
+        self.document_of: Numbers = np.repeat(np.arange(self.n_documents, dtype=np.int32), np.diff(self.first_unit))
+        """The document that each unit stands in."""
+
+    def documents_before(self, cut: int) -> int:
+        """How many documents the history has before a position; they are the first ones."""
+        return int(np.searchsorted(self.known_from[: self.n_history], cut))
+
+    def units_with(self, token: int) -> Numbers:
+        """The units that have a token, ascending."""
+        return self._postings[self._first_posting[token] : self._first_posting[token + 1]]
+
+    def tokens_in(self, first: int, after: int) -> Numbers:
+        """The tokens of some units in a row; one that several have comes several times."""
+        return self._tokens[self._first_token[first] : self._first_token[after]]
+
+    def rarity(self, token: int) -> float:
+        """log(1 + units / units with the token) over the history; of a token that it does not have, the highest."""
+        n = self.n_history_units
+        having = int(np.searchsorted(self.units_with(token), n)) if token >= 0 else 0
+        return float(np.log1p(n / having)) if having else float(np.log1p(n))
+
+    def is_in_history(self, token: int) -> bool:
+        """Whether the history has a token."""
+        units = self.units_with(token) if token >= 0 else NONE
+        return bool(len(units)) and int(units[0]) < self.n_history_units
+
+    def quote(self, document: int, unit: int, n: int) -> str:
+        """The text of ``n`` units of a document from one on, as it stands, up to the end of the last one's line."""
+        wanted = range(unit - int(self.first_unit[document]), unit + n - int(self.first_unit[document]))
+        texts = self.texts(document)
+        return "\n".join(dict.fromkeys(line.strip() for k, line in _numbered(texts) if k in wanted))
+
+
+def _numbered(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The lines of a document, each with the numbers of its units."""
+    number = 0
+    for text in texts:
+        for line in text.split("\n"):
+            for words in lines(line):
+                if any(map(tokens_of, words)):
+                    yield number, line
+                    number += 1
