@@ -59,7 +59,8 @@ def run_title(domain: str, run: Record, reward: Any) -> str:
     title = f"{domain} task {run.get('task_id')}".strip()
     if run.get("trial") is not None:
         title += f", trial {run['trial']}"
-    return f"{title}: reward {reward:g}" if isinstance(reward, (int, float)) else title
+    is_number = isinstance(reward, (int, float)) and abs(reward) < 1e9  # a whole number of any length may stand here
+    return f"{title}: reward {reward:g}" if is_number else title
 
 
 def whole_digest(run: Record, messages: list[Any]) -> list[str]:
