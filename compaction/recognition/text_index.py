@@ -29,20 +29,19 @@ class TextIndex:
     Takes time and room linear in the text of the distinct messages.
     """
 
-    def __init__(self, history: Sequence[Message], contexts: Iterable[tuple[int, Sequence[Message]]] = ()) -> None:
-        """``contexts`` are the compacted contexts, each with the position of the history at which it was made."""
+    def __init__(self, history: Sequence[Message], contexts: Iterable[Sequence[Message]] = ()) -> None:
         self._documents: dict[tuple[str, ...], int] = {}
         first_seen: list[int] = []
         for position, message in enumerate(history):
             if self._add(message):
                 first_seen.append(position)
-        made_at: list[int] = []
-        for cut, context in sorted(contexts, key=lambda pair: pair[0]):
-            made_at += [cut for message in context if self._add(message)]
+        self.first_seen: Numbers = np.array(first_seen, np.int32)
+        """For each document of the history the position of its first message."""
         self.n_history = len(first_seen)
         """Documents of the history; the others were made by methods."""
-        self.known_from: Numbers = np.array(first_seen + made_at, np.int32)
-        """For each document the position of its first message, or the first cut at which a method made it."""
+        for context in contexts:
+            for message in context:
+                self._add(message)
         self.token_ids: dict[str, int] = {}
         self._read()
 
@@ -100,7 +99,6 @@ class TextIndex:
         self.part: Numbers = np.frombuffer(parts, np.int32) if parts else NONE
         """The message part that each unit stands in; windows do not reach over its end."""
         self.n_units = len(sizes)
-        self.n_history_units = first_units[self.n_history]
         size = np.frombuffer(sizes, np.int32) if sizes else NONE
         self._tokens: Numbers = np.frombuffer(tokens, np.int32) if tokens else NONE
         self._first_token = np.concatenate([[0], np.cumsum(size)])
@@ -113,7 +111,7 @@ class TextIndex:
 
     def documents_before(self, cut: int) -> int:
         """How many documents the history has before a position; they are the first ones."""
-        return int(np.searchsorted(self.known_from[: self.n_history], cut))
+        return int(np.searchsorted(self.first_seen, cut))
 
     def units_with(self, token: int) -> Numbers:
         """The units that have a token, ascending."""
@@ -123,22 +121,13 @@ class TextIndex:
         """The tokens of some units in a row; one that several have comes several times."""
         return self._tokens[self._first_token[first] : self._first_token[after]]
 
-    def rarity(self, token: int) -> float:
-        """log(1 + units / units with the token) over the history; of a token that it does not have, the highest."""
-        n = self.n_history_units
-        having = int(np.searchsorted(self.units_with(token), n)) if token >= 0 else 0
-        return float(np.log1p(n / having)) if having else float(np.log1p(n))
-
-    def is_in_history(self, token: int) -> bool:
-        """Whether the history has a token."""
-        units = self.units_with(token) if token >= 0 else NONE
-        return bool(len(units)) and int(units[0]) < self.n_history_units
-
     def quote(self, document: int, unit: int, n: int) -> str:
-        """The text of ``n`` units of a document from one on, as it stands, up to the end of the last one's line."""
-        wanted = range(unit - int(self.first_unit[document]), unit + n - int(self.first_unit[document]))
-        texts = self.texts(document)
-        return "\n".join(dict.fromkeys(line.strip() for k, line in _numbered(texts) if k in wanted))
+        """The lines in which up to ``n`` units of one part stand, from a unit on, as they are written."""
+        part = self.part[unit : unit + n]
+        wanted = range(
+            unit - int(self.first_unit[document]), unit - int(self.first_unit[document]) + int((part == part[0]).sum())
+        )
+        return "\n".join(dict.fromkeys(line.strip() for k, line in _numbered(self.texts(document)) if k in wanted))
 
 
 def _numbered(texts: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaction.recognition import READABLE, Matcher, Statement, TextIndex, readable
+from compaction.recognition import READABLE, Claim, Matcher, TextIndex, readable
+from compaction.recognition.line_search import LineSearch
+from compaction.recognition.relatives import Relatives
 from compaction.recognition.words import lines, tokens, tokens_of
 from compaction.transcript import Message, ToolCall
 
@@ -76,12 +78,14 @@ def test_a_masked_result_keeps_nothing_and_its_call_stays_readable() -> None:
     assert support("pytest ran tests/test_import.py with -k currency", [1], context) >= 0.9
 
 
-def test_a_statement_or_its_quotation_word_by_word_is_readable() -> None:
-    matcher = Matcher(
-        HISTORY, TextIndex(HISTORY, [(len(HISTORY), context := [made("So:\n  ValueError:  Row 17 has\tno currency!")])])
-    )
-    for statement in (Statement(ERROR), Statement("The import broke", (2,), quotes=(ERROR,))):
-        assert matcher.match(statement).in_context(matcher.context(context), len(HISTORY)).support == 1
+def found_by(claim: Claim, context: Sequence[Message], history: Sequence[Message] = HISTORY) -> float:
+    matcher = Matcher(history, TextIndex(history, [context]))
+    return matcher.at(len(history), [context]).find(claim)[0].support
+
+
+@pytest.mark.parametrize("claim", [Claim(ERROR), Claim("The import broke", (2,), quotes=(ERROR,))])
+def test_a_statement_or_its_quotation_word_by_word_is_readable(claim: Claim) -> None:
+    assert found_by(claim, [made("So:\n  ValueError:  Row 17 has\tno currency!")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -95,9 +99,16 @@ def test_a_statement_or_its_quotation_word_by_word_is_readable() -> None:
 )
 def test_what_must_stand_to_the_letter_does_on_one_line(said: str, is_readable: bool) -> None:
     history = (Message("tool", "numpy 1.26.4\nscipy 1.14.0", seq=0),)
-    matcher = Matcher(history, TextIndex(history, [(1, context := [made(said)])]))
-    exact = Statement("numpy 1.26.4", (0,), exact=("numpy", "1.26.4"))
-    assert (matcher.match(exact).in_context(matcher.context(context), 1).support >= READABLE) is is_readable
+    exact = Claim("numpy 1.26.4", (0,), exact=("numpy", "1.26.4"))
+    assert (found_by(exact, [made(said)], history) >= READABLE) is is_readable
+
+
+def test_what_comes_after_the_cut_and_other_contexts_change_nothing() -> None:
+    summary, other = [made("Decimal for amounts; cents were lost.")], [made("cents cents amounts Decimal float")]
+    longer = (*HISTORY, *FILLER, Message("user", "Amounts are kept as Decimal, not float."))
+    later = Matcher(longer, TextIndex(longer, [summary, other]))
+    for contexts in ([summary], [other, summary]):
+        assert later.at(len(HISTORY), contexts).find(Claim(CHOICE, (1,)))[-1] == readable(CHOICE, [1], summary, HISTORY)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +133,15 @@ _messages = st.lists(st.lists(st.lists(_words, max_size=5).map(" ".join), max_si
 @settings(max_examples=60, deadline=None)
 def test_the_best_window_is_the_one_that_a_search_of_all_finds(texts: list[str], statement: str) -> None:
     history = [Message("assistant", text, seq=n) for n, text in enumerate(texts)]
-    matcher = Matcher(history, TextIndex(history))
+    index = TextIndex(history)
+    search = LineSearch(index, Relatives(index.token_ids), len(history), np.zeros(0, np.int32))
     asked = tokens(statement)
-    weights = [matcher.weigh(t, matcher.index.token_ids.get(t.text, -1)) for t in asked]
-    units, table = matcher.rows(asked)
-    best, _ = matcher.best_by_document(units, matcher.windows(units, table, 3) @ np.array(weights, np.float32))
+    weights = list(map(search.weigh, asked))
+    units, table = search.rows(asked)
+    best, _ = search.best_by_document(units, search.windows(units, table, 3) @ np.array(weights, np.float32))
     for message in history:
         said = [{t.text for word in line for t in tokens_of(word)} for line in lines(message.text)]
         said = [line for line in said if line]
         windows = [set().union(*said[n : n + 3]) for n in range(len(said))]
         wanted = max((sum(w for t, w in zip(asked, weights, strict=True) if t.text in s) for s in windows), default=0)
-        assert best[matcher.index.document(message)] == pytest.approx(wanted, abs=1e-4)
+        assert best[index.document(message)] == pytest.approx(wanted, abs=1e-4)

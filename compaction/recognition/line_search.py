@@ -1,0 +1,160 @@
+"""What the lines of some documents of an index have of a statement's words, as it was known at a cut.
+
+Shares come by *rows*: one for each unit that has any of the words. What is rare is so in the history before the cut, so
+that nothing depends on how a session goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compaction.recognition.relatives import Relatives
+from compaction.recognition.text_index import NONE, Numbers, Shares, TextIndex
+from compaction.recognition.words import Token, tokens
+
+Flags = NDArray[np.bool_]
+
+KIND_WEIGHT: Mapping[str, float] = {"number": 1.5, "name": 1.5, "part": 0.5, "word": 1.0}
+NOT_IN_HISTORY = 0.3
+"""Factor for words of the statement that the history never uses: the reader's own."""
+LEAST_COPY = 0.25
+"""Share of a line below which a window is not looked at."""
+SAME_LINE = 0.9
+"""Share of a line's weight that one line of the history has, from which on it is not new."""
+NEAR = 3
+"""Lines within which a copied line's words stand."""
+
+
+class LineSearch:
+    """The lines of the history before a cut and of some documents, by the words that they have."""
+
+    def __init__(self, index: TextIndex, relatives: Relatives, cut: int, documents: Numbers) -> None:
+        self.index = index
+        self._relatives = relatives
+        self.n_before = index.documents_before(cut)
+        """Documents of the history before the cut."""
+        self._units_before = int(index.first_unit[self.n_before])
+        is_searched = np.arange(index.n_documents) < self.n_before
+        is_searched[documents] = True
+        self._is_searched: Flags = is_searched[index.document_of]
+        self._is_made: Flags = np.zeros(index.n_units, bool)
+        self._is_made[self._units_before :] = self._is_searched[self._units_before :]
+        self._new_lines: dict[bytes, bool] = {}
+
+    def _units_with(self, token: int) -> Numbers:
+        units = self.index.units_with(token)
+        return units[self._is_searched[units]]
+
+    def rarity(self, token: int) -> float:
+        """log(1 + units / units with the token) before the cut; for a token that is not there, the highest."""
+        units = self.index.units_with(token) if token >= 0 else NONE
+        having = int(np.searchsorted(units, self._units_before))
+        return float(np.log1p(self._units_before / having if having else self._units_before))
+
+    def weigh(self, token: Token) -> float:
+        """What a token of a statement weighs."""
+        id = self.index.token_ids.get(token.text, -1)
+        units = self.index.units_with(id) if id >= 0 else NONE
+        is_own = token.kind == "word" and not (len(units) and int(units[0]) < self._units_before)
+        return self.rarity(id) * KIND_WEIGHT[token.kind] * (NOT_IN_HISTORY if is_own else 1.0)
+
+    def rows(self, asked: Sequence[Token]) -> tuple[Numbers, Shares]:
+        """The units that have something of some tokens, and how much of each: one row a unit, one column a token."""
+        found: list[tuple[int, Numbers, float]] = []
+        for column, token in enumerate(asked):
+            id = self.index.token_ids.get(token.text, -1)
+            if id >= 0:
+                found.append((column, self._units_with(id), 1.0))
+            found += ((column, self._units_with(other), worth) for other, worth in self._relatives.of(token))
+        units = np.unique(np.concatenate([units for _, units, _ in found])) if found else NONE
+        table = np.zeros((len(units), len(asked)), np.float32)
+        for column, having, worth in found:
+            at = np.searchsorted(units, having)
+            table[at, column] = np.maximum(table[at, column], worth)
+        return units, table
+
+    def windows(self, units: Numbers, table: Shares, n: int) -> Shares:
+        """For each row the best of each column within ``n`` lines of the same part, from the row's own on."""
+        best = table.copy()
+        part = self.index.part[units]
+        for ahead in range(1, min(n, len(units))):
+            at = np.flatnonzero((units[ahead:] - units[:-ahead] < n) & (part[ahead:] == part[:-ahead]))
+            if not len(at):
+                break
+            best[at] = np.maximum(best[at], table[at + ahead])
+        return best
+
+    def best_by_document(self, units: Numbers, shares: Shares) -> tuple[Shares, Numbers]:
+        """The highest share in each document, and the first unit that has it."""
+        best = np.zeros(self.index.n_documents, np.float32)
+        where = np.zeros(self.index.n_documents, np.int32)
+        if len(units):
+            documents = self.index.document_of[units]
+            starts = np.flatnonzero(np.r_[True, documents[1:] != documents[:-1]])
+            best[documents[starts]] = np.maximum.reduceat(shares, starts)
+            tops = np.flatnonzero(shares == best[documents])[::-1]  # the first one is written last
+            where[documents[tops]] = units[tops]
+        return best, where
+
+    def copied(self, line: Numbers) -> Shares:
+        """For each document the largest share of a line's tokens, by weight, within three lines."""
+        weights = np.array([self.rarity(int(token)) for token in line], np.float32)
+        having = [self._units_with(int(token)) for token in line]
+        total = float(weights.sum())
+        each = np.bincount(
+            np.concatenate(having), np.repeat(weights, list(map(len, having))), minlength=self.index.n_units
+        ).astype(np.float32)
+        most = each.copy()  # of the window of three lines that begins here, at most
+        most[:-1] += each[1:]
+        most[:-2] += each[2:]
+        starts = most >= LEAST_COPY * total
+        near = starts.copy()
+        near[1:] |= starts[:-1]
+        near[2:] |= starts[:-2]
+        units = np.flatnonzero(near & (each > 0)).astype(np.int32)
+        table = np.zeros((len(units), len(line)), np.float32)
+        for column, found in enumerate(having):
+            table[np.searchsorted(units, found[near[found]]), column] = 1
+        best, _ = self.best_by_document(units, self.windows(units, table, NEAR) @ weights / total)
+        return best
+
+    def new(self, units: Numbers) -> Flags:
+        """Which units were made by a method and say something that no line of the history before the cut says."""
+        found = self._is_made[units]
+        for n in np.flatnonzero(found):
+            line = np.unique(self.index.tokens_in(int(units[n]), int(units[n]) + 1))
+            key = line.tobytes()
+            if key not in self._new_lines:
+                self._new_lines[key] = self._covered(line) < SAME_LINE
+            found[n] = self._new_lines[key]
+        return found
+
+    def _covered(self, line: Numbers) -> float:
+        """The largest share of a line's tokens, by weight, that one unit before the cut has."""
+        weights = [self.rarity(int(token)) for token in line]
+        shares = np.zeros(self._units_before, np.float32)
+        for token, weight in zip(line, weights, strict=True):
+            units = self.index.units_with(int(token))
+            shares[units[: np.searchsorted(units, self._units_before)]] += weight
+        return float(shares.max(initial=0.0)) / (sum(weights) or 1.0)
+
+    def standing(self, words: Sequence[str], *, on_one_line: bool) -> Flags:
+        """For each document whether it has some texts to the letter, but for space and case."""
+        found = np.zeros(self.index.n_documents, bool)
+        wanted = [re.compile(rf"(?<!\w){re.escape(_plain(text))}(?!\w)") for text in words if text.strip()]
+        ids = {self.index.token_ids.get(token.text, -1) for text in words for token in tokens(text)} - {-1}
+        if wanted and ids:
+            rarest = min(map(self._units_with, ids), key=len)
+            for document in map(int, np.unique(self.index.document_of[rarest])):
+                texts = self.index.texts(document)
+                lines = (line for text in texts for line in (text.split("\n") if on_one_line else (text,)))
+                found[document] = any(all(one.search(line) for one in wanted) for line in map(_plain, lines))
+        return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
