@@ -6,9 +6,10 @@ process, without a model).
 """
 
 from judge.answer import Answer, AnswerError, Responder
-from judge.probe import PROBE_TYPES, Evidence, Fact, NotAsked, Probe, ProbeFailed, Prober
+from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeFailed, Prober
 from judge.rubric import Criterion, Rubric, RubricError, list_rubrics, load_rubric
 from judge.scoring import CriterionScore, Judge, JudgeCase, JudgeError, JudgeVersion
+from judge.statement import Statement, StatementState
 
 __all__ = [
     "PROBE_TYPES",
@@ -17,7 +18,6 @@ __all__ = [
     "Criterion",
     "CriterionScore",
     "Evidence",
-    "Fact",
     "Judge",
     "JudgeCase",
     "JudgeError",
@@ -29,6 +29,8 @@ __all__ = [
     "Responder",
     "Rubric",
     "RubricError",
+    "Statement",
+    "StatementState",
     "list_rubrics",
     "load_rubric",
 ]

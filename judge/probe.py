@@ -8,40 +8,10 @@ from typing import Literal, Protocol, get_args
 
 from compaction.points import CompactionPoint
 from compaction.transcript import Transcript
+from judge.statement import Statement
 
 ProbeType = Literal["recall", "artifact", "continuation", "decision"]
 PROBE_TYPES: tuple[ProbeType, ...] = get_args(ProbeType)
-
-FactKind = Literal[
-    "error",
-    "command",
-    "version",
-    "value",
-    "file_created",
-    "file_modified",
-    "file_examined",
-    "open_task",
-    "failing_test",
-    "next_step",
-    "request",
-    "decision",
-    "reason",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that a right answer says."""
-
-    kind: FactKind
-    value: str
-    """The fact as one would state it."""
-    terms: tuple[str, ...]
-    """What has to be found in an answer that states it (paths, identifiers, numbers, content words)."""
-    details: tuple[str, ...] = ()
-    """What a thorough answer adds: for a modified file the names of what changed in it."""
-    seqs: tuple[int, ...] = ()
-    """Messages that prove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +30,7 @@ class Probe:
     probe_type: ProbeType
     question: str
     ground_truth: str
-    facts: tuple[Fact, ...]
+    statements: tuple[Statement, ...]
     evidence: tuple[Evidence, ...]
     max_tokens: int
     """Limit of the answer's length, stated in the question."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from compaction.transcript import Message
 from judge.probe import Probe
 from judge.rubric import Rubric
+from judge.statement import StatementState
 
 
 class JudgeError(Exception):
@@ -24,6 +25,8 @@ class JudgeCase:
     context: tuple[Message, ...]
     criteria: tuple[str, ...]
     """Ids of the criteria that the rubric asks for this probe type."""
+    states: tuple[StatementState, ...] | None = None
+    """What the context tells of the probe's statements, where the answer is nothing but that; else None."""
     replicate: int = 0
     """Number of the repetition; the judge is not told."""
 

@@ -136,6 +136,11 @@ class PointMatcher:
             found.append(Found(min(1.0, max(0.0, support)), quote))
         return found
 
+    def last_with(self, words: Sequence[str]) -> list[int]:
+        """For each context the place of its last message that has some texts to the letter on one line; -1: none."""
+        standing = self._lines.standing(words, on_one_line=True)
+        return [int(np.max(np.flatnonzero(standing[context.in_order]), initial=-1)) for context in self._contexts]
+
     def _cover(self, units: Numbers, table: Shares, asked: Sequence[Token], weights: Shares) -> tuple[Shares, Numbers]:
         """Shares of the statement by document: in 3 lines, in 8, then beside each group; and the unit of the first."""
         search, total = self._lines, float(weights.sum()) or 1.0
@@ -188,7 +193,8 @@ class _Context:
 
     def __init__(self, messages: Sequence[Message], index: TextIndex) -> None:
         documents = list(map(index.document, messages))
-        self.documents: Numbers = np.unique(np.array(documents, np.int32))
+        self.in_order: Numbers = np.array(documents, np.int32)
+        self.documents: Numbers = np.unique(self.in_order)
         self.by_seq = {m.seq: d for m, d in zip(messages, documents, strict=True) if m.seq is not None}
 
 

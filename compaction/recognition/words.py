@@ -64,6 +64,12 @@ def tokens(text: str) -> list[Token]:
     return list(found.values())
 
 
+def shared_words(wanted: str, text: str) -> float:
+    """Share of the tokens of one text that another one has, 0-1; 0 where it has none."""
+    asked, said = ({token.text for token in tokens(one)} for one in (wanted, text))
+    return len(asked & said) / len(asked) if asked else 0.0
+
+
 def lines(text: str) -> Iterator[list[str]]:
     """The words of each line or sentence as they are written, at most ``MAX_SURFACES``. Takes linear time."""
     line: list[str] = []

@@ -55,7 +55,7 @@ class Engine:
     counter: TokenCounter
     summarizer: Summarizer
     prober: Prober
-    responder: Responder
+    responder: Responder | EmbeddedResponder
     judge: Judge
     remote: frozenset[Role] = frozenset()
     """The parts that call a language model: they wait more than they work."""

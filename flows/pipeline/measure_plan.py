@@ -1,7 +1,7 @@
 """Which compactions are to be measured, and the measurements that belong to the sessions as they are now.
 
 A measurement depends on the compaction, on the version of the measures, on the whole session (what comes after the
-point too) and on the probes whose facts are followed: its id is made of these. ``sql/load`` works out the same ids
+point too) and on the probes whose statements are followed: its id is made of these. ``sql/load`` works out the same ids
 (``measured_points``, ``wanted_measures``) to select the measurements that hold now: a change here is one there.
 """
 
@@ -29,6 +29,8 @@ class MeasureJob:
     needs_id: str
     line: tuple[PointInfo, ...]
     """The session's points up to the compaction's own, which is the last."""
+    method: int
+    """Index into the study's methods."""
 
     @property
     def point(self) -> PointInfo:
@@ -36,7 +38,7 @@ class MeasureJob:
         return self.line[-1]
 
 
-VERSION = 2
+VERSION = 3
 """Of all measures together. Raise it when one of them finds something else."""
 
 
@@ -51,7 +53,7 @@ def needs_id(point_id: str, content_sha256: str, code: str) -> str:
 
 
 def measure_id(compaction_id: str, content_sha256: str, probes: Sequence[str], code: str) -> str:
-    """Id of the measurement of a compaction, with the probes whose facts it looks for."""
+    """Id of the measurement of a compaction, with the probes whose statements it looks for."""
     return content_id("measure", compaction_id, code, content_sha256, list(probes))
 
 
@@ -79,7 +81,7 @@ def measures_to_do(
         probes = {id: asked_until(line, engine.prober.name, asked) for id, line in lines.items()}
         of_points = {id: needs_id(id, sha, measure_code_version()) for id in lines}
         found[session] = [
-            MeasureJob(id, job.compaction_id, of_points[point], lines[point])
+            MeasureJob(id, job.compaction_id, of_points[point], lines[point], job.method)
             for job in jobs
             if compacted.get(job.compaction_id) == "done"
             and (id := measure_id(job.compaction_id, sha, probes[point := job.point.point_id], measure_code_version()))

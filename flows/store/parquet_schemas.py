@@ -132,7 +132,7 @@ PROBES = pa.schema(
         ("question", pa.string()),
         ("ground_truth", pa.string()),
         ("evidence", pa.string()),
-        ("facts", pa.string()),
+        ("statements", pa.string()),
         ("max_tokens", pa.int32()),
     ]
 )
@@ -273,23 +273,31 @@ MEASURES = pa.schema(
             for what in ("true", "told", "right")
         ),
         (
-            "facts",
+            "states",
             pa.list_(
                 pa.struct(
                     [
                         ("probe_id", pa.string()),
-                        ("positions", pa.list_(pa.int32())),
-                        ("stated", pa.list_(pa.bool_())),
+                        ("position", pa.int32()),
+                        ("since", pa.string()),
+                        ("state", pa.string()),
+                        ("support", pa.float64()),
+                        ("lines", pa.string()),
+                        ("with_fetched", pa.float64()),
+                        ("fetched_lines", pa.string()),
                     ]
                 )
             ),
         ),
+        ("code", pa.string()),
     ]
 )
 """One row a compaction, its session and probes as they are, and a version of the measuring code.
 
 ``status`` is ``done``, ``failed``, or ``opaque`` where only a provider can read the context; the last two with the
-reason in ``error``."""
+reason in ``error``. ``states`` has one entry a statement of the probes until the compaction's point: what the context
+tells of it, and how far it can be read with what the method fetches for the question (``with_fetched``, NULL where it
+fetches nothing). ``code`` is the version of the measures."""
 
 NIGHTS = pa.schema(
     [

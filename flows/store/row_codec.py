@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from compaction import Message, ToolCall, Transcript
 from flows.store import parquet_schemas
-from judge import Evidence, Fact, Probe
+from judge import Evidence, Probe, Statement
 
 
 def message_columns(session_id: str, messages: Sequence[Message], start: int = 0) -> dict[str, list[Any]]:
@@ -141,18 +141,20 @@ def _rebuild(item: dict[str, Any], transcript: Transcript) -> Message:
 
 
 def probe_json(probe: Probe) -> tuple[str, str]:
-    """Evidence and facts of a probe as JSON texts."""
+    """Evidence and statements of a probe as JSON texts."""
     return (
         orjson.dumps([asdict(evidence) for evidence in probe.evidence]).decode(),
-        orjson.dumps([asdict(fact) for fact in probe.facts]).decode(),
+        orjson.dumps([asdict(statement) for statement in probe.statements]).decode(),
     )
 
 
 def probe_of(row: dict[str, Any]) -> Probe:
     """The probe of a row of ``probes`` with status ``done``."""
-    facts = tuple(
-        Fact(f["kind"], f["value"], tuple(f["terms"]), tuple(f["details"]), tuple(f["seqs"]))
-        for f in orjson.loads(row["facts"])
-    )
+    statements = tuple(map(_statement, orjson.loads(row["statements"])))
     evidence = tuple(Evidence(**e) for e in orjson.loads(row["evidence"]))
-    return Probe(row["probe_type"], row["question"], row["ground_truth"], facts, evidence, row["max_tokens"])
+    return Probe(row["probe_type"], row["question"], row["ground_truth"], statements, evidence, row["max_tokens"])
+
+
+def _statement(fields: dict[str, Any]) -> Statement:
+    values: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    return Statement(**values)

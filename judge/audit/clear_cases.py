@@ -14,8 +14,9 @@ from importlib.resources import files
 from typing import Any, cast
 
 from compaction.transcript import Message, Role
-from judge.probe import Fact, Probe
+from judge.probe import Probe
 from judge.scoring import Judge, JudgeCase, JudgeError
+from judge.statement import Statement
 
 PASSING = 4.0
 """Least mean score of a right answer."""
@@ -87,9 +88,8 @@ def _pair(entry: dict[str, Any]) -> list[ClearCase]:
         probe_type=entry["probe_type"],
         question=entry["question"],
         ground_truth=entry["ground_truth"],
-        facts=tuple(
-            Fact(fact["kind"], fact["value"], tuple(fact["terms"]), tuple(fact.get("details", ())))
-            for fact in entry["facts"]
+        statements=tuple(
+            Statement(one["kind"], one["text"], details=tuple(one.get("details", ()))) for one in entry["statements"]
         ),
         evidence=(),
         max_tokens=200,

@@ -106,9 +106,9 @@ def decisions(session: SessionFacts) -> list[FactCandidate]:
         seen.add(sentence.lower())
         asked = " ".join(named)
         choice, reason = split_reason(sentence)
-        decided = make_fact("decision", choice, message, without=asked)
+        decided = make_fact("decision", choice, message, asked, MIN_CHOICE_TERMS)
         because = make_fact("reason", reason, message, without=asked) if reason else None
-        if decided is not None and len(decided.terms) >= MIN_CHOICE_TERMS:
+        if decided is not None:
             facts = (decided,) if because is None else (decided, because)
             found.append(FactCandidate("decision", message.seq or 0, "` and `".join(named), facts, sentence))
     return found

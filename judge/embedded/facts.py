@@ -16,7 +16,7 @@ from compaction.reading.shell.effects import only_reads
 from compaction.reading.todos import TodoList, latest_todos
 from compaction.transcript import Message, Transcript
 from judge.embedded.own_words import own_words
-from judge.probe import Fact, FactKind
+from judge.statement import Statement, StatementKind
 
 CUE_CHARS = 120
 MIN_TERMS = 2
@@ -30,10 +30,10 @@ _FILE = re.compile(r"\b[\w-]+\.(?:py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cpp|cs|s
 class FactCandidate:
     """A fact that can be asked for, and the words that identify it in a question."""
 
-    kind: FactKind
+    kind: StatementKind
     seq: int
     cue: str
-    facts: tuple[Fact, ...]
+    facts: tuple[Statement, ...]
     quote: str
 
 
@@ -141,11 +141,12 @@ def cue_of(command: str) -> str:
     return command.split("\n", 1)[0].strip()[:CUE_CHARS].strip()
 
 
-def make_fact(kind: FactKind, value: str, message: Message, without: str = "") -> Fact | None:
-    """A fact whose terms are those of its statement less the words of the question; None when too few are left."""
+def make_fact(
+    kind: StatementKind, value: str, message: Message, without: str = "", least: int = MIN_TERMS
+) -> Statement | None:
+    """A statement of a message; None when too few of its telling words are not in the question."""
     asked = set(terms(without)) | set(specific_terms(without))
-    found = tuple(term for term in terms(value) if term not in asked and len(term) > 1)[:MAX_TERMS]
-    if len(found) < MIN_TERMS:
+    if sum(term not in asked and len(term) > 1 for term in terms(value)) < least:
         return None
-    details = tuple(term for term in specific_terms(value) if term not in asked)[:MAX_TERMS]
-    return Fact(kind, shorten(value, 400), found, details, (message.seq or 0,))
+    text = shorten(value, 400)
+    return Statement(kind, text, (message.seq or 0,), (text,) if text in message.text else ())

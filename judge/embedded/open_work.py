@@ -11,9 +11,9 @@ from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.run_reports import MAX_REASON
 from compaction.transcript import Message
 from judge.embedded.cues import is_name
-from judge.embedded.facts import MAX_TERMS, SessionFacts, make_fact
+from judge.embedded.facts import SessionFacts, make_fact
 from judge.embedded.own_words import agrees, asked_for, own_words
-from judge.probe import Fact
+from judge.statement import Statement
 
 MAX_AGE = 10
 """Messages after which an announcement no longer says what comes next."""
@@ -52,7 +52,7 @@ _DELIVERABLE = re.compile(
 )
 
 
-def open_work(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
+def open_work(session: SessionFacts, cut: int) -> Iterator[tuple[Statement, str]]:
     """Each open matter at ``cut`` with the words of the history that say it, the most binding first."""
     yield from _todo_items(session, cut)
     yield from _failing_tests(session, cut)
@@ -95,7 +95,7 @@ def open_request(
     return request
 
 
-def _todo_items(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
+def _todo_items(session: SessionFacts, cut: int) -> Iterator[tuple[Statement, str]]:
     todo = session.todos(cut)
     for item in todo.items if todo else ():
         source = session.messages[max(todo.seq, 0) if todo else 0]
@@ -104,16 +104,15 @@ def _todo_items(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
             yield fact, item.text
 
 
-def _failing_tests(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
+def _failing_tests(session: SessionFacts, cut: int) -> Iterator[tuple[Statement, str]]:
     seq, failing = session.failing(cut) or (0, [])
     for test, reason in failing[:MAX_FAILING]:
         value = shorten(f"{test}: {reason}" if reason else test, MAX_REASON)
-        fact = Fact("failing_test", value, terms(test)[:4], terms(reason)[:MAX_TERMS], (seq,))
-        if fact.terms:
-            yield fact, test
+        if terms(test):
+            yield Statement("failing_test", value, (seq,), exact=(test,)), test
 
 
-def _deliverables(session: SessionFacts, cut: int, request: Message) -> Iterator[tuple[Fact, str]]:
+def _deliverables(session: SessionFacts, cut: int, request: Message) -> Iterator[tuple[Statement, str]]:
     """Files that the open request asks for and that nothing has written since."""
     for path in dict.fromkeys(_DELIVERABLE.findall(own_words(request.text))):
         written = (
@@ -122,7 +121,7 @@ def _deliverables(session: SessionFacts, cut: int, request: Message) -> Iterator
             for op in session.ops.get(seq, ())
         )
         if is_name(path) and not any(written):
-            yield Fact("open_task", f"write {path}", (path.lower(),), (), (request.seq or 0,)), path
+            yield Statement("open_task", f"write {path}", (request.seq or 0,)), path
 
 
 def announced(messages: Sequence[Message]) -> tuple[Message, str] | None:

@@ -19,13 +19,13 @@ from compaction.reading.message_facts import project_ops
 from compaction.reading.prose import shorten
 from compaction.tokens import counted_text
 from compaction.transcript import Message, Transcript
-from judge.embedded.claims import term_share
 from judge.embedded.decisions import decisions
 from judge.embedded.facts import FactCandidate, SessionFacts
 from judge.embedded.open_work import open_work
 from judge.embedded.recall_facts import recall_facts
-from judge.embedded.responder import EmbeddedResponder
-from judge.probe import PROBE_TYPES, Evidence, Fact, FactKind, NotAsked, Probe, ProbeType
+from judge.measures.states import FILE_USE, ContextReader
+from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
+from judge.statement import Statement, StatementKind
 
 VERSION = 2
 """Raise it when other probes are asked, or their truth is another."""
@@ -103,7 +103,6 @@ class _SessionProbes:
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.facts = SessionFacts(transcript)
-        self._responder = EmbeddedResponder()
         self._made: dict[tuple[int, ...], tuple[Sequence[Probe | NotAsked], _Asked]] = {(): ((), _Asked())}
 
     def at(self, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
@@ -142,16 +141,13 @@ class _SessionProbes:
             return "nothing of it has changed since an earlier point of the session"
         history = self.facts.messages[:cut]
         system = tuple(message for message in history if message.role == "system")
-        if self._stated(probe, system) > CLOSED_BOOK:
+        said = [one for one in probe.statements if one.kind not in FILE_USE]
+        full, given = self._reader.states(said, cut, (history, system), [{}, {}])
+        if said and sum(one.support or 0 for one in given) / len(said) > CLOSED_BOOK:
             return "the system prompt gives the answer away"
-        if self._stated(probe, history) < OPEN_BOOK:
-            return "the full history does not yield the answer to the responder"
+        if said and sum(one.support or 0 for one in full) / len(said) < OPEN_BOOK:
+            return "the full history does not yield the answer"
         return ""
-
-    def _stated(self, probe: Probe, context: Sequence[Message]) -> float:
-        """Share of the truth, 0-1, that the responder states when it sees this context."""
-        answer = self._responder.answer(context, probe.question, probe.max_tokens).text
-        return sum(term_share(fact.terms, answer) for fact in probe.facts) / len(probe.facts)
 
     def _recalls(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
         """Candidates, those of the kinds that were asked for least first."""
@@ -176,43 +172,42 @@ class _SessionProbes:
 
     def _artifacts(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
         ledger = self.facts.ledger(cut)
-        groups: tuple[tuple[FactKind, str, dict[str, FileOp]], ...] = (
+        groups: tuple[tuple[StatementKind, str, dict[str, FileOp]], ...] = (
             ("file_created", "Created", ledger.created),
             ("file_modified", "Modified", ledger.modified),
             ("file_examined", "Examined", ledger.examined),
         )
         project = {op.path for op in project_ops([op for _, _, ops in groups for op in ops.values()])}
-        found: list[Fact] = []
+        found: list[Statement] = []
         lines = []
         for kind, label, ops in groups:
             own = [op for op in ops.values() if op.path in project]
             found += (
-                Fact(kind, op.path, (op.path.lower(),), _details(op) if kind != "file_examined" else (), (op.seq,))
-                for op in own
+                Statement(kind, op.path, (op.seq,), details=op.details if kind != "file_examined" else ()) for op in own
             )
             lines.append(f"{label}: {'; '.join(_statement(op, kind) for op in own) or 'none'}")
         if not any(fact.kind in ("file_created", "file_modified") for fact in found):
             return
         evidence = tuple(
-            Evidence(fact.seqs[0], quote)
+            Evidence(fact.evidence[0], quote)
             for fact in _spread(found, MAX_EVIDENCE)
-            if (quote := _quoted_path(self.facts.messages[fact.seqs[0]], fact.value))
+            if (quote := _quoted_path(self.facts.messages[fact.evidence[0]], fact.text))
         )
         question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), limit=ARTIFACT_TOKENS)
         yield "artifact", Probe("artifact", question, "\n".join(lines), tuple(found), evidence, ARTIFACT_TOKENS)
 
     def _continuations(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
-        found: dict[str, tuple[Fact, Evidence]] = {}
+        found: dict[str, tuple[Statement, Evidence]] = {}
         for fact, quote in open_work(self.facts, cut):
-            source = self.facts.messages[fact.seqs[0]]
-            found.setdefault(fact.value.lower(), (fact, Evidence(fact.seqs[0], _verbatim(source, quote))))
+            source = self.facts.messages[fact.evidence[0]]
+            found.setdefault(fact.text.lower(), (fact, Evidence(fact.evidence[0], _verbatim(source, quote))))
         facts = [fact for fact, _ in found.values()]
         if not facts:
             return
-        open_facts = [fact.value for fact in facts if fact.kind != "failing_test"]
+        open_facts = [fact.text for fact in facts if fact.kind != "failing_test"]
         lines = [f"Open: {'; '.join(open_facts) or 'none'}"]
         if not self.facts.is_support:
-            failing = [fact.value for fact in facts if fact.kind == "failing_test"]
+            failing = [fact.text for fact in facts if fact.kind == "failing_test"]
             lines.append(f"Failing: {'; '.join(failing) or 'none'}")
         question = SUPPORT_QUESTION if self.facts.is_support else CONTINUATION_QUESTION
         question = question.format(place=place_of(self.facts.roots), limit=CONTINUATION_TOKENS)
@@ -221,6 +216,10 @@ class _SessionProbes:
             "continuation",
             Probe("continuation", question, "\n".join(lines), tuple(facts), evidence, CONTINUATION_TOKENS),
         )
+
+    @cached_property
+    def _reader(self) -> ContextReader:
+        return ContextReader(self.facts.messages, ())
 
     @cached_property
     def _recall_facts(self) -> list[FactCandidate]:
@@ -232,7 +231,7 @@ class _SessionProbes:
 
     def _single(self, probe_type: ProbeType, question: str, chosen: FactCandidate, limit: int) -> Probe:
         source = self.facts.messages[chosen.seq]
-        truth = chosen.facts[0].value if chosen.kind == "value" else shorten(chosen.quote, 600)
+        truth = chosen.facts[0].text if chosen.kind == "value" else shorten(chosen.quote, 600)
         evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
         return Probe(probe_type, question, truth, chosen.facts, evidence, limit)
 
@@ -264,13 +263,9 @@ def place_of(roots: Roots) -> str:
     return f"The working directory is `{places[0]}`; the project lies in {', '.join(f'`{p}`' for p in places)}. "
 
 
-def _spread(facts: Sequence[Fact], most: int) -> Sequence[Fact]:
+def _spread(facts: Sequence[Statement], most: int) -> Sequence[Statement]:
     step = max(1, -(-len(facts) // most))
     return facts[::step]
-
-
-def _details(op: FileOp) -> tuple[str, ...]:
-    return tuple(detail.lower() for detail in op.details)
 
 
 def _statement(op: FileOp, kind: str) -> str:

@@ -8,14 +8,14 @@ from itertools import groupby
 
 from compaction.reading.call_outcomes import exit_code
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, terms
+from compaction.reading.prose import sentences, shorten
 from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.tool_output import ErrorLine
 from compaction.transcript import Message
 from judge.embedded.cues import topic
 from judge.embedded.facts import FactCandidate, SessionFacts, cue_of, make_fact
 from judge.embedded.own_words import asked_for, own_words, requests
-from judge.probe import Fact
+from judge.statement import Statement
 
 MIN_REQUEST_TERMS = 3
 """Terms of a request that its question must not hold."""
@@ -51,8 +51,9 @@ def _errors(session: SessionFacts) -> Iterator[FactCandidate]:
         if error is None:
             continue
         seen.add(cue)
-        fact = make_fact("error", error.line, result, without=cue)
-        if fact is not None:
+        if make_fact("error", error.line, result, without=cue) is not None:
+            line = shorten(error.line, 400)
+            fact = Statement("error", line, (result.seq or 0,), exact=(line,))
             yield FactCandidate("error", result.seq or 0, cue, (fact,), error.line)
 
 
@@ -92,8 +93,8 @@ def _commands(session: SessionFacts) -> Iterator[FactCandidate]:
             if program in seen:
                 continue
             seen.add(program)
-            fact = make_fact("command", run, message, without=program)
-            if fact is not None and run in command:
+            if make_fact("command", run, message, without=program) is not None and run in command:
+                fact = Statement("command", run, (message.seq or 0,), exact=(run,))
                 yield FactCandidate("command", message.seq or 0, program, (fact,), run)
 
 
@@ -108,7 +109,7 @@ def _versions(session: SessionFacts) -> Iterator[FactCandidate]:
             if low in seen or "." not in version or len(name) < 3 or _RANGE.search(version):
                 continue
             seen.add(low)
-            fact = Fact("version", f"{name} {version}", terms(version) or (version.lower(),), (), (result.seq or 0,))
+            fact = Statement("version", f"{name} {version}", (result.seq or 0,), exact=(name, version))
             yield FactCandidate("version", result.seq or 0, name, (fact,), version)
 
 
@@ -132,9 +133,8 @@ def _results(session: SessionFacts) -> Iterator[FactCandidate]:
         )
         if line:
             value = f"{passed} passed, {failed} failed"
-            fact = Fact(
-                "value", value, (str(passed), str(failed)) if failed else (str(passed),), (), (result.seq or 0,)
-            )
+            counts = (f"{passed} passed", f"{failed} failed") if failed else (f"{passed} passed",)
+            fact = Statement("total", value, (result.seq or 0,), (line,), counts)
             yield FactCandidate("value", result.seq or 0, cue, (fact,), line)
 
 
@@ -146,12 +146,13 @@ def _requests(session: SessionFacts) -> Iterator[FactCandidate]:
         said = [sentence for _, sentence in sentences_of]
         if message is asked[0][0]:
             sentence = asked_for(message.text)
-            fact = make_fact("request", sentence, message)
-            if fact is not None and len(fact.terms) > MIN_REQUEST_TERMS:
+            fact = make_fact("request", sentence, message, least=MIN_REQUEST_TERMS + 1)
+            if fact is not None:
                 yield FactCandidate("request", message.seq or 0, "", (fact,), sentence)
             continue
         for sentence in said:
             named = topic(sentence, pool)
-            fact = make_fact("request", sentence, message, without=" ".join(named)) if named else None
-            if fact is not None and len(fact.terms) >= MIN_REQUEST_TERMS and not session.is_repeated(sentence):
+            cue = " ".join(named)
+            fact = make_fact("request", sentence, message, cue, MIN_REQUEST_TERMS) if named else None
+            if fact is not None and not session.is_repeated(sentence):
                 yield FactCandidate("request", message.seq or 0, "` and `".join(named), (fact,), sentence)

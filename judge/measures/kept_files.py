@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal
 
 from compaction.measures.needs import SessionNeeds
 from compaction.measures.said import said_text
@@ -18,15 +18,16 @@ from compaction.reading.file_effects import FileOp, Ledger, file_ops, same_file
 from compaction.reading.file_paths import Roots
 from compaction.reading.message_facts import project_ops
 from compaction.transcript import Message
-from judge.embedded.mentions import file_mentions
+from judge.measures.file_mentions import file_mentions
 
-FileUse = Literal["created", "modified", "read", "any"]
-FILE_USES: tuple[FileUse, ...] = get_args(FileUse)
+FileUse = Literal["created", "modified", "read", "gone", "any"]
+FILE_USES: tuple[FileUse, ...] = ("created", "modified", "read", "any")
+"""Uses that are counted."""
 
-_STRENGTH = ("read", "modified", "created", "gone")
+_STRENGTH: tuple[FileUse, ...] = ("read", "modified", "created", "gone")
 """What is said of one file in several places counts by the strongest: one that was created and then changed was
 created."""
-_USE: Mapping[str, str] = {
+USE: Mapping[str, FileUse] = {
     "created": "created",
     "modified": "modified",
     "moved": "modified",
@@ -35,7 +36,7 @@ _USE: Mapping[str, str] = {
 }
 
 Files = Mapping[FileUse, frozenset[str]]
-"""Use → the paths of the files, each by one name; ``any`` has those of the three and more."""
+"""Use → the paths of the files, each by one name; ``any`` has all that are not gone."""
 
 _NAMED = re.compile(r"(?<![\w.@~+/-])~?[\w.@+/-]{3,200}", re.ASCII)
 _FILE = re.compile(r"(?:[\w.@+~-]*/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}", re.ASCII)
@@ -75,7 +76,7 @@ class KeptFiles:
         several tells none.
         """
         roots = self.session.roots
-        found: dict[str, str] = {
+        found: dict[str, FileUse] = {
             path: use for use, paths in _files(_ledger(context, roots)).items() if use != "any" for path in paths
         }
         also: set[str] = set()
@@ -84,16 +85,15 @@ class KeptFiles:
             if message.tool_calls or message.role == "tool":
                 continue  # its calls have been read; the rest of a shortened output is no account of the work
             for op in self._mentioned(message, cut):
-                use = _USE[op.verb]
+                use = USE[op.verb]
                 if op.path not in found or _STRENGTH.index(use) > _STRENGTH.index(found[op.path]):
                     found[op.path] = use
             also |= {path for name in _named_files(said_text(message)) if (path := self._resolved(name, cut))}
-        gone = {path for path, use in found.items() if use == "gone"}
-        told = {
+        told: dict[FileUse, frozenset[str]] = {
             use: frozenset(path for path, done in found.items() if done == use)
-            for use in ("created", "modified", "read")
+            for use in ("created", "modified", "read", "gone")
         }
-        return {**told, "any": frozenset(also | found.keys()) - gone}  # type: ignore[dict-item]
+        return {**told, "any": frozenset(also | found.keys()) - told["gone"]}
 
     def _mentioned(self, message: Message, cut: int) -> Iterable[FileOp]:
         for op in file_mentions(message):

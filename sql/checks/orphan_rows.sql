@@ -96,20 +96,20 @@ from measures
 anti join compactions on measures.compaction_id = compactions.compaction_id
 union all
 select
-    'fact_checks' as table_name,
-    fact_checks.compaction_id as id,
+    'statement_states' as table_name,
+    statement_states.compaction_id as id,
     'compactions.compaction_id' as missing_from,
-    fact_checks.compaction_id as missing
-from fact_checks
-anti join compactions on fact_checks.compaction_id = compactions.compaction_id
+    statement_states.compaction_id as missing
+from statement_states
+anti join compactions on statement_states.compaction_id = compactions.compaction_id
 union all
 select
-    'fact_checks' as table_name,
-    fact_checks.compaction_id as id,
+    'statement_states' as table_name,
+    statement_states.compaction_id as id,
     'probes.probe_id' as missing_from,
-    fact_checks.probe_id as missing
-from fact_checks
-anti join probes on fact_checks.probe_id = probes.probe_id
+    statement_states.probe_id as missing
+from statement_states
+anti join probes on statement_states.probe_id = probes.probe_id
 union all
 select
     'label_samples' as table_name,

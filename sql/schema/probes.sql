@@ -6,7 +6,7 @@ create table probes (
     question varchar not null,
     ground_truth varchar not null,
     evidence varchar not null check (json_valid(evidence)),
-    facts varchar not null check (json_valid(facts)),
+    statements varchar not null check (json_valid(statements)),
     max_tokens integer not null check (max_tokens >= 0),
     prober varchar not null
 );
@@ -19,7 +19,7 @@ comment on column probes.probe_type is 'recall, artifact, continuation or decisi
 comment on column probes.question is 'The question as the responder sees it';
 comment on column probes.ground_truth is 'The true answer';
 comment on column probes.evidence is 'Messages that prove the true answer: JSON list of {seq, quote}';
-comment on column probes.facts is
-'Single facts that a right answer states: JSON list of {kind, value, terms, details, seqs}';
+comment on column probes.statements is
+'Single statements that a right answer makes: JSON list of {kind, text, evidence, quotes, exact, details, foils, …}';
 comment on column probes.max_tokens is 'Tokens that the answer may have';
 comment on column probes.prober is 'What made the question: embedded or the spec of a model';

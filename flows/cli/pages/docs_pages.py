@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -20,7 +21,7 @@ from typer.testing import CliRunner
 from compaction import Strategy, load_registry
 from flows.database.ready_queries import ready_queries
 from flows.reporting.text_tables import markdown
-from judge.embedded.judge import formulas
+from judge.embedded.judge import FORMULAS, UNMEASURED
 from judge.rubric import list_rubrics, load_rubric
 
 COLUMNS = "100"
@@ -136,10 +137,11 @@ def _rubric(name: str) -> Iterator[str]:
 
 
 def _formula(criterion: str) -> tuple[str, str]:
-    formula = formulas.get(criterion)
+    formula = FORMULAS.get(criterion)
     if formula is None:
-        return "", "always: the embedded judge has no formula for it"
-    return " ".join(formula.share.split()).replace("``", "`"), formula.unscored_when or "never"
+        return "", f"always: {UNMEASURED.get(criterion, 'the embedded judge has no formula for it')}"
+    share = f"{inspect.getdoc(formula.share) or ''}".rstrip(".").lower()
+    return f"{share}: {formula.about}", formula.unscored_when or "never"
 
 
 def queries_page() -> str:

@@ -77,7 +77,7 @@ LOADED = (
     "wanted_measures",
     "needs",
     "measures",
-    "fact_checks",
+    "statement_states",
     "calls",
 )
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
@@ -96,7 +96,7 @@ MET_TWICE = frozenset(
         "anchor_scores",
         "needs",
         "measures",
-        "fact_checks",
+        "statement_states",
         "calls",
     }
 )

@@ -14,6 +14,7 @@ from compaction.tokens import total_tokens
 from flows.llm.gateway import calling_for
 from flows.pipeline.engine import Engine
 from flows.pipeline.plan import AnswerJob
+from flows.pipeline.tasks.measured_states import MeasuredStates
 from flows.pipeline.tasks.task_context import (
     Contexts,
     Items,
@@ -28,8 +29,10 @@ from flows.pipeline.tasks.task_context import (
 from flows.sessions.buckets import Slice
 from flows.sessions.session_parts import SessionInfo
 from flows.store import parquet_schemas
+from flows.store.row_codec import probe_of
 from flows.store.store import Store
 from flows.support import event_log
+from judge.embedded import EmbeddedResponder
 
 
 class _Asked(NamedTuple):
@@ -43,7 +46,8 @@ class _Asked(NamedTuple):
 
 def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
     """Answer probes, each from one compacted context and what its method fetches for the question."""
-    store, parts, methods = task.store, task.engine, task.study.methods()
+    store, parts, methods = task.store, task.engine, task.methods
+    states = MeasuredStates(store, [info.session_id for info, _ in work.items])
     rows, tally = [], Tally()
 
     def answered(asked: _Asked) -> dict[str, Any]:
@@ -54,7 +58,7 @@ def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
             asked.probe["question"],
             lambda: session(store, asked.info).messages[: job.cut_seq],
         )
-        row = _answer(parts, context, asked.probe, job)
+        row = _answer(parts, context, asked.probe, job, states)
         row.update(
             fetched_tokens=total_tokens(fetched, parts.counter),
             answer_id=job.answer_id,
@@ -105,11 +109,17 @@ def _items(store: Store, work: Slice[AnswerJob]) -> Iterator[_Asked]:
             yield _Asked(info, job, contexts[job.compaction_id], rows[job.probe_id])
 
 
-def _answer(parts: Engine, context: tuple[Message, ...], probe: dict[str, Any], job: AnswerJob) -> dict[str, Any]:
+def _answer(
+    parts: Engine, context: tuple[Message, ...], probe: dict[str, Any], job: AnswerJob, states: MeasuredStates
+) -> dict[str, Any]:
     start = perf_counter()
     try:
         with calling_for("answer", job.answer_id):
-            answer = parts.responder.answer(context, probe["question"], probe["max_tokens"], job.replicate)
+            answer = (
+                parts.responder.quote(states.of(job.compaction_id, probe_of(probe), job.probe_id), probe["max_tokens"])
+                if isinstance(parts.responder, EmbeddedResponder)
+                else parts.responder.answer(context, probe["question"], probe["max_tokens"], job.replicate)
+            )
     except CallsStoppedError:
         raise
     except Exception as error:  # whatever a responder raises costs this answer and no other

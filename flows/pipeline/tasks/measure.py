@@ -12,22 +12,22 @@ import pyarrow as pa
 from compaction import Message
 from compaction.measures.needs import NEED_KINDS, Need, SessionNeeds
 from compaction.reading.prose import shorten
-from flows.pipeline.engine import Engine
-from flows.pipeline.measure_plan import MeasureJob, counts_of_files
+from flows.pipeline.measure_plan import MeasureJob, counts_of_files, measure_code_version
 from flows.pipeline.plan import probe_id
-from flows.pipeline.tasks.task_context import Contexts, SliceRows, Tally, TaskContext, session, why
+from flows.pipeline.tasks.task_context import Contexts, SliceRows, Tally, TaskContext, recalled, session, why
 from flows.sessions.buckets import Slice
 from flows.sessions.session_parts import SessionInfo
 from flows.store import parquet_schemas
 from flows.store.row_codec import probe_of
-from flows.store.store import Store
 from flows.support import event_log
 from judge import PROBE_TYPES
-from judge.measures.facts import KeptFacts, Tracked
 from judge.measures.kept_files import KeptFiles, compare_uses
+from judge.measures.states import ContextReader, SessionStatements, Tracked
+from judge.probe import Probe
+from judge.statement import StatementState
 
 VALUE_CHARS = 200
-"""Characters of a need's value that are stored."""
+"""Characters of a need's value, and of the lines that state something, that are stored."""
 
 Calls = Mapping[str, Sequence[Mapping[str, Any]]]
 """Compaction → its calls of the summariser."""
@@ -37,26 +37,65 @@ class Measuring:
     """One session, read once for all of its points and compactions."""
 
     def __init__(
-        self, store: Store, parts: Engine, info: SessionInfo, jobs: Sequence[MeasureJob], probes: SliceRows
+        self,
+        task: TaskContext,
+        info: SessionInfo,
+        jobs: Sequence[MeasureJob],
+        contexts: Mapping[str, tuple[Message, ...]],
+        probes: SliceRows,
     ) -> None:
-        self._store, self._parts, self._info, self._probes = store, parts, info, probes
-        self._line = max((job.line for job in jobs), key=len)
+        self._task, self._info, self._jobs, self._contexts, self._probes = task, info, jobs, contexts, probes
         self._needs: dict[int, tuple[Need, ...]] = {}
+        self._fetched: dict[str, dict[str, tuple[tuple[Message, ...], Probe]]] = {}
+        self._at_points: dict[str, dict[str, list[dict[str, Any]]]] = {}
 
     @cached_property
     def _session(self) -> SessionNeeds:
-        return SessionNeeds(session(self._store, self._info), self._parts.counter)
+        return SessionNeeds(session(self._task.store, self._info), self._task.engine.counter)
 
     @cached_property
     def _kept_files(self) -> KeptFiles:
         return KeptFiles(self._session)
 
     @cached_property
-    def _facts(self) -> KeptFacts:
-        ids = [[probe_id(i.point_id, kind, self._parts.prober.name) for kind in PROBE_TYPES] for i in self._line]
+    def _asked(self) -> list[dict[str, Probe]]:
+        """For each point of the session, in order, its probes by id."""
+        line = max((job.line for job in self._jobs), key=len)
+        prober = self._task.engine.prober.name
+        ids = [[probe_id(point.point_id, kind, prober) for kind in PROBE_TYPES] for point in line]
         rows = self._probes.rows(id for some in ids for id in some)
         asked = {id: probe_of(row) for id, row in rows.items() if row["status"] == "done"}
-        return KeptFacts(self._session, [{id: asked[id] for id in some if id in asked} for some in ids])
+        return [{id: asked[id] for id in some if id in asked} for some in ids]
+
+    @cached_property
+    def _statements(self) -> SessionStatements:
+        return SessionStatements(self._asked)
+
+    @cached_property
+    def _reader(self) -> ContextReader:
+        fetched = (context for job in self._readable(self._jobs) for context, _ in self._with_fetched(job).values())
+        return ContextReader(self._session.messages, (*self._contexts.values(), *fetched))
+
+    def _readable(self, jobs: Sequence[MeasureJob]) -> list[MeasureJob]:
+        return [job for job in jobs if not _is_opaque(self._contexts[job.compaction_id])]
+
+    def _with_fetched(self, job: MeasureJob) -> dict[str, tuple[tuple[Message, ...], Probe]]:
+        """Probe → the context with what the method fetches for its question, where it fetches something."""
+        method = self._task.methods[job.method]
+        found: dict[str, tuple[tuple[Message, ...], Probe]] = {}
+        if not method.recalls or job.compaction_id in self._fetched:
+            return self._fetched.get(job.compaction_id, found)
+        for id, probe in self._asked[len(job.line) - 1].items():
+            context, fetched = recalled(
+                method,
+                self._contexts[job.compaction_id],
+                probe.question,
+                lambda: self._session.messages[: job.point.point.cut_seq],
+            )
+            if fetched:
+                found[id] = context, probe
+        self._fetched[job.compaction_id] = found
+        return found
 
     def needs(self, cut: int) -> tuple[Need, ...]:
         """The needs of a point."""
@@ -64,17 +103,15 @@ class Measuring:
             self._needs[cut] = self._session.at(cut)
         return self._needs[cut]
 
-    def measured(self, context: Sequence[Message], job: MeasureJob) -> dict[str, Any]:
+    def measured(self, job: MeasureJob) -> dict[str, Any]:
         """All that is measured of a context, as columns of ``schemas.MEASURES``."""
-        if any(message.is_unreadable for message in context):
+        context = self._contexts[job.compaction_id]
+        if _is_opaque(context):
             return {"status": "opaque", "error": "the context holds what nobody but its provider can read"}
         cut = job.point.point.cut_seq
         needs = self.needs(cut)
         loss = self._session.loss(needs, context)
-        files = self._kept_files.told(context, cut)
-        counts = compare_uses(self._kept_files.true(cut), files)
-        tracked = self._facts.at(len(job.line) - 1)
-        stated = self._facts.stated(tracked, context, files)
+        counts = compare_uses(self._kept_files.true(cut), self._kept_files.told(context, cut))
         numbers = [n for told in counts.values() for n in (told.n_true, told.n_told, told.n_right)]
         lost = set(loss.lost)
         by_kind = {
@@ -92,13 +129,56 @@ class Measuring:
             "n_fetches": len(loss.fetched),
             "refetch_tokens": loss.tokens,
             **dict(zip(counts_of_files(), numbers, strict=True)),
-            "facts": _facts_by_probe(tracked, stated),
+            "states": self._states(job),
         }
+
+    def _states(self, job: MeasureJob) -> list[dict[str, Any]]:
+        """What a context tells of every statement that holds at its point."""
+        point = job.point.point_id
+        if point not in self._at_points:
+            jobs = [one for one in self._readable(self._jobs) if one.point.point_id == point]
+            self._at_points[point] = self._states_of_point(jobs, job.point.point.cut_seq)
+        return self._at_points[point][job.compaction_id]
+
+    def _states_of_point(self, jobs: Sequence[MeasureJob], cut: int) -> dict[str, list[dict[str, Any]]]:
+        tracked = self._statements.at(len(jobs[0].line) - 1, cut)
+        contexts = [self._contexts[job.compaction_id] for job in jobs]
+        files = [self._kept_files.told(context, cut) for context in contexts]
+        carried = self._reader.states([one.statement for one in tracked], cut, contexts, files)
+        found = {}
+        for job, states in zip(jobs, carried, strict=True):
+            rows = {
+                (one.probe, one.position): _state_row(one, state) for one, state in zip(tracked, states, strict=True)
+            }
+            for id, (context, probe) in self._with_fetched(job).items():
+                told = self._kept_files.told(context, cut)
+                for n, state in enumerate(self._reader.states(probe.statements, cut, [context], [told])[0], 1):
+                    if (id, n) in rows:
+                        rows[id, n] |= {"with_fetched": state.support, "fetched_lines": state.lines}
+            found[job.compaction_id] = list(rows.values())
+        return found
+
+
+def _is_opaque(context: Sequence[Message]) -> bool:
+    return any(message.is_unreadable for message in context)
+
+
+def _state_row(tracked: Tracked, state: StatementState) -> dict[str, Any]:
+    return {
+        "probe_id": tracked.probe,
+        "position": tracked.position,
+        "since": tracked.since,
+        "state": state.state,
+        "support": state.support,
+        "lines": shorten(state.lines, VALUE_CHARS),
+        "with_fetched": None,
+        "fetched_lines": None,
+    }
 
 
 def measure_all(task: TaskContext, work: Slice[MeasureJob]) -> Tally:
     """Measure compactions; the needs of their points are written first."""
-    store, parts = task.store, task.engine
+    store = task.store
     sessions = [info.session_id for info, _ in work.items]
     compactions, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
     made = SliceRows(store.compactions, "compaction_id", sessions, ["compaction_id", "status", "calls", "session_id"])
@@ -106,12 +186,11 @@ def measure_all(task: TaskContext, work: Slice[MeasureJob]) -> Tally:
     needs: list[dict[str, Any]] = []
     tally = Tally()
     for info, jobs in work.items:
-        measuring = Measuring(store, parts, info, jobs, probes)
         ids = [job.compaction_id for job in jobs]
-        left = compactions.of(info, ids)
+        measuring = Measuring(task, info, jobs, compactions.of(info, ids), probes)
         calls = {id: row["calls"] for id, row in made.rows(ids).items()}
         for job in jobs:
-            row = _row(measuring, job, left[job.compaction_id], calls)
+            row = _row(measuring, job, calls)
             rows.append({**row, "session_id": info.session_id})
             tally.add(row["status"])
             task.items.log(
@@ -129,18 +208,19 @@ def measure_all(task: TaskContext, work: Slice[MeasureJob]) -> Tally:
     return tally
 
 
-def _row(measuring: Measuring, job: MeasureJob, context: Sequence[Message], calls: Calls) -> dict[str, Any]:
+def _row(measuring: Measuring, job: MeasureJob, calls: Calls) -> dict[str, Any]:
     start = perf_counter()
     made = calls.get(job.compaction_id) or ()
     row: dict[str, Any] = {
         "measure_id": job.measure_id,
         "compaction_id": job.compaction_id,
+        "code": measure_code_version(),
         "summary_calls": len(made),
         "summary_input_tokens": _total(made, "input_tokens"),
         "summary_output_tokens": _total(made, "output_tokens"),
     }
     try:
-        row |= measuring.measured(context, job)
+        row |= measuring.measured(job)
     except Exception as error:  # whatever goes wrong costs this measurement and no other
         row |= {"status": "failed", "error": why(error)}
     return {**row, "seconds": perf_counter() - start}
@@ -178,13 +258,3 @@ def _need_row(need: Need) -> dict[str, Any]:
         "needed_at": need.needed_at,
         "turns_after": need.turns_after,
     }
-
-
-def _facts_by_probe(tracked: Sequence[Tracked], stated: Sequence[bool]) -> list[dict[str, Any]]:
-    """The facts by the probe that stated them first."""
-    found: dict[str, dict[str, Any]] = {}
-    for item, is_stated in zip(tracked, stated, strict=True):
-        row = found.setdefault(item.probe, {"probe_id": item.probe, "positions": [], "stated": []})
-        row["positions"].append(item.position)
-        row["stated"].append(is_stated)
-    return list(found.values())

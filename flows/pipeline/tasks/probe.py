@@ -64,7 +64,7 @@ def _probes(prober: Prober, transcript: Transcript, point: PointInfo) -> list[di
         if item is None or isinstance(item, NotAsked):
             rows.append(row(kind, "not_asked", reason=item.reason if item else "the prober made no probe of this type"))
             continue
-        evidence, facts = probe_json(item)
+        evidence, statements = probe_json(item)
         rows.append(
             row(
                 kind,
@@ -72,7 +72,7 @@ def _probes(prober: Prober, transcript: Transcript, point: PointInfo) -> list[di
                 question=item.question,
                 ground_truth=item.ground_truth,
                 evidence=evidence,
-                facts=facts,
+                statements=statements,
                 max_tokens=item.max_tokens,
             )
         )

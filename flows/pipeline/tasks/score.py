@@ -13,6 +13,7 @@ from compaction import CallsStoppedError
 from flows.config.study import Study
 from flows.llm.gateway import calling_for
 from flows.pipeline.plan import ScoreJob
+from flows.pipeline.tasks.measured_states import MeasuredStates
 from flows.pipeline.tasks.task_context import (
     Contexts,
     SliceRows,
@@ -30,6 +31,7 @@ from flows.store.row_codec import probe_of
 from flows.store.store import Store
 from flows.support import event_log
 from judge import CriterionScore, Judge, JudgeCase, Rubric
+from judge.embedded import EmbeddedResponder
 from judge.llm import Verdict
 
 
@@ -97,6 +99,7 @@ def cases_of(store: Store, study: Study, rubric: Rubric, work: Slice[ScoreJob]) 
     sessions = [info.session_id for info, _ in work.items]
     left, asked_probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
     given = SliceRows(store.answers, "answer_id", sessions)
+    states = MeasuredStates(store, sessions)
     for info, jobs in work.items:
         contexts = left.of(info, (job.compaction_id for job in jobs))
         rows = asked_probes.rows({job.probe_id for job in jobs})
@@ -113,7 +116,10 @@ def cases_of(store: Store, study: Study, rubric: Rubric, work: Slice[ScoreJob]) 
                     lambda info=info, job=job: session(store, info).messages[: job.cut_seq],  # type: ignore[misc]
                 )
             asked = rubric.asked.get(probe.probe_type, ())
-            case = JudgeCase(probe, answers[job.answer_id]["text"], context, asked, job.judge_replicate)
+            answer = answers[job.answer_id]
+            is_quoted = answer["responder"] == EmbeddedResponder.name
+            told = states.of(job.compaction_id, probe, job.probe_id) if is_quoted else None
+            case = JudgeCase(probe, answer["text"], context, asked, told, job.judge_replicate)
             yield _Asked(info, job, case)
 
 

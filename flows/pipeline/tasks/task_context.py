@@ -204,6 +204,11 @@ class TaskContext:
     engine: Engine
     items: Items
 
+    @cached_property
+    def methods(self) -> Sequence[Method]:
+        """The study's methods, in its order."""
+        return self.study.methods()
+
     @classmethod
     def of_bucket(cls, root: str, study: Study, bits: str, tools: TaskTools | None = None) -> TaskContext:
         """The context of a task on a bucket; without ``tools`` that of a worker."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
 from compaction.reading.prose import shorten, terms
+from compaction.recognition.words import shared_words
 from compaction.tokens import TokenCounter
-from judge.embedded.claims import term_share
-from judge.embedded.facts import MAX_TERMS, SessionFacts
+from judge.embedded.facts import SessionFacts
 from judge.embedded.facts import make_fact as fact_in_words
 from judge.embedded.prober import (
     ARTIFACT_TOKENS,
@@ -26,7 +26,8 @@ from judge.llm.probes import check
 from judge.llm.probes.check import ProbeDropped
 from judge.llm.probes.reply import STATES, DraftItem, ProbeDraft, Quote
 from judge.llm.probes.show import ShownHistory
-from judge.probe import Evidence, Fact, FactKind, Probe, ProbeType
+from judge.probe import Evidence, Probe, ProbeType
+from judge.statement import Statement, StatementKind
 
 DECISION_FORM = " Say what was decided, for what reason and against what; at most two sentences and {limit} tokens."
 ARTIFACT_FORM = (
@@ -48,10 +49,11 @@ SAME_TASK = 0.6
 """Share of a task's terms by which an item of the model is about it."""
 
 MAX_ITEMS = 10
+MAX_DETAILS = 12
 MAX_ITEM = 240
 """Parts of a kind in a truth on the open work, and characters of each."""
 
-_KINDS: dict[str, tuple[FactKind, str]] = {
+_KINDS: dict[str, tuple[StatementKind, str]] = {
     "open": ("open_task", "Open"),
     "failing": ("failing_test", "Failing"),
     "next": ("next_step", "Open"),
@@ -109,10 +111,10 @@ def _recall(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
     _check_support(ground.unsupported(item.text, evidence, exact=True))
     evidence = _telling(evidence, item.text)
     question = ground.question(draft)
-    kind: FactKind = item.kind  # type: ignore[assignment]
+    kind: StatementKind = item.kind  # type: ignore[assignment]
     if kind == "request" and all(ground.facts.messages[e.seq].role != "user" for e in evidence):
         kind = "value"  # what nobody asked for says nothing of the conversation's state
-    fact = check.make_fact(kind, item.text, question, [e.seq for e in evidence])
+    fact = check.make_statement(kind, item.text, question, evidence)
     asked = question + RECALL_FORM.format(limit=RECALL_TOKENS)
     return Probe("recall", asked, _short(item.text, RECALL_TOKENS, ground), (fact,), evidence, RECALL_TOKENS)
 
@@ -134,9 +136,9 @@ def _decision(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
     question = ground.question(draft)
     facts, faults = [], [ProbeDropped(check.VAGUE)]
     for item in said:
-        kind: FactKind = "decision" if item.kind == "decision" else "reason"
+        kind: StatementKind = "decision" if item.kind == "decision" else "reason"
         try:
-            facts.append(check.make_fact(kind, item.text, question, [e.seq for e in evidence]))
+            facts.append(check.make_statement(kind, item.text, question, evidence))
         except ProbeDropped as fault:
             faults.append(fault)
             if item.kind == "decision":
@@ -150,13 +152,13 @@ def _decision(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
     return Probe("decision", asked, _short(truth, DECISION_TOKENS, ground), tuple(facts), evidence, DECISION_TOKENS)
 
 
-def _is_alternative(fact: Fact, items: Sequence[DraftItem]) -> bool:
-    return any(item.kind == "alternatives" and shorten(item.text, 400) == fact.value for item in items)
+def _is_alternative(fact: Statement, items: Sequence[DraftItem]) -> bool:
+    return any(item.kind == "alternatives" and shorten(item.text, 400) == fact.text for item in items)
 
 
 def _continuation(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
     question = ground.question(draft)
-    found: list[tuple[str, Fact, Evidence | None]] = []
+    found: list[tuple[str, Statement, Evidence | None]] = []
     faults = [check.NO_QUOTE]
     for item in draft.items:
         if _NONE.fullmatch(item.text) or sum(part == item.kind for part, _, _ in found) >= MAX_ITEMS:
@@ -167,7 +169,7 @@ def _continuation(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Pro
             _check_support(ground.unsupported(text, evidence))
             evidence = _telling(evidence, text)
             _check_current(item, text, evidence, ground)
-            fact = check.make_fact(_KINDS[item.kind][0], text, question, [e.seq for e in evidence])
+            fact = check.make_statement(_KINDS[item.kind][0], text, question, evidence)
         except ProbeDropped as fault:
             faults.append(fault.reason)
             ground.note(f"item of the open work: {fault.reason}")
@@ -177,7 +179,7 @@ def _continuation(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Pro
         raise ProbeDropped(max(faults, key=check.REASONS.index))
     found += _open_work(found, question, ground)
     lines = [
-        f"{label}: {'; '.join(fact.value for part, fact, _ in found if _KINDS[part][1] == label) or 'none'}"
+        f"{label}: {'; '.join(fact.text for part, fact, _ in found if _KINDS[part][1] == label) or 'none'}"
         for label in dict.fromkeys(label for _, label in _KINDS.values())
     ]
     place = place_of(ground.facts.roots)
@@ -191,7 +193,7 @@ def _check_current(item: DraftItem, text: str, evidence: Sequence[Evidence], gro
     """Raises Dropped for a task that the to-do list has as done, or a failure before a test run that passed."""
     todo = ground.facts.todos(ground.cut)
     if todo is not None and item.kind == "open":
-        like = [t for t in todo.items if term_share(terms(t.text), text) >= SAME_TASK]
+        like = [t for t in todo.items if shared_words(t.text, text) >= SAME_TASK]
         if like and all(t.status == "done" for t in like):
             raise ProbeDropped(check.CONTRADICTED)
     if item.kind == "failing" and ground.facts.failing(ground.cut) is None:
@@ -202,24 +204,23 @@ def _check_current(item: DraftItem, text: str, evidence: Sequence[Evidence], gro
 
 
 def _open_work(
-    found: Sequence[tuple[str, Fact, Evidence | None]], question: str, ground: Ground
-) -> list[tuple[str, Fact, Evidence | None]]:
+    found: Sequence[tuple[str, Statement, Evidence | None]], question: str, ground: Ground
+) -> list[tuple[str, Statement, Evidence | None]]:
     """Open tasks and failing tests that the session proves and the model left out."""
-    told = {kind: " ".join(fact.value for part, fact, _ in found if part == kind) for kind in _KINDS}
-    added: list[tuple[str, Fact, Evidence | None]] = []
+    told = {kind: " ".join(fact.text for part, fact, _ in found if part == kind) for kind in _KINDS}
+    added: list[tuple[str, Statement, Evidence | None]] = []
     todo, failing = ground.facts.todos(ground.cut), ground.facts.failing(ground.cut)
     # A task in progress may have been finished since the list was written; whether it was, the model has read.
     untouched = [task for task in todo.items if task.status == "open"] if todo else []
     for task in untouched[:MAX_ITEMS]:
         fact = fact_in_words("open_task", task.text, ground.facts.messages[todo.seq if todo else 0], without=question)
-        if fact is not None and term_share(terms(task.text), f"{told['open']} {told['next']}") < SAME_TASK:
+        if fact is not None and shared_words(task.text, f"{told['open']} {told['next']}") < SAME_TASK:
             added.append(("open", fact, None))
     for test, reason in (failing[1] if failing else [])[:MAX_ITEMS]:
-        wanted = terms(test)[:4]
-        if wanted and term_share(wanted, told["failing"]) < SAME_TASK:
+        if terms(test) and shared_words(test, told["failing"]) < SAME_TASK:
             value = shorten(f"{test}: {reason}" if reason else test, MAX_ITEM)
             seqs = (failing[0],) if failing else ()
-            added.append(("failing", Fact("failing_test", value, wanted, terms(reason)[:MAX_TERMS], seqs), None))
+            added.append(("failing", Statement("failing_test", value, seqs, exact=(test,)), None))
     for kind, _, _ in added:
         ground.note(f"{_KINDS[kind][0]} added that the model left out")
     return added
@@ -280,14 +281,14 @@ def _change(text: str, calls: Sequence[int], ground: Ground) -> str:
     return shorten(text.replace(";", ",").replace("(", "[").replace(")", "]"), MAX_ITEM).rstrip(".")
 
 
-def _file_fact(state: str, op: FileOp, change: str) -> Fact:
-    kinds: dict[str, FactKind] = {
+def _file_fact(state: str, op: FileOp, change: str) -> Statement:
+    kinds: dict[str, StatementKind] = {
         "created": "file_created",
         "modified": "file_modified",
         "examined": "file_examined",
     }
-    details = tuple(detail.lower() for detail in op.details) or check.session_names(change)[:MAX_TERMS]
-    return Fact(kinds[state], op.path, (op.path.lower(),), details if state != "examined" else (), (op.seq,))
+    details = tuple(detail.lower() for detail in op.details) or check.session_names(change)[:MAX_DETAILS]
+    return Statement(kinds[state], op.path, (op.seq,), details=details if state != "examined" else ())
 
 
 def _statement(op: FileOp, change: str, state: str) -> str:

@@ -13,11 +13,12 @@ from compaction.reading.file_effects import same_file
 from compaction.reading.prose import shorten, specific_terms, terms
 from compaction.tokens import counted_text
 from compaction.transcript import Message
-from judge.embedded.claims import SECTIONS, match_share, split_claims
-from judge.embedded.facts import MAX_TERMS, MIN_TERMS
+from judge.embedded.facts import MIN_TERMS
 from judge.llm.probes.reply import Quote
 from judge.llm.probes.show import ShownHistory
-from judge.probe import Evidence, Fact, FactKind, Probe
+from judge.measures.states import states_in_answer
+from judge.probe import Evidence, Probe
+from judge.statement import Statement, StatementKind
 
 NO_FILES = "no tool call in the history creates or modifies a file of the project"
 TOO_SMALL = "no part of the history fits into the model's window"
@@ -225,8 +226,8 @@ def question_fault(question: str, methods: Collection[str]) -> str | None:
     return None
 
 
-def make_fact(kind: FactKind, value: str, question: str, seqs: Sequence[int]) -> Fact:
-    """The fact that an answer has to state; its terms are those that the question does not have already.
+def make_statement(kind: StatementKind, value: str, question: str, evidence: Sequence[Evidence]) -> Statement:
+    """The statement that an answer has to make, with the words that prove it.
 
     Raises:
         Dropped: There is nothing to check an answer for, or the question leaves nothing of it.
@@ -235,11 +236,10 @@ def make_fact(kind: FactKind, value: str, question: str, seqs: Sequence[int]) ->
     if not _enough(everything_said, value):
         raise ProbeDropped(VAGUE)
     asked = {*terms(question), *session_names(question)}
-    kept = [t for t in everything_said if not _is_in_question(t, asked)]
-    if not _enough(kept, value):
+    if not _enough([t for t in everything_said if not _is_in_question(t, asked)], value):
         raise ProbeDropped(GIVES_AWAY)
-    details = tuple(t for t in session_names(value) if t in kept)
-    return Fact(kind, shorten(value, 400), tuple(kept[:MAX_TERMS]), details[:MAX_TERMS], tuple(dict.fromkeys(seqs)))
+    seqs = tuple(dict.fromkeys(e.seq for e in evidence))
+    return Statement(kind, shorten(value, 400), seqs, tuple(e.quote for e in evidence))
 
 
 def _enough(found: Sequence[str], value: str) -> bool:
@@ -252,13 +252,6 @@ def _is_in_question(term: str, asked: Collection[str]) -> bool:
 
 
 def guessed_share(probe: Probe, guess: str) -> float:
-    """How much of the truth a guess states, 0–1: the mean over the facts of the best match with any of its claims."""
-    claims = split_claims(guess)
-    had = [
-        max(
-            (match_share(fact, claim) for claim in claims if fact.kind in SECTIONS.get(claim.section, (fact.kind,))),
-            default=0,
-        )
-        for fact in probe.facts
-    ]
-    return sum(had) / len(had) if had else 0.0
+    """How much of the truth a guess states, 0–1: the mean over the statements."""
+    states = states_in_answer(probe.statements, guess)
+    return sum(one.support or 0.0 for one in states) / len(states) if states else 0.0

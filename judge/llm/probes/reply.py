@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from compaction.model import ReplyError
-from judge.probe import FactKind, ProbeType
+from judge.probe import ProbeType
+from judge.statement import StatementKind
 
-RECALL_KINDS: tuple[FactKind, ...] = ("error", "command", "version", "value", "request")
+RECALL_KINDS: tuple[StatementKind, ...] = ("error", "command", "version", "value", "request")
 PARTS = ("open", "failing", "next")
 STATES = ("created", "modified", "examined")
 

@@ -2,9 +2,9 @@
 --
 -- One row per judge × method × cycle. Only long sessions reach a late cycle, so the means of two cycles are of other
 -- sessions: do not read mean downwards. change compares a session with itself: its mean at the cycle less its mean at
--- its first one, over the sessions that have both, each counting the same. facts_stated looks at facts alone, without a
--- judge: of those that a probe of the session stated cycle - 1 compactions ago, the share that the context still
--- states. With history = prefix every point compacts the whole session so far, and a fall says that longer histories
+-- its first one, over the sessions that have both, each counting the same. facts_stated looks at statements alone, without
+-- a judge: of those that a probe of the session made cycle - 1 compactions ago, the share that can still be read in
+-- the context. With history = prefix every point compacts the whole session so far, and a fall says that longer histories
 -- are harder; with history = chain it is what compaction of compacted contexts loses.
 --
 -- Parameters:
@@ -25,8 +25,8 @@
 --   ci_low          lower end of the 95 % interval of the change; NULL with a single session
 --   ci_high         upper end
 --   n_compared      sessions that the change is over
---   facts_stated    share of facts of that age that the contexts still state, 0 to 1; NULL without any
---   n_facts         facts that it is over
+--   facts_stated    share of statements of that age that can still be read, 0 to 1; NULL without any
+--   n_facts         statements that it is over
 with by_session as (
     select
         judge_id,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from compaction.model import SectionKind
 from compaction.reading.file_effects import FileOp, FileVerb
 from compaction.transcript import Message
-from judge.embedded.labelled_statements import MAX_LINE, statements
+from judge.measures.labelled_statements import MAX_LINE, statements
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 _SOURCE = frozenset(

@@ -1,0 +1,165 @@
+"""What has become of the statements of the probes in compacted contexts, at their own point and at later points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from compaction.reading.file_effects import same_file
+from compaction.recognition import READABLE, Claim, Matcher, PointMatcher, TextIndex
+from compaction.transcript import Message
+from judge.measures.file_mentions import file_mentions
+from judge.measures.kept_files import USE, Files, FileUse
+from judge.measures.told_outcome import told_outcome
+from judge.probe import Probe
+from judge.statement import Statement, StatementKind, StatementState
+
+PARTLY = 0.25
+"""Support from which on a statement counts as partly readable."""
+NAMED = 0.4
+"""Support of a file that a context names without saying what was done to it."""
+OF_DETAILS = 0.4
+"""Share of the names of what was changed in a file: files without them score 3 of 5, as the rubric's anchor says."""
+
+FILE_USE: Mapping[StatementKind, FileUse] = {
+    "file_created": "created",
+    "file_modified": "modified",
+    "file_deleted": "gone",
+    "file_examined": "read",
+}
+OF_A_MOMENT: frozenset[StatementKind] = frozenset(
+    {*FILE_USE, "open_task", "failing_test", "untested_edit", "next_step"}
+)
+"""Kinds that cease to be true: at a later point only those that its own probes state again are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A statement that holds at a point."""
+
+    statement: Statement
+    probe: str
+    """Id of the point's own probe that states it, else of the first one that did."""
+    position: int
+    """Place among that probe's statements, from 1."""
+    since: str
+    """Id of the first probe that stated it."""
+
+
+class SessionStatements:
+    """The statements of one session's probes, followed from point to point."""
+
+    def __init__(self, probes: Sequence[Mapping[str, Probe]]) -> None:
+        """``probes`` has for each point in order the probes by id; one that was not asked is left out."""
+        self._by_point: list[list[Tracked]] = []
+        known: dict[tuple[str, str], Tracked] = {}
+        for by_id in probes:
+            own, now = [], dict[tuple[str, str], Tracked]()
+            for id, probe in by_id.items():
+                for position, statement in enumerate(probe.statements, 1):
+                    key = statement.kind, " ".join(statement.text.lower().split())
+                    own.append(Tracked(statement, id, position, known[key].since if key in known else id))
+                    now[key] = own[-1]
+            earlier = (t for key, t in known.items() if key not in now and t.statement.kind not in OF_A_MOMENT)
+            self._by_point.append([*own, *earlier])
+            known |= now
+
+    def at(self, number: int, cut: int) -> Sequence[Tracked]:
+        """What holds at a point, before the message at ``cut``: all that was stated until then and has not ended.
+
+        Of the kinds that hold for a moment it is what the point's own probes state.
+        """
+        return [one for one in self._by_point[number] if one.statement.until is None or one.statement.until >= cut]
+
+
+class ContextReader:
+    """Tells the states of statements in the contexts of one session. All contexts are given at once."""
+
+    def __init__(self, history: Sequence[Message], contexts: Iterable[Sequence[Message]]) -> None:
+        self._matcher = Matcher(history, TextIndex(history, contexts))
+
+    def states(
+        self, statements: Sequence[Statement], cut: int, contexts: Sequence[Sequence[Message]], files: Sequence[Files]
+    ) -> list[list[StatementState]]:
+        """For each context the states of the statements.
+
+        Args:
+            statements: What is true at the point before the message at ``cut``.
+            cut: Position in the session.
+            contexts: Contexts of the point, among those that the reader was made with.
+            files: What each of them tells of files.
+        """
+        point = self._matcher.at(cut, contexts)
+        by_statement = [
+            self._files(statement, point, files)
+            if statement.kind in FILE_USE
+            else self._said(statement, point, contexts)
+            for statement in statements
+        ]
+        return [list(states) for states in zip(*by_statement, strict=True)] if statements else [[] for _ in contexts]
+
+    def _files(self, statement: Statement, point: PointMatcher, files: Sequence[Files]) -> list[StatementState]:
+        """By slot: which files a context says were created, modified, deleted. Words decide only on details."""
+        use = FILE_USE[statement.kind]
+        details = [1.0] * len(files)
+        lines = [""] * len(files)
+        if statement.details:
+            named = f"{statement.text.rsplit('/', 1)[-1]} {' '.join(statement.details)}"
+            found = point.find(Claim(named, statement.evidence))
+            details, lines = [one.support for one in found], [one.lines for one in found]
+        states = []
+        for told, share, quote in zip(files, details, lines, strict=True):
+            has = {other for other, paths in told.items() if any(same_file(statement.text, path) for path in paths)}
+            if use in has:
+                support = 1 - OF_DETAILS * (1 - share)
+                states.append(StatementState("readable", support, quote or statement.text))
+            elif has - {"any"}:
+                states.append(StatementState("contradicted", 0.0, quote))
+            else:
+                states.append(_state(NAMED if has else 0.0, quote if has else ""))
+        return states
+
+    def _said(
+        self, statement: Statement, point: PointMatcher, contexts: Sequence[Sequence[Message]]
+    ) -> list[StatementState]:
+        """By words, and where something else can be told of the same thing by what is told last."""
+        found = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
+        states = [_state(one.support, one.lines) for one in found]
+        if statement.kind in ("open_task", "failing_test"):
+            for n, context in enumerate(contexts):
+                if found[n].support >= PARTLY and told_outcome(statement.text, context) == "done":
+                    states[n] = StatementState("contradicted", 0.0, states[n].lines)
+        elif statement.exact and statement.foils:
+            names = statement.exact[:-1]
+            true = point.last_with(statement.exact)
+            false = [
+                max(places)
+                for places in zip(*(point.last_with((*names, foil)) for foil in statement.foils), strict=True)
+            ]
+            for n, (right, wrong) in enumerate(zip(true, false, strict=True)):
+                if wrong > right:
+                    states[n] = StatementState("stale", 0.0, states[n].lines)
+        return states
+
+
+def unknown(statements: Sequence[Statement]) -> list[StatementState]:
+    """The states of statements in a context that nobody but its provider can read."""
+    return [StatementState("unknown", None) for _ in statements]
+
+
+def _state(support: float, lines: str) -> StatementState:
+    if support >= READABLE:
+        return StatementState("readable", support, lines)
+    return StatementState("partly", support, lines) if support >= PARTLY else StatementState("lost", support)
+
+
+def states_in_answer(statements: Sequence[Statement], answer: str) -> list[StatementState]:
+    """What an answer in free words tells of some statements, by its words alone; files by their verbs."""
+    said, truth = Message("assistant", answer), [Message("user", statement.text) for statement in statements]
+    told: dict[FileUse, frozenset[str]] = {
+        use: frozenset(op.path for op in file_mentions(Message("user", answer)) if USE[op.verb] == use)
+        for use in FILE_USE.values()
+    }
+    reader = ContextReader(truth, [[said]])
+    claims = [replace(statement, evidence=(), quotes=()) for statement in statements]
+    return reader.states(claims, len(truth), [[said]], [{**told, "any": frozenset().union(*told.values())}])[0]
