@@ -142,6 +142,19 @@ class LineSearch:
             shares[units[: np.searchsorted(units, self._units_before)]] += weight
         return float(shares.max(initial=0.0)) / (sum(weights) or 1.0)
 
+    def documents_naming(self, path: str) -> Numbers:
+        """The documents that have a path, or an end of it that no other path of the index has."""
+        low = path.lower().replace("\\", "/").strip("/")
+        parts = low.split("/")
+        found = [NONE]
+        for end in ("/".join(parts[n:]) for n in range(len(parts))):
+            ids = {id for id, _ in self._relatives.of(Token("name", end))} | {self.index.token_ids.get(end, -1)} - {-1}
+            longer = [text for id in ids if (text := self.index.token_text(id).replace("\\", "/")).endswith(f"/{end}")]
+            if any(not text.endswith(f"/{low}") and not f"/{low}".endswith(f"/{text.lstrip('/')}") for text in longer):
+                break
+            found += [self.index.document_of[self._units_with(id)] for id in ids]
+        return np.unique(np.concatenate(found))
+
     def standing(self, words: Sequence[str], *, on_one_line: bool) -> Flags:
         """For each document whether it has some texts to the letter, but for space and case."""
         found = np.zeros(self.index.n_documents, bool)

@@ -136,6 +136,11 @@ class PointMatcher:
             found.append(Found(min(1.0, max(0.0, support)), quote))
         return found
 
+    def naming(self, path: str) -> list[bool]:
+        """For each context whether it names a file: by its path or an end of it that no other file has."""
+        documents = self._lines.documents_naming(path)
+        return [bool(np.isin(context.documents, documents).any()) for context in self._contexts]
+
     def last_with(self, words: Sequence[str]) -> list[int]:
         """For each context the place of its last message that has some texts to the letter on one line; -1: none."""
         standing = self._lines.standing(words, on_one_line=True)

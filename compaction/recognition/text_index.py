@@ -93,6 +93,7 @@ class TextIndex:
                         parts.append(part)
             first_units.append(len(sizes))
         self._texts = list(self._documents)
+        self._token_texts = list(ids)
         self._lengths = [sum(map(len, texts)) for texts in self._texts]
         self.first_unit: Numbers = np.array(first_units, np.int32)
         """First unit of each document, and the number of all units."""
@@ -108,6 +109,10 @@ class TextIndex:
         self._first_posting = np.searchsorted(self._tokens[order], np.arange(len(ids) + 1))
         self.document_of: Numbers = np.repeat(np.arange(self.n_documents, dtype=np.int32), np.diff(self.first_unit))
         """The document that each unit stands in."""
+
+    def token_text(self, token: int) -> str:
+        """The text of a token."""
+        return self._token_texts[token]
 
     def documents_before(self, cut: int) -> int:
         """How many documents the history has before a position; they are the first ones."""

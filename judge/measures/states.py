@@ -108,15 +108,17 @@ class ContextReader:
             found = point.find(Claim(named, statement.evidence))
             details, lines = [one.support for one in found], [one.lines for one in found]
         states = []
-        for told, share, quote in zip(files, details, lines, strict=True):
+        for told, is_named, share, quote in zip(files, point.naming(statement.text), details, lines, strict=True):
             has = {other for other, paths in told.items() if any(same_file(statement.text, path) for path in paths)}
-            if use in has:
+            if use in has or (use == "read" and is_named):
                 support = 1 - OF_DETAILS * (1 - share)
                 states.append(StatementState("readable", support, quote or statement.text))
+            elif (use, *(has - {"any"})) == ("created", "modified"):
+                states.append(StatementState("partly", PARTLY, quote))
             elif has - {"any"}:
                 states.append(StatementState("contradicted", 0.0, quote))
             else:
-                states.append(_state(NAMED if has else 0.0, quote if has else ""))
+                states.append(_state(NAMED if has or is_named else 0.0, quote))
         return states
 
     def _said(
