@@ -7,9 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import judge.blinding
-import judge.embedded.judge
 import judge.embedded.prober
-import judge.embedded.responder
 import judge.llm.judge
 import judge.llm.prober
 import judge.llm.responder
@@ -116,15 +114,3 @@ def sample_probes() -> dict[tuple[str, int], list[Probe]]:
         for transcript in sample_sessions()
         for point in points_of(transcript)
     }
-
-
-QUESTIONS = (
-    "Which error message did the command `pytest -q tests/store` give the first time that it failed?",
-    "Which error message did the person report at the start?",
-    "What was the exact command line when `pytest` was first run?",
-    "Which version of `vault-agent` did the session find?",
-    "What did the person ask for or say concerning `session store`?",
-    "What was decided on `idle_cap`, and why?",
-    "Which files? Write `Created:`, `Modified:` and `Examined:` lines.",
-    "Where does the work stand? Write `Open:`, `Failing:` and `Next:` lines.",
-)

@@ -29,14 +29,13 @@ from compaction.markers import CALL, REMOVED, Heading, Marker
 from compaction.measures.needs import SessionNeeds
 from compaction.model import ModelRequest
 from compaction.testing import ScriptedModel
-from judge import Fact, JudgeCase, Probe, Rubric, load_rubric
-from judge.measures.facts import KeptFacts
+from judge import JudgeCase, Probe, Rubric, Statement, StatementState, load_rubric
 from judge.measures.kept_files import KeptFiles, compare_uses
-from judge.probe import FactKind
+from judge.measures.states import ContextReader, SessionStatements
+from judge.statement import StatementKind
 from tests.compaction.histories import build, random_words
 from tests.component import COUNTER, Component, Trial, component_of, outcome_of
 from tests.component_inputs import (
-    QUESTIONS,
     SECTIONS,
     contexts_of,
     edge_histories,
@@ -53,7 +52,7 @@ def probe_components() -> Iterator[Component]:
         "embedded-prober", judge.embedded.prober, partial(_probe, edge_sessions()), lambda: _probe(sample_sessions())
     )
     yield component_of("model-prober", judge.llm.prober, _probe_by_model)
-    yield component_of("embedded-responder", judge.embedded.responder, _answer_edges, _answer_samples)
+    yield component_of("embedded-responder", judge.embedded.responder, _quote)
     yield component_of("model-responder", judge.llm.responder, _answer_by_model)
     yield component_of(
         "measures",
@@ -90,20 +89,11 @@ def _where_a_model_is_asked() -> list[tuple[Transcript, CompactionPoint]]:
     return [(session, probe_cases.POINT), (Transcript("drawn", long), CompactionPoint("drawn", 1, len(long), 900))]
 
 
-def _answer_edges() -> Iterator[Trial]:
+def _quote() -> Iterator[Trial]:
     responder = judge.embedded.responder.EmbeddedResponder()
-    for messages, question in product(edge_histories().values(), QUESTIONS):
-        contexts = contexts_of(messages)
-        yield [contexts, question], [responder.answer(context, question, 80).text for context in contexts]
-
-
-def _answer_samples() -> Iterator[Trial]:
-    responder = judge.embedded.responder.EmbeddedResponder()
-    messages = {transcript.session_id: transcript.messages for transcript in sample_sessions()}
-    for (session, cut), probes in sample_probes().items():
-        for context, probe in product(contexts_of(messages[session][:cut]), probes):
-            answer = responder.answer(context, probe.question, probe.max_tokens)
-            yield [context, probe.question, probe.max_tokens], answer.text
+    for supports, limit in product(product((0.0, 0.3, 1.0), repeat=2), (10, 100)):
+        states = [StatementState("readable", one, f"line {n} " * 9) for n, one in enumerate(supports)]
+        yield [states, limit], responder.quote(states, limit)
 
 
 def _answer_by_model() -> Iterator[Trial]:
@@ -124,25 +114,25 @@ def _measure(sessions: Sequence[Transcript], asked: Mapping[tuple[str, int], Seq
             for point in points
         ]
         session = SessionNeeds(transcript, COUNTER)
-        files, facts = KeptFiles(session), KeptFacts(session, probes)
+        files, statements = KeptFiles(session), SessionStatements(probes)
         found: list[Any] = []
         for number, point in enumerate(points):
-            needs, tracked = session.at(point.cut_seq), facts.at(number)
+            cut = point.cut_seq
+            needs, tracked = session.at(cut), statements.at(number, cut)
             found += [needs, tracked]
-            for context in contexts_of(transcript.messages[: point.cut_seq]):
-                told = files.told(context, point.cut_seq)
-                found += [session.loss(needs, context), told, compare_uses(files.true(point.cut_seq), told)]
-                found.append(facts.stated(tracked, context, told))
+            contexts = contexts_of(transcript.messages[:cut])
+            told = [files.told(context, cut) for context in contexts]
+            for context, of_files in zip(contexts, told, strict=True):
+                found += [session.loss(needs, context), of_files, compare_uses(files.true(cut), of_files)]
+            reader = ContextReader(transcript.messages, contexts)
+            found.append(reader.states([one.statement for one in tracked], cut, contexts, told))
         yield [transcript, points, probes], found
 
 
 def _known_probe() -> Probe:
-    """A probe that no prober has made, with a fact of each kind, and each once more with terms that are not said."""
-    half = (
-        replace(fact, value=f"{fact.value} in violet", terms=(*fact.terms, "violet", "lamp"), seqs=())
-        for fact in _facts()
-    )
-    return Probe("recall", "What?", "truth", (*_facts(), *half), (), 100)
+    """A probe that no prober has made, with a statement of each kind, and each once more with what is not said."""
+    half = (replace(one, text=f"{one.text} in violet", evidence=(), exact=("violet",)) for one in _statements())
+    return Probe("recall", "What?", "truth", (*_statements(), *half), (), 100)
 
 
 def judging_components() -> Iterator[Component]:
@@ -152,9 +142,9 @@ def judging_components() -> Iterator[Component]:
     yield component_of("blinding", judge.blinding, _blind)
 
 
-def _facts() -> tuple[Fact, ...]:
-    """A fact of each kind; most hold in ``probe_cases.SESSION``."""
-    stated: dict[FactKind, str] = {
+def _statements() -> tuple[Statement, ...]:
+    """A statement of each kind; most hold in ``probe_cases.SESSION``."""
+    stated: dict[StatementKind, str] = {
         "error": "ConnectionResetError: [Errno 104] by peer",
         "command": "pytest -q tests/store",
         "version": "vault-agent 9.9.1",
@@ -168,17 +158,17 @@ def _facts() -> tuple[Fact, ...]:
         "failing_test": "tests/store/test_pool.py::test_idle",
         "next_step": "mend test_idle with a frozen clock",
     }
-    return tuple(Fact(kind, value, tuple(value.split()), ("idle_cap",), (6,)) for kind, value in stated.items())
+    return tuple(Statement(kind, text, (6,), details=("idle_cap",)) for kind, text in stated.items())
 
 
 def _judge_edges() -> Iterator[Trial]:
     """Answers that are right, half right, wrong, empty and hostile, to questions on facts of every kind."""
     rubric = load_rubric()
-    facts = _facts()
+    statements = _statements()
     said = "Created: src/retry.py\nModified: src/pool.py (idle_cap), src/a.py\nExamined: x.py\nNext: a frozen clock"
-    right = "\n".join(f"- {fact.value} ({', '.join(fact.details)})" for fact in facts)
+    right = "\n".join(f"- {one.text} ({', '.join(one.details)})" for one in statements)
     answers = (said, right, right[: len(right) // 2], "The context does not say.", "", "x" * 2_000, *cases.HOSTILE)
-    for kind, some in product(rubric.asked, (facts, facts[:1], facts[4:7], ())):
+    for kind, some in product(rubric.asked, (statements, statements[:1], statements[4:7], ())):
         probe = Probe(kind, "What? `Created:` `Modified:` on one line", "truth", some, (), 100)
         yield from _scored(rubric, probe, answers)
 

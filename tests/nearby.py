@@ -44,7 +44,7 @@ def _formats() -> Mapping[str, str]:
 
 
 def _criteria() -> Mapping[str, str]:
-    found = import_module("judge.embedded.judge").formulas
+    found = import_module("judge.embedded.judge").FORMULAS
     parts = {f"embedded-{part}": f"judge.embedded.{part}" for part in ("judge", "prober", "responder")}  # as pinned
     return {id: formula.finding.__module__ for id, formula in found.items()} | parts
 

@@ -24,7 +24,7 @@ import judge.embedded.responder
 import judge.llm.judge
 import judge.llm.prober
 import judge.llm.responder
-import judge.measures.facts
+import judge.measures.states
 from compaction.registry import REGISTRY
 from compaction.summarizers.model import ModelSummarizer
 from compaction.testing import ScriptedModel
@@ -83,10 +83,10 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "model-prober": lambda patch: patch.setattr(judge.llm.prober, "GUESS_TOKENS", 501),
     "embedded-responder": lambda patch: patch.setattr(judge.embedded.responder, "ABSTENTION", "Not said."),
     "model-responder": lambda patch: patch.setattr(judge.llm.responder, "HEADROOM", 3),
-    "embedded-judge": lambda patch: patch.setattr(judge.embedded.judge, "DETAILS_WEIGHT", 0.5),
+    "embedded-judge": lambda patch: patch.setattr(judge.embedded.judge, "READABLE", 0.9),
     "model-judge": lambda patch: patch.setattr(judge.llm.judge, "TOKENS_BESIDE", 401),
     "blinding": lambda patch: patch.setattr(judge.blinding, "NOT_READABLE", "[closed]"),
-    "measures": lambda patch: patch.setattr(judge.measures.facts, "_states", lambda *_: False),
+    "measures": lambda patch: patch.setattr(judge.measures.states, "NAMED", 0.1),
     "reader pi": change_reader,
     "readers": lambda patch: patch.setattr(flows.sources.registry, "_FORMATS", flows.sources.registry._FORMATS[1:]),
     "task-types": lambda patch: patch.setattr(flows.sessions.task_type_rule, "MIN_POINTS", 99.0),

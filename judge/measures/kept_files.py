@@ -144,11 +144,12 @@ def _files(ledger: Ledger) -> dict[FileUse, frozenset[str]]:
         ("created", ledger.created),
         ("modified", ledger.modified),
         ("read", ledger.examined),
+        ("gone", ledger.deleted),
     )
     found: dict[FileUse, frozenset[str]] = {
         use: frozenset(path for path, op in ops.items() if project_ops([_rename(op, path)])) for use, ops in groups
     }
-    return {**found, "any": frozenset[str]().union(*found.values())}
+    return {**found, "any": found["created"] | found["modified"] | found["read"]}
 
 
 def _rename(op: FileOp, path: str) -> FileOp:

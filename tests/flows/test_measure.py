@@ -125,7 +125,7 @@ def test_a_run_that_was_cut_short_goes_on_with_what_is_missing(stage: Stage, tmp
     stage.measure(jobs[:5])
     assert stage.to_do() == jobs[5:]
     stage.measure()
-    tables = ("needs", "measures", "fact_checks")
+    tables = ("needs", "measures", "statement_states")
     columns = {"measures": "* EXCLUDE (seconds)"}
     found = {t: stage.query(f"SELECT {columns.get(t, '*')} FROM {t} ORDER BY ALL") for t in tables}
     whole = Stage(tmp_path / "whole")
@@ -150,10 +150,10 @@ def test_an_item_that_fails_costs_itself_alone_and_is_tried_again(
     jobs = stage.to_do()
     right = Measuring.measured
 
-    def wrong(self: Measuring, context: Any, job: MeasureJob) -> dict[str, Any]:
+    def wrong(self: Measuring, job: MeasureJob) -> dict[str, Any]:
         if job.measure_id == jobs[2].measure_id:
             raise ValueError("no such thing")
-        return right(self, context, job)
+        return right(self, job)
 
     monkeypatch.setattr(work.Measuring, "measured", wrong)
     assert stage.measure() == (len(jobs) - 1, 1)
@@ -182,7 +182,7 @@ def test_probes_that_come_later_are_measured_again(tmp_path: Path) -> None:
     stage.compact()
     stage.measure()
     assert stage.to_do() == []
-    assert stage.query("SELECT count(*) FROM fact_checks") == [(0,)]
+    assert stage.query("SELECT count(*) FROM statement_states") == [(0,)]
     stage.probe()
     assert len(stage.to_do()) == 8
     stage.measure()

@@ -121,14 +121,14 @@ MEASURE = (
     "2 AS n_paths, 1 AS n_paths_lost, 0 AS n_identifiers, 0 AS n_identifiers_lost, 0 AS n_quotes, 0 AS n_quotes_lost, "
     "[2] AS lost, [5] AS fetched, 1 AS n_fetches, 100 AS refetch_tokens, 1 AS n_any_true, 1 AS n_any_right; "
 )
-FACTS = (
-    "INSERT INTO fact_checks BY NAME SELECT 'A/p1' AS compaction_id, 'q1' AS probe_id, [1] AS positions, "
-    "[true] AS stated; "
+STATE = (
+    "INSERT INTO statement_states BY NAME SELECT 'A/p1' AS compaction_id, 'q1' AS probe_id, 1 AS position, "
+    "'q1' AS since, 'lost' AS state, 0.1 AS support; "
 )
 OF_MEASURES = {
     "unique_needs": (f"{NEED} INSERT INTO needs FROM needs LIMIT 1", 1),
     "unique_measures": (MEASURE + MEASURE, 1),
-    "unique_fact_checks": (FACTS + FACTS, 1),
+    "unique_statement_states": (STATE + STATE, 1),
     "measures_add_up": (f"{NEED} {MEASURE} UPDATE needs SET kind = 'quote' WHERE number = 1", 1),
     "refetched_tokens_add_up": (f"{NEED} {MEASURE} UPDATE measures SET refetch_tokens = 200", 1),
     "history_loses_nothing": (f"{NEED} {MEASURE} UPDATE compactions SET n_kept = 30 WHERE compaction_id = 'A/p1'", 1),
@@ -234,7 +234,7 @@ BROKEN_BY = {
         "DELETE FROM methods WHERE method_id = 'C'; DELETE FROM judges WHERE judge_id = 'j2'; "
         "INSERT INTO human_scores SELECT * REPLACE ('gone' AS answer_id) FROM human_scores; "
         f"{NEED} UPDATE needs SET point_id = 'gone'; {MEASURE} UPDATE measures SET compaction_id = 'gone'; "
-        f"{FACTS} UPDATE fact_checks SET compaction_id = 'gone', probe_id = 'gone'; "
+        f"{STATE} UPDATE statement_states SET compaction_id = 'gone', probe_id = 'gone'; "
         f"{SAMPLE} UPDATE label_samples SET answer_id = 'gone'; "
         f"{ANCHOR} UPDATE anchor_scores SET answer_id = 'gone', judge_id = 'gone'",
         25,
@@ -243,7 +243,7 @@ BROKEN_BY = {
 """Check → what breaks it, and the violations that this makes.
 
 Orphans: 1 point of s1; of p2 3 compactions, 1 probe and 3 that are not asked; 2 compactions of C; 6 scores of j2;
-1 label; 2 needs, 1 measurement and both references of the facts looked for; 1 drawn answer; both references of an
+1 label; 2 needs, 1 measurement and both references of a statement's state; 1 drawn answer; both references of an
 anchor.
 """
 

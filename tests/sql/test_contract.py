@@ -49,7 +49,7 @@ TABLES = {
     "masked_secrets": "input_path kind n_masked",
     "needs": "point_id number kind value observation_seq observation_tokens needed_at turns_after",
     "measures": "compaction_id status error n_needs n_lost lost n_fetches refetch_tokens",
-    "fact_checks": "compaction_id probe_id positions stated",
+    "statement_states": "compaction_id probe_id position since state support lines with_fetched",
     "checks": "invariant violations meaning",
     "store_info": "schema_version sql_sha256 made_by store_format tokenizer study_key made_at",
 }

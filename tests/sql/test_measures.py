@@ -56,8 +56,13 @@ def measured(compaction_id: str, kinds: str, lost: list[int], fetched: dict[int,
     }
 
 
-def facts_of(*kinds: str) -> str:
-    return json.dumps([{"kind": kind, "value": kind, "terms": [], "details": [], "seqs": []} for kind in kinds])
+def statements_of(*kinds: str) -> str:
+    return json.dumps([{"kind": kind, "text": kind} for kind in kinds])
+
+
+def state(compaction: str, probe: str, position: int, of: str) -> dict[str, Any]:
+    told = {"probe_id": probe, "position": position, "since": probe, "state": of, "support": 0.5}
+    return {"compaction_id": compaction, **told}
 
 
 def files(created: tuple[int, int, int], read: tuple[int, int, int], any_: tuple[int, int, int]) -> dict[str, int]:
@@ -91,9 +96,9 @@ def store() -> Rows:
             compaction("secret", "p2", 2000, 50),
         ],
         "probes": [
-            probe("q1", "p1", facts=facts_of("error", "file_created")),
-            probe("q2", "p2", facts=facts_of("error")),
-            probe("q3", "p3", facts=facts_of("error", "error")),
+            probe("q1", "p1", statements=statements_of("error", "file_created")),
+            probe("q2", "p2", statements=statements_of("error")),
+            probe("q3", "p3", statements=statements_of("error", "error")),
         ],
         "needs": [
             need("p1", 1, "path", 5, 100),
@@ -115,12 +120,15 @@ def store() -> Rows:
             ),
             {"compaction_id": "secret/p1", "status": "opaque", "error": "only its provider can read it"},
         ],
-        "fact_checks": [
-            {"compaction_id": "cut/p1", "probe_id": "q1", "positions": [1, 2], "stated": [True, False]},
-            {"compaction_id": "cut/p2", "probe_id": "q1", "positions": [1], "stated": [False]},
-            {"compaction_id": "cut/p2", "probe_id": "q2", "positions": [1], "stated": [True]},
-            {"compaction_id": "cut/p3", "probe_id": "q3", "positions": [1, 2], "stated": [True, True]},
-            {"compaction_id": "keep/p1", "probe_id": "q1", "positions": [2], "stated": [True]},
+        "statement_states": [
+            state("cut/p1", "q1", 1, "readable"),
+            state("cut/p1", "q1", 2, "partly"),
+            state("cut/p2", "q1", 1, "stale"),
+            state("cut/p2", "q2", 1, "readable"),
+            state("cut/p3", "q3", 1, "readable"),
+            state("cut/p3", "q3", 2, "readable"),
+            state("keep/p1", "q1", 2, "readable"),
+            {**state("secret/p1", "q1", 1, "unknown"), "support": None},
         ],
     }
 
@@ -227,7 +235,7 @@ def test_a_method_is_pooled_over_files_and_averaged_over_compactions(path: Path)
     assert rows(path, "SELECT count(*) FROM artifact_exact_by_method WHERE method = 'secret'") == [(0,)]
 
 
-def test_facts_survive_by_age_and_kind(path: Path) -> None:
+def test_statements_survive_by_age_and_kind(path: Path) -> None:
     found = rows(
         path,
         "SELECT age, kind, share, n_facts, n_sessions, ci_low IS NULL FROM fact_survival WHERE method = 'cut' "
@@ -252,7 +260,7 @@ def test_the_checks_hold(path: Path) -> None:
             "history_loses_nothing",
             "unique_needs",
             "unique_measures",
-            "unique_fact_checks",
+            "unique_statement_states",
             "orphan_rows",
         }
     )

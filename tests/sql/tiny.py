@@ -144,7 +144,7 @@ def probe(probe_id: str, point_id: str, probe_type: str = "recall", **changes: A
         "question": "What was the error?",
         "ground_truth": "401 on /login",
         "evidence": json.dumps([{"seq": 3, "quote": "401"}]),
-        "facts": "[]",
+        "statements": "[]",
         "max_tokens": 200,
         "prober": "embedded",
         **changes,

@@ -2,10 +2,10 @@
 --
 -- One row per judge × method × cycle. Only long sessions reach a late cycle, so the means of two cycles are of other
 -- sessions: do not read mean downwards. change compares a session with itself: its mean at the cycle less its mean at
--- its first one, over the sessions that have both, each counting the same. facts_stated looks at statements alone, without
--- a judge: of those that a probe of the session made cycle - 1 compactions ago, the share that can still be read in
--- the context. With history = prefix every point compacts the whole session so far, and a fall says that longer histories
--- are harder; with history = chain it is what compaction of compacted contexts loses.
+-- its first one, over the sessions that have both, each counting the same. facts_stated looks at statements alone,
+-- without a judge: of those that a probe of the session made cycle - 1 compactions ago, the share that can still be
+-- read in the context. With history = prefix every point compacts the whole session so far, and a fall says that longer
+-- histories are harder; with history = chain it is what compaction of compacted contexts loses.
 --
 -- Parameters:
 --   judge           name of a judge, or the beginning of its id (default: every judge, one after the other)

@@ -15,7 +15,7 @@ from flows.store.row_codec import (
     probe_of,
 )
 from flows.support.ids import content_id, content_sha256, point_ids
-from judge import Evidence, Fact, Probe
+from judge import Evidence, Probe, Statement
 
 CALL = ToolCall("c1", "Write", '{"file_path": "a.py"}')
 MESSAGES = (
@@ -58,15 +58,15 @@ def test_a_kept_message_costs_its_position_only() -> None:
 
 
 def test_a_probe_comes_back_as_it_went_in() -> None:
-    fact = Fact("file_modified", "a.py was modified", ("a.py",), ("run",), (2, 3))
-    probe = Probe("artifact", "Which files?", "a.py", (fact,), (Evidence(2, "a.py"),), 200)
-    evidence, facts = probe_json(probe)
+    statement = Statement("file_modified", "a.py", (2, 3), ("a.py was",), details=("run",), foils=("b.py",), until=9)
+    probe = Probe("artifact", "Which files?", "a.py", (statement,), (Evidence(2, "a.py"),), 200)
+    evidence, statements = probe_json(probe)
     row = {
         "probe_type": probe.probe_type,
         "question": probe.question,
         "ground_truth": probe.ground_truth,
         "evidence": evidence,
-        "facts": facts,
+        "statements": statements,
         "max_tokens": probe.max_tokens,
     }
     assert probe_of(row) == probe

@@ -108,7 +108,7 @@ def test_a_version_is_one_that_was_installed_or_reported() -> None:
 def test_the_first_test_run_of_a_command_is_asked_for_its_counts() -> None:
     steps = (*ran("pytest -q", "== 2 failed, 40 passed in 3.1s =="), *ran("pytest -q", "== 42 passed in 3s ==", 2))
     [found] = recalled(*steps, kind="value")
-    assert found.facts[0].value == "40 passed, 2 failed"
+    assert found.facts[0].text == "40 passed, 2 failed"
 
 
 REQUEST = Message("user", "Please port the exporter to the new queue and write docs/export.md.")
@@ -117,7 +117,7 @@ PLAN = ToolCall("t", "TodoWrite", json.dumps({"todos": [{"content": "port the ex
 
 def open_at(*steps: Message, cut: int | None = None) -> list[str]:
     facts = SessionFacts(transcript(*steps))
-    return [fact.value for fact, _ in open_work(facts, len(steps) if cut is None else cut)]
+    return [fact.text for fact, _ in open_work(facts, len(steps) if cut is None else cut)]
 
 
 def test_a_request_is_open_until_the_agent_has_ended_its_turn_on_it() -> None:

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from compaction import CompactionPoint, Message, Section, SummaryRequest, TiktokenCounter, ToolCall, Transcript, counted
+from compaction.measures.needs import SessionNeeds
 from compaction.summarizers.extractive import EMPTY, EmbeddedSummarizer, parse_summary
 from judge import NotAsked, Probe
-from judge.embedded import EmbeddedProber, EmbeddedResponder
-from judge.embedded.claims import ABSTENTION
+from judge.embedded import EmbeddedProber
+from judge.measures.kept_files import KeptFiles
+from judge.measures.states import ContextReader
 
 COUNTER = TiktokenCounter()
 ERROR = "ModuleNotFoundError: No module named 'hiredis'"
@@ -64,7 +66,6 @@ SESSION = session()
 POINT = CompactionPoint("s", 1, 12, 1000)
 HISTORY = SESSION.messages[:12]
 PROBES = {p.probe_type: p for p in EmbeddedProber().probes(SESSION, POINT) if isinstance(p, Probe)}
-RESPONDER = EmbeddedResponder()
 
 
 def test_every_truth_is_quoted_from_a_message_before_the_cut() -> None:
@@ -77,22 +78,21 @@ def test_every_truth_is_quoted_from_a_message_before_the_cut() -> None:
 
 
 def test_the_files_are_those_of_the_tool_calls() -> None:
-    assert [(f.kind, f.value) for f in PROBES["artifact"].facts] == [
+    assert [(s.kind, s.text) for s in PROBES["artifact"].statements] == [
         ("file_created", "src/retry.py"),
         ("file_modified", "src/pool.py"),
     ]
 
 
 def test_only_unfinished_tasks_are_open() -> None:
-    open_tasks = [f.value for f in PROBES["continuation"].facts if f.kind == "open_task"]
+    open_tasks = [s.text for s in PROBES["continuation"].statements if s.kind == "open_task"]
     assert open_tasks == ["write the restart test"]
 
 
 def test_a_decision_is_asked_for_by_some_of_its_words_and_its_reason_is_the_rest() -> None:
     probe = PROBES["decision"]
     assert probe.ground_truth == DECISION
-    assert {fact.kind for fact in probe.facts} == {"decision", "reason"}
-    assert not any(term in probe.question.lower() for fact in probe.facts for term in fact.terms)
+    assert {statement.kind for statement in probe.statements} == {"decision", "reason"}
 
 
 def test_the_same_point_is_asked_the_same_again() -> None:
@@ -108,28 +108,13 @@ def test_a_history_that_proves_nothing_is_not_asked_about() -> None:
 
 
 @pytest.mark.parametrize("probe_type", ["recall", "artifact", "continuation", "decision"])
-def test_the_full_history_holds_every_answer_and_an_empty_one_none(probe_type: str) -> None:
-    probe = PROBES[probe_type]
-    full = RESPONDER.answer(HISTORY, probe.question, probe.max_tokens).text
-    assert all(fact.terms[0] in full.lower() for fact in probe.facts if fact.kind != "request")
-    assert COUNTER.count(full) <= probe.max_tokens
-    assert RESPONDER.answer((), probe.question, probe.max_tokens).text == ABSTENTION
-
-
-ASK = "Which error message did the command `pytest -q tests/store` give the first time that it failed?"
-
-
-def test_an_error_is_found_by_its_command_and_lost_when_the_output_is_masked() -> None:
-    masked = tuple(m.with_text("(masked)") if m.role == "tool" else m for m in HISTORY)
-    assert RESPONDER.answer(HISTORY, ASK, 100).text == ERROR
-    assert RESPONDER.answer(masked, ASK, 100).text == ABSTENTION
-
-
-@pytest.mark.parametrize("command", ["pytest -q tests/store", "printf 'a\u2028b\x0c' | wc -l"])
-def test_an_error_is_found_beside_its_command_in_a_summary(command: str) -> None:
-    """Also when the command holds what str.splitlines takes for the end of a line."""
-    summary = Message("user", f"## Errors\n- `{command}`: {ERROR}", covers=(1, 2))
-    assert RESPONDER.answer((summary,), ASK.replace("pytest -q tests/store", command), 100).text == ERROR
+def test_the_full_history_holds_every_statement_and_an_empty_context_none(probe_type: str) -> None:
+    statements, contexts = PROBES[probe_type].statements, (HISTORY, ())
+    kept = KeptFiles(SessionNeeds(SESSION))
+    files = [kept.told(context, POINT.cut_seq) for context in contexts]
+    full, empty = ContextReader(SESSION.messages, contexts).states(statements, POINT.cut_seq, contexts, files)
+    assert {one.state for one in full} == {"readable"}
+    assert {one.state for one in empty} == {"lost"}
 
 
 SECTIONS = (

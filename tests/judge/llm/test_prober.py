@@ -140,7 +140,7 @@ def test_a_number_may_be_grouped_in_another_way() -> None:
 def test_what_the_person_did_not_say_is_no_request() -> None:
     found = one("recall", kind="request")
     assert isinstance(found, Probe)
-    assert [fact.kind for fact in found.facts] == ["value"]
+    assert [fact.kind for fact in found.statements] == ["value"]
 
 
 def test_one_good_quote_beside_an_invented_one_is_enough_and_the_other_is_counted() -> None:
@@ -184,7 +184,7 @@ def test_a_question_that_cannot_be_put_is_dropped(question: str, expected: str) 
 def test_a_decision_that_the_question_tells_may_still_be_asked_for_its_reason() -> None:
     found = one("decision", question="Why does the store keep one pool of twelve sockets?")
     assert isinstance(found, Probe)
-    assert {fact.kind for fact in found.facts} == {"reason"}
+    assert {fact.kind for fact in found.statements} == {"reason"}
 
 
 def test_a_question_that_the_model_answers_without_the_history_is_dropped() -> None:
@@ -241,7 +241,7 @@ def test_a_model_that_finds_nothing_is_no_failure() -> None:
 def test_the_files_are_those_of_the_tool_calls_whatever_the_model_lists() -> None:
     found = one("artifact", entry=1, state="modified")
     assert isinstance(found, Probe)
-    assert [(f.kind, f.value) for f in found.facts] == [
+    assert [(f.kind, f.text) for f in found.statements] == [
         ("file_created", "src/retry.py"),
         ("file_modified", "src/pool.py"),
         ("file_examined", "src/broker.py"),

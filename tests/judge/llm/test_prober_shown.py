@@ -262,7 +262,7 @@ def test_whatever_a_model_writes_on_a_sample_session_its_evidence_stands_before_
                 continue
             found[probe.probe_type] += 1
             assert probe.evidence
-            assert probe.facts
+            assert probe.statements
             for evidence in probe.evidence:
                 assert evidence.seq < point.cut_seq
                 assert evidence.quote in counted_text(session.messages[evidence.seq])

@@ -46,6 +46,7 @@ def test_the_truth_is_what_the_calls_before_the_cut_came_to(kept: KeptFiles) -> 
         "created": {"src/order.py"},
         "modified": {"src/rows.py"},
         "read": {"docs/rows.md"},
+        "gone": set(),
         "any": {"src/order.py", "src/rows.py", "docs/rows.md"},
     }
     assert kept.true(5)["read"] == {"src/rows.py", "docs/rows.md"}

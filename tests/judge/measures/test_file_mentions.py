@@ -1,7 +1,7 @@
 import pytest
 
 from compaction import Message
-from judge.embedded.mentions import file_mentions, section_items
+from judge.measures.file_mentions import file_mentions, section_items
 
 SUMMARY = """## Session intent
 - mend the login
