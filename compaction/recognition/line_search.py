@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from compaction.recognition.relatives import Relatives
-from compaction.recognition.text_index import NONE, Numbers, Shares, TextIndex
+from compaction.recognition.text_index import NONE, Numbers, Shares, TextIndex, plain
 from compaction.recognition.words import Token, tokens
 
 Flags = NDArray[np.bool_]
@@ -43,7 +44,7 @@ class LineSearch:
         self._is_searched: Flags = is_searched[index.document_of]
         self._is_made: Flags = np.zeros(index.n_units, bool)
         self._is_made[self._units_before :] = self._is_searched[self._units_before :]
-        self._new_lines: dict[bytes, bool] = {}
+        self._new_lines: dict[int, bool] = {}
 
     def _units_with(self, token: int) -> Numbers:
         units = self.index.units_with(token)
@@ -124,26 +125,24 @@ class LineSearch:
 
     def new(self, units: Numbers) -> Flags:
         """Which units were made by a method and say something that no line of the history before the cut says."""
-        found = self._is_made[units]
+        first = self.index.first_same[units]
+        found = self._is_made[units] & (first >= self._units_before)
         for n in np.flatnonzero(found):
-            line = np.unique(self.index.tokens_in(int(units[n]), int(units[n]) + 1))
-            key = line.tobytes()
-            if key not in self._new_lines:
-                self._new_lines[key] = self._covered(line) < SAME_LINE
-            found[n] = self._new_lines[key]
+            line = int(first[n])
+            if line not in self._new_lines:
+                self._new_lines[line] = self._covered(self.index.tokens_in(line, line + 1)) < SAME_LINE
+            found[n] = self._new_lines[line]
         return found
 
     def _covered(self, line: Numbers) -> float:
         """The largest share of a line's tokens, by weight, that one unit before the cut has."""
         weights = [self.rarity(int(token)) for token in line]
-        shares = np.zeros(self._units_before, np.float32)
-        for token, weight in zip(line, weights, strict=True):
-            units = self.index.units_with(int(token))
-            shares[units[: np.searchsorted(units, self._units_before)]] += weight
+        having = [units[: np.searchsorted(units, self._units_before)] for units in map(self.index.units_with, line)]
+        shares = np.bincount(np.concatenate(having), np.repeat(weights, list(map(len, having))))
         return float(shares.max(initial=0.0)) / (sum(weights) or 1.0)
 
-    def documents_naming(self, path: str) -> Numbers:
-        """The documents that have a path, or an end of it that no other path of the index has."""
+    def units_naming(self, path: str) -> Numbers:
+        """The units that have a path, or an end of it that no other path of the index has, ascending."""
         low = path.lower().replace("\\", "/").strip("/")
         parts = low.split("/")
         found = [NONE]
@@ -152,22 +151,35 @@ class LineSearch:
             longer = [text for id in ids if (text := self.index.token_text(id).replace("\\", "/")).endswith(f"/{end}")]
             if any(not text.endswith(f"/{low}") and not f"/{low}".endswith(f"/{text.lstrip('/')}") for text in longer):
                 break
-            found += [self.index.document_of[self._units_with(id)] for id in ids]
+            found += map(self._units_with, ids)
         return np.unique(np.concatenate(found))
+
+    def documents_with(self, name: str) -> Numbers:
+        """The documents that have the words of a name."""
+        ids = [self.index.token_ids.get(token.text, -1) for token in tokens(name) if token.kind != "part"]
+        if not ids or -1 in ids:
+            return NONE
+        documents = [np.unique(self.index.document_of[self._units_with(id)]) for id in ids]
+        return reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), documents)
 
     def standing(self, words: Sequence[str], *, on_one_line: bool) -> Flags:
         """For each document whether it has some texts to the letter, but for space and case."""
         found = np.zeros(self.index.n_documents, bool)
-        wanted = [re.compile(rf"(?<!\w){re.escape(_plain(text))}(?!\w)") for text in words if text.strip()]
-        ids = {self.index.token_ids.get(token.text, -1) for text in words for token in tokens(text)} - {-1}
-        if wanted and ids:
-            rarest = min(map(self._units_with, ids), key=len)
-            for document in map(int, np.unique(self.index.document_of[rarest])):
-                texts = self.index.texts(document)
-                lines = (line for text in texts for line in (text.split("\n") if on_one_line else (text,)))
-                found[document] = any(all(one.search(line) for one in wanted) for line in map(_plain, lines))
+        searched = [plain(text) for text in words if text.strip()]
+        wanted = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in searched]
+        # A name can stand within a longer one; what it is made of stands there too.
+        asked = [token for text in words for token in tokens(text) if token.kind != "name"]
+        ids = [self.index.token_ids.get(token.text, -1) for token in asked]
+        if not wanted or not ids or -1 in ids:
+            return found
+        having = sorted(map(self._units_with, set(ids)), key=len)
+        documents = np.unique(self.index.document_of[having[0]])
+        for units in having[1:4]:
+            documents = np.intersect1d(documents, self.index.document_of[units])
+        for document in map(int, documents):
+            parts = self.index.plain_lines(document)
+            lines = (line for part in parts for line in (part if on_one_line else (" ".join(part),)))
+            found[document] = any(
+                all(text in line for text in searched) and all(one.search(line) for one in wanted) for line in lines
+            )
         return found
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.lower().split())

@@ -40,6 +40,8 @@ CUT = 0.9
 """What a shortened evidence message is worth, times the share of its length that is left."""
 MIN_WORDS = 3
 """Different tokens of a quotation that proves a statement to be there word by word."""
+QUOTED = 0.25
+"""Support from which on the lines are quoted that say most of a statement."""
 NOT_EXACT = 0.25
 """Most that a statement reaches whose exact words do not stand on one line."""
 
@@ -65,6 +67,17 @@ class Found:
     """0-1; from ``READABLE`` on it counts as readable."""
     lines: str
     """The lines of the context that say most of it; empty where nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """How a context names a file."""
+
+    is_named: bool
+    share: float
+    """Share of some names that stand in messages with it, 0-1; 1 where none was asked for."""
+    line: str
+    """The first line with it; empty where there is none."""
 
 
 class Matcher:
@@ -102,8 +115,6 @@ class PointMatcher:
         weights = np.array([search.weigh(token) for token in asked], np.float32)
         units, table = search.rows(asked)
         words, where = self._cover(units, table, asked, weights)
-        new = search.new(units)
-        anew, _ = self._cover(units[new], table[new], asked, weights)
         ceiling = words[:, : search.n_before].max(axis=1, initial=0.0)
         lines = self._evidence_lines(evidence.values(), units, table @ weights)
         copied = np.zeros(index.n_documents, np.float32)
@@ -113,33 +124,47 @@ class PointMatcher:
         verbatim = search.standing(claim.exact, on_one_line=True)
         for text in () if claim.exact else quoted:
             verbatim |= search.standing([text], on_one_line=False)
-        found = []
+        supports = []
         for context in self._contexts:
             here = context.documents
-            if not len(here):
-                found.append(Found(0.0, ""))
-                continue
-            reached = words[:, here].max(axis=1)
-            lexical = _relative(reached, ceiling)
-            kept = self._kept(context, evidence)
-            first = (
-                0.4 * float(copied[here].max()) + 0.3 * kept + 0.3 * lexical if lines else 0.55 * lexical + 0.45 * kept
-            )
-            in_other_words = _relative(anew[:, here].max(axis=1), ceiling)
-            support = max((first - 0.25) / 0.45, (in_other_words - 0.30) / 0.50, (float(reached[0]) - 0.6) / 0.25)
-            if verbatim[here].any():
-                support = 1.0
-            elif claim.exact:
-                support = min(support, NOT_EXACT)
-            document = int(here[words[0, here].argmax()])
-            quote = index.quote(document, int(where[document]), NEAR) if words[0, document] else ""
-            found.append(Found(min(1.0, max(0.0, support)), quote))
+            reached = words[:, here].max(axis=1, initial=0.0)
+            lexical, kept = _relative(reached, ceiling), self._kept(context, evidence)
+            said = 0.4 * float(copied[here].max(initial=0.0)) + 0.3 * kept + 0.3 * lexical
+            first = said if lines else 0.55 * lexical + 0.45 * kept
+            supports.append(max(0.0, (first - 0.25) / 0.45, (float(reached[0]) - 0.6) / 0.25))
+        # In other words it is said at most as well as by all lines that were made.
+        made = [context.documents[context.documents >= search.n_before] for context in self._contexts]
+        most = [_anew(words[:, one].max(axis=1, initial=0.0), ceiling) for one in made]
+        if wanted := [one for one, best, support in zip(made, most, supports, strict=True) if best > min(support, 1.0)]:
+            is_in = np.isin(index.document_of[units], np.concatenate(wanted))
+            is_in[is_in] = search.new(units[is_in])
+            anew, _ = self._cover(units[is_in], table[is_in], asked, weights)
+            supports = [
+                max(support, _anew(anew[:, one].max(axis=1, initial=0.0), ceiling))
+                for one, support in zip(made, supports, strict=True)
+            ]
+        found = []
+        for context, reached in zip(self._contexts, supports, strict=True):
+            here = context.documents
+            support = 1.0 if verbatim[here].any() else min(reached, NOT_EXACT if claim.exact else 1.0)
+            best = here[words[0, here].argmax()] if len(here) else -1
+            quote = index.quote(int(best), int(where[best]), NEAR) if support >= QUOTED and words[0, best] else ""
+            found.append(Found(support, quote))
         return found
 
-    def naming(self, path: str) -> list[bool]:
-        """For each context whether it names a file: by its path or an end of it that no other file has."""
-        documents = self._lines.documents_naming(path)
-        return [bool(np.isin(context.documents, documents).any()) for context in self._contexts]
+    def find_file(self, path: str, names: Sequence[str]) -> list[FoundFile]:
+        """Where each of the contexts names a file, by its path or an end of it that no other has, and names with it."""
+        index = self._index
+        units = self._lines.units_naming(path)
+        documents = index.document_of[units]
+        with_names = [np.intersect1d(self._lines.documents_with(name), documents) for name in names]
+        found = []
+        for context in self._contexts:
+            at = np.flatnonzero(np.isin(documents, context.documents))
+            had = [bool(np.isin(some, context.documents).any()) for some in with_names]
+            line = index.quote(int(documents[at[0]]), int(units[at[0]]), 1) if len(at) else ""
+            found.append(FoundFile(bool(len(at)), sum(had) / len(had) if had else 1.0, line))
+        return found
 
     def last_with(self, words: Sequence[str]) -> list[int]:
         """For each context the place of its last message that has some texts to the letter on one line; -1: none."""
@@ -210,6 +235,10 @@ def _relative(shares: Shares, ceiling: Shares) -> float:
     if len(shares) == 2:
         return whole
     return (whole + min(1.0, float(shares[2:].mean()) / max(LEAST_CEILING, float(ceiling[2:].mean())))) / 2
+
+
+def _anew(shares: Shares, ceiling: Shares) -> float:
+    return (_relative(shares, ceiling) - 0.30) / 0.50
 
 
 def _groups(asked: Sequence[Token]) -> list[list[int]]:

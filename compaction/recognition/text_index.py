@@ -8,7 +8,7 @@ all documents, so that those of the history are the lowest.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,11 @@ Shares = NDArray[np.float32]
 NONE: Numbers = np.zeros(0, np.int32)
 
 
+def plain(text: str) -> str:
+    """A text in lower case and with single spaces."""
+    return " ".join(text.lower().split())
+
+
 class TextIndex:
     """Documents, their units, and for each token the units that have it.
 
@@ -31,6 +36,7 @@ class TextIndex:
 
     def __init__(self, history: Sequence[Message], contexts: Iterable[Sequence[Message]] = ()) -> None:
         self._documents: dict[tuple[str, ...], int] = {}
+        self._by_message: dict[int, tuple[Message, int]] = {}
         first_seen: list[int] = []
         for position, message in enumerate(history):
             if self._add(message):
@@ -43,20 +49,33 @@ class TextIndex:
             for message in context:
                 self._add(message)
         self.token_ids: dict[str, int] = {}
+        self._lines: dict[int, list[str]] = {}
+        self._plain: dict[int, tuple[tuple[str, ...], ...]] = {}
         self._read()
 
     def _add(self, message: Message) -> bool:
         """Take up a message; whether its content is new."""
         before = len(self._documents)
-        return self._documents.setdefault(said_parts(message), before) == before
+        known = self._by_message.get(id(message))
+        if known is None:
+            number = self._documents.setdefault(said_parts(message), before)
+            self._by_message[id(message)] = message, number  # the message is kept, so that its id stays taken
+        return len(self._documents) > before
 
     def document(self, message: Message) -> int:
         """Number of the document that a message is. Raises KeyError for one that was not given."""
-        return self._documents[said_parts(message)]
+        known = self._by_message.get(id(message))
+        return known[1] if known is not None else self._documents[said_parts(message)]
 
     def texts(self, document: int) -> tuple[str, ...]:
         """The parts of a document."""
         return self._texts[document]
+
+    def plain_lines(self, document: int) -> tuple[tuple[str, ...], ...]:
+        """The lines of each part of a document, in lower case and with single spaces."""
+        if document not in self._plain:
+            self._plain[document] = tuple(tuple(map(plain, text.split("\n"))) for text in self.texts(document))
+        return self._plain[document]
 
     def length(self, document: int) -> int:
         """Characters of a document."""
@@ -69,8 +88,9 @@ class TextIndex:
 
     def _read(self) -> None:
         ids = self.token_ids
-        read: dict[str, list[tuple[int, ...]]] = {}  # summaries and cut messages repeat lines
-        tokens, sizes, parts, first_units = array("i"), array("i"), array("i"), [0]
+        read: dict[str, list[tuple[tuple[int, ...], int]]] = {}  # summaries and cut messages repeat lines
+        sets: dict[tuple[int, ...], int] = {}
+        tokens, sizes, parts, same, first_units = array("i"), array("i"), array("i"), array("i"), [0]
         part = 0
         for texts in self._documents:
             for text in texts:
@@ -78,19 +98,16 @@ class TextIndex:
                 for line in text.split("\n"):
                     units = read.get(line)
                     if units is None:
-                        units = read[line] = [
-                            found
-                            for words in lines(line)
-                            if (
-                                found := tuple(
-                                    {ids.setdefault(t.text, len(ids)): 0 for word in words for t in tokens_of(word)}
-                                )
-                            )
-                        ]
-                    for unit in units:
+                        units = read[line] = []
+                        for words in lines(line):
+                            of_words = (ids.setdefault(t.text, len(ids)) for word in words for t in tokens_of(word))
+                            if unit := tuple(dict.fromkeys(of_words)):
+                                units.append((unit, sets.setdefault(tuple(sorted(unit)), len(sets))))
+                    for unit, number in units:
                         tokens.extend(unit)
                         sizes.append(len(unit))
                         parts.append(part)
+                        same.append(number)
             first_units.append(len(sizes))
         self._texts = list(self._documents)
         self._token_texts = list(ids)
@@ -100,6 +117,10 @@ class TextIndex:
         self.part: Numbers = np.frombuffer(parts, np.int32) if parts else NONE
         """The message part that each unit stands in; windows do not reach over its end."""
         self.n_units = len(sizes)
+        numbers: Numbers = np.frombuffer(same, np.int32) if same else NONE
+        first = np.unique(numbers, return_index=True)[1] if same else NONE
+        self.first_same: Numbers = first[numbers].astype(np.int32)
+        """For each unit the first one that has the same tokens."""
         size = np.frombuffer(sizes, np.int32) if sizes else NONE
         self._tokens: Numbers = np.frombuffer(tokens, np.int32) if tokens else NONE
         self._first_token = np.concatenate([[0], np.cumsum(size)])
@@ -128,19 +149,14 @@ class TextIndex:
 
     def quote(self, document: int, unit: int, n: int) -> str:
         """The lines in which up to ``n`` units of one part stand, from a unit on, as they are written."""
+        if document not in self._lines:
+            self._lines[document] = [
+                line.strip()
+                for text in self.texts(document)
+                for line in text.split("\n")
+                for words in lines(line)
+                if any(map(tokens_of, words))
+            ]
+        start = unit - int(self.first_unit[document])
         part = self.part[unit : unit + n]
-        wanted = range(
-            unit - int(self.first_unit[document]), unit - int(self.first_unit[document]) + int((part == part[0]).sum())
-        )
-        return "\n".join(dict.fromkeys(line.strip() for k, line in _numbered(self.texts(document)) if k in wanted))
-
-
-def _numbered(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The lines of a document, each with the numbers of its units."""
-    number = 0
-    for text in texts:
-        for line in text.split("\n"):
-            for words in lines(line):
-                if any(map(tokens_of, words)):
-                    yield number, line
-                    number += 1
+        return "\n".join(dict.fromkeys(self._lines[document][start : start + int((part == part[0]).sum())]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from compaction.measures.needs import SessionNeeds
@@ -71,16 +71,22 @@ class KeptFiles:
     def told(self, context: Sequence[Message], cut: int) -> Files:
         """What a context tells: the calls in it, and the paths in what the strategy wrote.
 
+        A call that stays as it was, with its result, tells what it did in the session.
         A path in a summary counts as created, modified or read where the words or the heading around it say so, and
         otherwise for ``any`` alone. A short name is taken for the one file of the session that ends so; one that fits
         several tells none.
         """
-        roots = self.session.roots
+        kept, others = self.session.parted(context)
+        results = {m.tool_call_id for m in context if m.role == "tool" and m.seq in kept}
+        anew = [m for m in context if m.seq not in kept or any(call.id not in results for call in m.tool_calls)]
+        left = kept.difference(m.seq for m in anew)
+        ops = [op for seq in left for op in self._ops_by_seq.get(seq, ())]
+        edited = file_ops(anew, roots=self.session.roots)
+        ledger = Ledger().extend(sorted([*ops, *edited], key=lambda op: op.seq))
         found: dict[str, FileUse] = {
-            path: use for use, paths in _files(_ledger(context, roots)).items() if use != "any" for path in paths
+            path: use for use, paths in _files(ledger).items() if use != "any" for path in paths
         }
         also: set[str] = set()
-        _, others = self.session.parted(context)
         for message in others:
             if message.tool_calls or message.role == "tool":
                 continue  # its calls have been read; the rest of a shortened output is no account of the work
@@ -94,6 +100,13 @@ class KeptFiles:
             for use in ("created", "modified", "read", "gone")
         }
         return {**told, "any": frozenset(also | found.keys()) - told["gone"]}
+
+    @cached_property
+    def _ops_by_seq(self) -> dict[int, list[FileOp]]:
+        found: dict[int, list[FileOp]] = {}
+        for op in self.session.ops:
+            found.setdefault(op.seq, []).append(op)
+        return found
 
     def _mentioned(self, message: Message, cut: int) -> Iterable[FileOp]:
         for op in file_mentions(message):
@@ -129,10 +142,6 @@ class KeptFiles:
 def compare_uses(true: Files, told: Files) -> dict[FileUse, UseCounts]:
     """The counts of each use; precision is right / told, recall right / true."""
     return {use: UseCounts(len(true[use]), len(told[use]), len(true[use] & told[use])) for use in FILE_USES}
-
-
-def _ledger(messages: Sequence[Message], roots: Roots) -> Ledger:
-    return Ledger().extend(file_ops(messages, roots=roots))
 
 
 def _op(path: str, roots: Roots) -> FileOp:

@@ -101,24 +101,18 @@ class ContextReader:
     def _files(self, statement: Statement, point: PointMatcher, files: Sequence[Files]) -> list[StatementState]:
         """By slot: which files a context says were created, modified, deleted. Words decide only on details."""
         use = FILE_USE[statement.kind]
-        details = [1.0] * len(files)
-        lines = [""] * len(files)
-        if statement.details:
-            named = f"{statement.text.rsplit('/', 1)[-1]} {' '.join(statement.details)}"
-            found = point.find(Claim(named, statement.evidence))
-            details, lines = [one.support for one in found], [one.lines for one in found]
         states = []
-        for told, is_named, share, quote in zip(files, point.naming(statement.text), details, lines, strict=True):
+        for told, named in zip(files, point.find_file(statement.text, statement.details), strict=True):
             has = {other for other, paths in told.items() if any(same_file(statement.text, path) for path in paths)}
-            if use in has or (use == "read" and is_named):
-                support = 1 - OF_DETAILS * (1 - share)
-                states.append(StatementState("readable", support, quote or statement.text))
+            if use in has or (use == "read" and named.is_named):
+                support = 1 - OF_DETAILS * (1 - named.share)
+                states.append(StatementState("readable", support, named.line or statement.text))
             elif (use, *(has - {"any"})) == ("created", "modified"):
-                states.append(StatementState("partly", PARTLY, quote))
+                states.append(StatementState("partly", PARTLY, named.line))
             elif has - {"any"}:
-                states.append(StatementState("contradicted", 0.0, quote))
+                states.append(StatementState("contradicted", 0.0, named.line))
             else:
-                states.append(_state(NAMED if has or is_named else 0.0, quote))
+                states.append(_state(NAMED if has or named.is_named else 0.0, named.line))
         return states
 
     def _said(

@@ -21,7 +21,7 @@ from flows.store import parquet_schemas
 from flows.store.row_codec import probe_of
 from flows.support import event_log
 from judge import PROBE_TYPES
-from judge.measures.kept_files import KeptFiles, compare_uses
+from judge.measures.kept_files import Files, KeptFiles, compare_uses
 from judge.measures.states import ContextReader, SessionStatements, Tracked
 from judge.probe import Probe
 from judge.statement import StatementState
@@ -47,6 +47,7 @@ class Measuring:
         self._task, self._info, self._jobs, self._contexts, self._probes = task, info, jobs, contexts, probes
         self._needs: dict[int, tuple[Need, ...]] = {}
         self._fetched: dict[str, dict[str, tuple[tuple[Message, ...], Probe]]] = {}
+        self._files: dict[str, Files] = {}
         self._at_points: dict[str, dict[str, list[dict[str, Any]]]] = {}
 
     @cached_property
@@ -97,6 +98,13 @@ class Measuring:
         self._fetched[job.compaction_id] = found
         return found
 
+    def _told(self, job: MeasureJob) -> Files:
+        """What a context tells of files."""
+        if job.compaction_id not in self._files:
+            context = self._contexts[job.compaction_id]
+            self._files[job.compaction_id] = self._kept_files.told(context, job.point.point.cut_seq)
+        return self._files[job.compaction_id]
+
     def needs(self, cut: int) -> tuple[Need, ...]:
         """The needs of a point."""
         if cut not in self._needs:
@@ -111,7 +119,7 @@ class Measuring:
         cut = job.point.point.cut_seq
         needs = self.needs(cut)
         loss = self._session.loss(needs, context)
-        counts = compare_uses(self._kept_files.true(cut), self._kept_files.told(context, cut))
+        counts = compare_uses(self._kept_files.true(cut), self._told(job))
         numbers = [n for told in counts.values() for n in (told.n_true, told.n_told, told.n_right)]
         lost = set(loss.lost)
         by_kind = {
@@ -143,7 +151,7 @@ class Measuring:
     def _states_of_point(self, jobs: Sequence[MeasureJob], cut: int) -> dict[str, list[dict[str, Any]]]:
         tracked = self._statements.at(len(jobs[0].line) - 1, cut)
         contexts = [self._contexts[job.compaction_id] for job in jobs]
-        files = [self._kept_files.told(context, cut) for context in contexts]
+        files = [self._told(job) for job in jobs]
         carried = self._reader.states([one.statement for one in tracked], cut, contexts, files)
         found = {}
         for job, states in zip(jobs, carried, strict=True):
