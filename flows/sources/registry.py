@@ -28,9 +28,8 @@ def _collected() -> Iterator[SourceFormat]:
 
 _FORMATS: tuple[SourceFormat, ...] = tuple(sorted(_collected(), key=lambda known: (known.order, known.name)))
 
-VERSION = max(1, *(known.since for known in _FORMATS))
-"""The version of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more
-than this). Raise the number here when the output of a reader changes."""
+VERSION = 2
+"""The version of what all readers share: all logs are read again when it rises. Each format has its own besides."""
 
 _content = attrgetter("role", "text", "reasoning", "tool_calls", "tool_call_id")
 """What two copies of a message have in common."""
@@ -40,6 +39,12 @@ _MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_membe
 def formats() -> tuple[SourceFormat, ...]:
     """The known formats in the order in which they are tried."""
     return _FORMATS
+
+
+def reader_version(format: str | None) -> str:
+    """The versions that the reading of a log depends on: those of its format; of all where no format knew it."""
+    names = (f"{known.name}@{known.version}" for known in _FORMATS if format in (None, known.name))
+    return "+".join((f"readers@{VERSION}", *names))
 
 
 def is_member(folder: str, file: str) -> bool:

@@ -84,8 +84,8 @@ class SourceFormat:
     """The sessions, one by one where the file holds many, so that few are in memory at a time."""
     order: int = field(kw_only=True)
     """Formats are tried by this number: plain chat messages come last, since several agents wrap them."""
-    since: int = field(default=1, kw_only=True)
-    """The version of all readers together that this format came with (``registry.VERSION``)."""
+    version: int = field(default=1, kw_only=True)
+    """Rises when the reader makes something else of its logs: then they, and no others, are read again."""
     suffixes: tuple[str, ...] = (".jsonl", ".json", ".ndjson")
     """File names that a folder is searched for, without ``.gz`` or ``.zst``."""
     shared_suffixes: tuple[str, ...] = ()

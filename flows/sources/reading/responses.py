@@ -74,14 +74,15 @@ class Items:
         self.session = session
         self._has_compactions = has_compactions
         self._injected = injected
-        self._response: MessageDraft | None = None
+        self.response: MessageDraft | None = None
+        """The response that the next item may belong to."""
         self._seen: dict[str, str] = {}
         self._ids: set[str] = set()
         self._from = 0
 
     def end_response(self) -> None:
         """Ends the current response: the next item belongs to another one."""
-        self._response = None
+        self.response = None
 
     def take(self, item: Record, ref: str, time: str | None = None) -> None:
         """One item.
@@ -97,7 +98,7 @@ class Items:
         elif kind == "message":
             self._message(item, ref, time)
         elif kind.endswith("_output"):
-            self._response = None
+            self.response = None
             text, failed = output_text(item)
             self.session.result(item.get("call_id") or item.get("id"), text, ref, time, is_error=failed)
         elif kind == "reasoning":
@@ -140,7 +141,7 @@ class Items:
         if role == "assistant":
             self._respond(ref, time).add_text(text)
             return
-        self._response = None
+        self.response = None
         if role == "system":
             self.session.say("system", text, ref, time)
         else:
@@ -148,7 +149,7 @@ class Items:
 
     def _from_agent(self, item: Record, ref: str, time: str | None) -> None:
         """What another agent wrote to this one (Codex); some of it only the provider can read."""
-        self._response = None
+        self.response = None
         text = content_text(item.get("content"))
         self.session.say("user", text or f"[encrypted message of {item.get('author') or 'another agent'}]", ref, time)
 
@@ -165,13 +166,13 @@ class Items:
             self.session.result(own, _inline_text(item[key]), ref, time, name=name)
 
     def _respond(self, ref: str, time: str | None) -> MessageDraft:
-        if self._response is None:
-            self._response = self.session.respond(None, ref, time)
-        return self._response
+        if self.response is None:
+            self.response = self.session.respond(None, ref, time)
+        return self.response
 
     def _compaction(self) -> None:
         """Notes a compaction: an opaque item replaces what came before it, but not the prompts that it returns."""
-        self._response = None
+        self.response = None
         if not self._has_compactions:
             self.session.leave_out(BOOKKEEPING)
             return

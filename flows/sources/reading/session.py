@@ -17,6 +17,9 @@ from flows.support.clock import utc_time
 RECORDED_SUMMARY = "recorded compaction summary"
 BOOKKEEPING = "bookkeeping"
 REWOUND = "rewound branch"
+INHERITED = "history of the session that this one comes from"
+"""What a sub-agent or a fork was given: it is stored with the session whose work it is."""
+BEHIND_COMPACTION = "beginning of the session, before its first compaction"
 DEMONSTRATION = "demonstration"
 DUPLICATE = "duplicate"
 EMPTY = "empty response"
@@ -126,6 +129,10 @@ class SessionDraft:
         if usage is not None:
             self._usage[f"response {key}" if key else f"number {len(self._usage)}"] = usage
 
+    def forget_usage(self) -> None:
+        """Forgets what was used so far: it was another session's."""
+        self._usage.clear()
+
     def say(
         self, role: Role, text: str, ref: str, timestamp: str | None = None, *, typed: bool = False
     ) -> MessageDraft:
@@ -154,6 +161,10 @@ class SessionDraft:
     def has_response(self, key: str) -> bool:
         """Whether there is a message of the response with this key."""
         return key in self._responses
+
+    def has_call(self, call_id: Any) -> bool:
+        """Whether the log has a call with this id."""
+        return _id(call_id) in self._calls
 
     def call(self, draft: MessageDraft, call_id: Any, name: Any, arguments: Any) -> str:
         """Adds a call to a response and returns its id.
