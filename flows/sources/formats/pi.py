@@ -9,12 +9,14 @@ from compaction.transcript import Transcript, Usage
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import block_text, iso_time, text_of
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft, SessionDraft
+from flows.sources.reading.kinds import has_only, kind_of_unknown, knows_most
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, UNKNOWN, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_parts
 from flows.sources.reading.values import as_dict, need_list, need_object, nested, objects_in, text_or_none
 
 NAME = "pi"
 _ROLES = {"user", "assistant", "toolResult", "bashExecution"}
+_BESIDE = {"model_change", "thinking_level_change", "custom", "label"}
 _KINDS: dict[str, Kind] = {
     "user": "user",
     "assistant": "assistant",
@@ -23,6 +25,7 @@ _KINDS: dict[str, Kind] = {
     "custom": "user",
     "hookMessage": "user",
 }
+_BLOCKS = frozenset({"text", "thinking", "image", "toolCall"})
 _BRANCH = "Summary of a branch that was left:\n\n"
 
 
@@ -33,8 +36,13 @@ def detect(head: Head) -> bool:
         if record.get("type") == "session" and "id" in record and "cwd" in record:
             return True
         if record.get("type") == "message" and isinstance(message, dict) and message.get("role") in _ROLES:
-            return True
+            return knows_most(_is_own, head.records)
     return False
+
+
+def _is_own(record: Record) -> bool:
+    """Whether it has no blocks of another agent's messages (Factory Droid's have the same envelope)."""
+    return has_only(as_dict(record.get("message")), _BLOCKS)
 
 
 def read(source: Source) -> Iterator[Transcript]:
@@ -127,8 +135,10 @@ class _Reading:
             session.leave_out(BOOKKEEPING)
         elif kind == "branch_summary":
             self._branch_summary(entry, ref, time)
-        else:
+        elif kind in _BESIDE:
             session.leave_out(BOOKKEEPING)
+        else:
+            session.leave_out(UNKNOWN, kind_of_unknown(entry))
 
     def _leave_out(self, reason: str, entry: Record) -> None:
         """Counts an entry as left out, under the kind of message that it would have become."""
@@ -224,4 +234,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=50,
+    version=2,
 )

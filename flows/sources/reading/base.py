@@ -96,6 +96,9 @@ class SourceFormat:
     """Names, as ``folder/file``, of the files that make their folder one input."""
     is_made_of_others: bool = False
     """Whether programs make it of agents' own logs, and leave something out."""
+    knows: Callable[[Any], bool] | None = None
+    """Of a reader that knows no marker of an agent, only the shape of messages: whether a value is of a kind that it
+    knows. It refuses a file of whose first values more than a fifth are of others."""
     of_list: Callable[[list[Any]], Record] | None = None
     """The object that a list on a line of its own stands for; None where lines are objects only."""
 

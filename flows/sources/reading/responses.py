@@ -53,6 +53,12 @@ def is_item(value: Any) -> bool:
     return (kind in ITEM_CALLS or is_output) and ("call_id" in value or "id" in value)
 
 
+def is_known(kind: str) -> bool:
+    """Whether it is the type of an item."""
+    call = kind.removesuffix("_output")
+    return call in ITEM_CALLS or kind in {"message", "reasoning", "agent_message"} | COMPACTIONS | _NOTICES
+
+
 def _has_parts(content: Any) -> bool:
     kinds = [part.get("type") for part in objects_in(content)]
     return any(isinstance(kind, str) and kind in _PARTS for kind in kinds)
@@ -113,8 +119,10 @@ class Items:
             self._compaction()
         elif kind not in _NOTICES and ("content" in item or "role" in item):
             raise MalformedError(f"an item of type {kind}, which is not known")
-        else:
+        elif is_known(kind):
             self.session.leave_out(BOOKKEEPING)
+        else:
+            self.session.leave_unknown(item)
 
     def _is_repeated(self, kind: str, item: Record) -> bool:
         """Whether the item is a copy: with its id alone some libraries give all items the same one."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import NO_TIME, arguments_text, first_line, shows_failure
 from flows.sources.reading.identity import fingerprint, plain_id
+from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.usage import sum_usages
 from flows.support.clock import utc_time
 
@@ -23,6 +24,7 @@ BEHIND_COMPACTION = "beginning of the session, before its first compaction"
 DEMONSTRATION = "demonstration"
 DUPLICATE = "duplicate"
 EMPTY = "empty response"
+UNKNOWN = "line of an unknown kind"
 
 
 class MessageDraft:
@@ -123,6 +125,11 @@ class SessionDraft:
         if count:
             self.left_out[reason] += count
             self.source.account.leave_out(reason, kind, count)
+
+    def leave_unknown(self, record: Record) -> None:
+        """Counts a line of a kind that a reader without a marker does not know; one with a call or a result as that."""
+        kind = kind_of_unknown(record)
+        self.leave_out(UNKNOWN if kind else BOOKKEEPING, kind)
 
     def use(self, key: str | None, usage: Usage | None) -> None:
         """Notes what a response used; of several reports on the response with this key the last one counts."""

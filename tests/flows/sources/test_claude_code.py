@@ -292,7 +292,7 @@ def test_a_line_of_an_unknown_type_that_holds_a_message_is_set_aside(read, claud
     odd = claude.line("telepathy", "x1", "u1", {"role": "user", "content": "Psst"})
     result = read("s.jsonl", lines=[claude.user("u1", None, "Go"), odd, claude.line("glow", "x2", "u1")])
     assert [aside.reason for aside in result.set_aside] == ["a line of the unknown type 'telepathy' holds a message"]
-    assert dict(result.account.aside) == {("record", "bookkeeping"): 1}
+    assert dict(result.account.aside) == {("record", "line of an unknown kind"): 1}
 
 
 def test_times_are_those_of_the_first_and_the_last_line_whatever_their_order(read, claude):

@@ -17,14 +17,16 @@ from flows.sources.formats.claude_code._thread import ClaudeThread
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
+from flows.sources.reading.kinds import kind_of_unknown
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, UNKNOWN
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
 NAME = "claude_code"
 _KNOWN = frozenset(
     """progress file-history-snapshot queue-operation last-prompt custom-title ai-title agent-name mode
-    permission-mode pr-link summary attachment system tag agent-setting""".split()
+    permission-mode pr-link summary attachment system tag agent-setting result stream_event rate_limit_event
+    worktree-state continued-in content-replacement""".split()
 )
 _SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
 _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
@@ -79,6 +81,8 @@ class _Log:
         self.places: dict[str, int] = {}
         self.prompts: dict[str, list[str]] = defaultdict(list)
         self.bookkeeping = 0
+        self.unknown: Counter[Kind | None] = Counter()
+        """Lines of kinds that are not known, by what they would have been."""
         self.duplicates: Counter[Kind | None] = Counter()
         self.session_id: str | None = None
         self.cwd: str | None = None
@@ -136,7 +140,10 @@ class _Log:
         elif kind not in _KNOWN and "role" in as_dict(record.get("message")):
             raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
         else:
-            self.bookkeeping += 1
+            if kind in _KNOWN:
+                self.bookkeeping += 1
+            else:
+                self.unknown[kind_of_unknown(record)] += 1
             self.cwd = self.cwd or text_or_none(record.get("cwd"))
             self.cost = record.get("total_cost_usd", self.cost)
             title = record.get("customTitle") or record.get("aiTitle") or record.get("summary")
@@ -199,6 +206,8 @@ class _Log:
         main.use("total", make_usage(cost=self.cost))
         for session in sessions:
             session.cwd = session.cwd or self.cwd
+        for kind, count in self.unknown.items():
+            first.leave_out(UNKNOWN, kind, count)
         for kind, count in self.duplicates.items():
             first.leave_out(DUPLICATE, kind, count)
         parent = f"{NAME}-{native}" if native else None
@@ -283,4 +292,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=10,
+    version=2,
 )

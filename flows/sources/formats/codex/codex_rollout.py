@@ -15,13 +15,23 @@ from flows.sources.formats.codex._code_mode import add_what_ran, is_program
 from flows.sources.formats.codex._lineage import Lineage
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import first_line, iso_time, text_of
+from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
-from flows.sources.reading.session import BEHIND_COMPACTION, BOOKKEEPING, INHERITED, REWOUND, MessageDraft, SessionDraft
+from flows.sources.reading.session import (
+    BEHIND_COMPACTION,
+    BOOKKEEPING,
+    INHERITED,
+    REWOUND,
+    UNKNOWN,
+    MessageDraft,
+    SessionDraft,
+)
 from flows.sources.reading.usage import from_openai, less
 from flows.sources.reading.values import as_dict, first_text, need_object, nested, objects_in, text_or_none
 
 NAME = "codex_rollout"
 _ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_BESIDE = {"world_state", "inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record"}
 _BARE_ITEMS = {"message", "reasoning", *ITEM_CALLS, *(f"{call}_output" for call in ITEM_CALLS)}
 _BESIDE_TURNS = ("# AGENTS.md instructions", "<")
 _INJECTED = (*_BESIDE_TURNS, "# Context from my IDE setup")
@@ -99,7 +109,10 @@ class _Rollout:
         elif self.program is None or not add_what_ran(
             self.session, self.program, payload.get("item"), self.source.ref(where), time
         ):
-            self.session.leave_out(BOOKKEEPING)
+            if kind in _ENVELOPES or kind in _BESIDE:
+                self.session.leave_out(BOOKKEEPING)
+            else:
+                self.session.leave_out(UNKNOWN, kind_of_unknown(payload))
             self._event(kind, payload)
 
     def _follow(self, kind: str, payload: Record, ordinal: Any, time: str | None) -> None:
