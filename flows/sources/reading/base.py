@@ -295,9 +295,15 @@ class Source:
 
     def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
         loads, head = orjson.loads, self._head
-        for number, line in self.lines():
-            if line.isspace():
+        last: Record = {}
+        for number, found in self.lines():
+            if found.isspace():
                 continue
+            line = found.lstrip(b"\0")  # a power cut leaves blocks unwritten
+            if not line or line.isspace():
+                line = found
+            elif line is not found:
+                self.quarantine(number, f"{len(found) - len(line):,} NUL bytes before what is read of the line")
             if skip is not None and skip(line):
                 continue
             try:
@@ -305,11 +311,16 @@ class Source:
             except orjson.JSONDecodeError:
                 values, reason, rest = decode.loads_line(line)
                 yield from self._only_objects(number, values)
-                if reason:
+                whole, rest = decode.rescue(rest, last.keys()) if reason else (None, rest)
+                if whole is not None:
+                    yield number, whole
+                    self.quarantine(number, f"cut, with a whole object behind it, which is read: {reason}", rest)
+                elif reason:
                     cut = "the last line is cut: " if self.is_broken or not line.endswith(b"\n") else ""
                     self.quarantine(number, cut + reason, rest)
                 continue
             if type(value) is dict:
+                last = value
                 yield number, value
             else:
                 yield from self._only_objects(number, [value])

@@ -162,6 +162,7 @@ class _Log:
     def user(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A prompt as the model got it; what was typed gives the title."""
         typed_text, session = text_of(data.get("content")), agent.session
+        agent.announced.clear()
         text = text_of(data.get("transformedContent")) or typed_text
         text = "\n".join(filter(None, [text, *attachment_marks(data.get("attachments"), text)]))
         for index, (content, draft) in enumerate(agent.injected):
@@ -191,8 +192,21 @@ class _Log:
         """Reasoning of the response that comes next."""
         agent.reasoning.append(text_of(data.get("content")))
 
+    def hook(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A hook on a prompt; some versions have the prompt nowhere else."""
+        prompt = nested(data, "input", "prompt")
+        if data.get("hookType") == "userPromptSubmitted" and isinstance(prompt, str) and prompt:
+            agent.announced.append((prompt, ref, time))
+
+    def _say_announced(self, agent: AgentSession) -> None:
+        """Adds the prompts that only hooks told of; one that comes later after all takes their place."""
+        for text, ref, time in agent.announced:
+            agent.injected.append((text, agent.session.say("user", text, ref, time, typed=True)))
+        agent.announced.clear()
+
     def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
+        self._say_announced(agent)
         session, own = agent.session, text_or_none(data.get("messageId"))
         text, requests = text_of(data.get("content")), need_list(data.get("toolRequests") or [], "toolRequests")
         draft = session.respond(own if own != "REDACTED" else None, ref, time)
@@ -310,6 +324,7 @@ class _Log:
         """The main session, then the sub-agents."""
         in_total = self.agents[None].add_usage()  # the totals of a run hold those of its sub-agents
         for key, agent in self.agents.items():
+            self._say_announced(agent)
             for text in agent.reasoning:
                 agent.session.respond("reasoning at the end", self.source.name).add_reasoning(text)
             native, parent = self.native, None
@@ -342,6 +357,7 @@ _NOTICES = {
     "session.shutdown": _Log.shutdown,
     "assistant.reasoning": _Log.reason,
     "assistant.usage": _Log.used,
+    "hook.start": _Log.hook,
     "tool.user_requested": _Log.person_runs,
     "tool.execution_start": _Log.tool_starts,
     "subagent.started": _Log.subagent,
@@ -367,4 +383,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=20,
+    version=2,
 )
