@@ -18,7 +18,7 @@ _ARGUMENTS = re.compile(r"<command-args>\s*[^\s<]")
 _NOTICE = "task-notification"
 _ENVELOPE = tuple(
     """type uuid timestamp isSidechain agentId isMeta isCompactSummary isApiErrorMessage isSynthetic
-    requestId subtype compactMetadata microcompactMetadata attachment""".split()
+    requestId subtype compactMetadata microcompactMetadata attachment origin forkedFrom""".split()
 )
 
 

@@ -300,3 +300,22 @@ def test_times_are_those_of_the_first_and_the_last_line_whatever_their_order(rea
     lines = [claude.user(f"u{n}", None, f"Prompt {n}", timestamp=time) for n, time in enumerate(times)]
     transcript = one(read("s.jsonl", lines=lines))
     assert (transcript.started_at, transcript.ended_at) == (times[1], times[2])
+
+
+def test_what_a_fork_was_given_is_left_out_and_counted(read, claude):
+    def given(line):
+        return {**line, "forkedFrom": {"sessionId": "s-0", "messageUuid": line["uuid"]}}
+
+    lines = [
+        given(claude.user("u1", None, "Go")),
+        given(claude.line("assistant", "a1", "u1", {"role": "assistant", "id": "m1", "content": "Went"})),
+        claude.user("u2", "a1", "Now the dam"),
+    ]
+    result = read("s.jsonl", lines=lines)
+    [transcript] = result.transcripts
+    assert [m.text for m in transcript.messages] == ["Now the dam"]
+    assert transcript.parent_session_id == "claude_code-s-0"
+    assert dict(result.account.aside) == {
+        ("user", "history of the session that this one comes from"): 1,
+        ("assistant", "history of the session that this one comes from"): 1,
+    }

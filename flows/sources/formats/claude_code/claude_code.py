@@ -18,7 +18,7 @@ from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
 from flows.sources.reading.kinds import kind_of_unknown
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, UNKNOWN
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, INHERITED, REWOUND, UNKNOWN
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
@@ -85,6 +85,8 @@ class _Log:
         """Lines of kinds that are not known, by what they would have been."""
         self.duplicates: Counter[Kind | None] = Counter()
         self.session_id: str | None = None
+        self.forked_from: str | None = None
+        """The session whose lines a fork was given."""
         self.cwd: str | None = None
         self.cost: Any = None
         self.agents: dict[str, str] = {}
@@ -124,6 +126,7 @@ class _Log:
             raise MalformedError("a line without a type")
         if self.session_id is None:
             self.session_id = text_or_none(record.get("sessionId"))
+        self.forked_from = self.forked_from or text_or_none(nested(record, "forkedFrom", "sessionId"))
         if isinstance(uuid, str):
             if uuid in self.parents:
                 self._repeated(self.session_id or "", record)
@@ -217,7 +220,8 @@ class _Log:
                 continue
             thread.finish()
             if key is None:
-                yield from thread.session.build(NAME, native)
+                origin = f"{NAME}-{self.forked_from}" if self.forked_from else None
+                yield from thread.session.build(NAME, native, parent_session_id=origin)
             else:
                 own = f"{native}-agent-{key}" if native else None
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
@@ -236,6 +240,8 @@ class _Log:
             thread = threads[key]
             if str(record.get("uuid")) in gone:
                 thread.leave_out(REWOUND, record)
+            elif isinstance(record.get("forkedFrom"), dict):
+                thread.leave_out(INHERITED, record)
             else:
                 self.source.guard(thread.take, where, record)
         for where, record in self.agent_lines:
