@@ -164,7 +164,7 @@ class _Reading:
         if kind == "message":
             self._message(entry.get("message"), ref, time)
         elif kind == "custom_message":
-            session.say("user", text_of(entry.get("content")), ref, time)
+            session.say("user", text_of(entry.get("content")), ref, time, is_harness=True)
         elif kind == "compaction":
             self._compaction(entry)
         elif not isinstance(kind, str):
@@ -217,7 +217,7 @@ class _Reading:
             else:
                 session.say("user", _bash(message), ref, time)
         elif role in ("custom", "hookMessage"):
-            session.say("user", text_of(message.get("content")), ref, time)
+            session.say("user", text_of(message.get("content")), ref, time, is_harness=True)
         else:
             raise MalformedError(f"role is {role!r}, expected user, assistant, toolResult or bashExecution")
 

@@ -71,15 +71,22 @@ class Items:
         session: Where the messages go.
         has_compactions: Whether an opaque ``compaction`` item is a compaction of its own. A rollout tells of it on
             another line.
-        injected: How a prompt begins that a harness wrote.
+        injected: How a prompt begins that gives no title.
+        harness: How a prompt begins that a harness wrote.
     """
 
     def __init__(
-        self, session: SessionDraft, *, has_compactions: bool = True, injected: tuple[str, ...] = ("<",)
+        self,
+        session: SessionDraft,
+        *,
+        has_compactions: bool = True,
+        injected: tuple[str, ...] = ("<",),
+        harness: tuple[str, ...] = (),
     ) -> None:
         self.session = session
         self._has_compactions = has_compactions
         self._injected = injected
+        self._harness = harness
         self.response: MessageDraft | None = None
         """The response that the next item may belong to."""
         self._seen: dict[str, str] = {}
@@ -153,7 +160,9 @@ class Items:
         if role == "system":
             self.session.say("system", text, ref, time)
         else:
-            self.session.say("user", text, ref, time, typed=not text.startswith(self._injected))
+            is_harness = text.startswith(self._harness)
+            typed = not text.startswith(self._injected)
+            self.session.say("user", text, ref, time, typed=typed, is_harness=is_harness)
 
     def _from_agent(self, item: Record, ref: str, time: str | None) -> None:
         """What another agent wrote to this one (Codex); some of it only the provider can read."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
+from compaction.transcript import Author, Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import NO_TIME, arguments_text, first_line, shows_failure
@@ -25,12 +26,20 @@ DEMONSTRATION = "demonstration"
 DUPLICATE = "duplicate"
 EMPTY = "empty response"
 UNKNOWN = "line of an unknown kind"
+_LOOKED_AT = 1_000
+_RULES = re.compile(
+    r"^\s*(?:#+ *(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|# claudeMd\b|<user_instructions>|"
+    r"Contents of \S*(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b)",
+    re.MULTILINE,
+)
+"""How a file of rules begins when a harness hands it to the model."""
 
 
 class MessageDraft:
     """A message that may still grow."""
 
     __slots__ = (
+        "author",
         "calls",
         "is_error",
         "reasoning",
@@ -55,6 +64,7 @@ class MessageDraft:
         self.tool_name: str | None = None
         self.is_error = False
         self.typed = False
+        self.author: Author | None = None
         self.seq = -1
 
     def add_text(self, text: str) -> None:
@@ -85,6 +95,7 @@ class MessageDraft:
             seq=self.seq,
             timestamp=self.timestamp,
             source_ref=self.ref,
+            author=self.author,
         )
 
 
@@ -141,13 +152,31 @@ class SessionDraft:
         self._usage.clear()
 
     def say(
-        self, role: Role, text: str, ref: str, timestamp: str | None = None, *, typed: bool = False
+        self,
+        role: Role,
+        text: str,
+        ref: str,
+        timestamp: str | None = None,
+        *,
+        typed: bool = False,
+        is_harness: bool = False,
     ) -> MessageDraft:
-        """Adds a message of text. ``typed`` marks what a person wrote: the first such message gives the title."""
+        """Adds a message of text.
+
+        Args:
+            role: Who it is from for the model.
+            text: What it says.
+            ref: Where it stands.
+            timestamp: When it was written.
+            typed: A person wrote it: the first such message gives the title.
+            is_harness: The log says that a machine wrote it in the person's name, and so it is no request.
+        """
         draft = MessageDraft(role, ref, timestamp)
         if text:
             draft.texts.append(text)
-        draft.typed = typed
+        draft.typed = typed and not is_harness
+        if is_harness:
+            draft.author = "rules" if _RULES.search(text[:_LOOKED_AT]) else "harness"
         self.drafts.append(draft)
         self.source.account.met[role] += 1
         return draft

@@ -35,6 +35,10 @@ _BESIDE = {"world_state", "inter_agent_communication", "inter_agent_communicatio
 _BARE_ITEMS = {"message", "reasoning", *ITEM_CALLS, *(f"{call}_output" for call in ITEM_CALLS)}
 _BESIDE_TURNS = ("# AGENTS.md instructions", "<")
 _INJECTED = (*_BESIDE_TURNS, "# Context from my IDE setup")
+_HARNESS = (
+    *("# AGENTS.md instructions", "<user_instructions>", "<environment_context>", "<permissions instructions>"),
+    *("<skill>", "<hook_prompt", "<turn_aborted>", "<subagent_notification>"),
+)
 _REQUEST = "## My request for Codex:"
 _CWD = re.compile(r"<environment_context>.{0,2000}?<cwd>([^<\n]+)</cwd>", re.DOTALL)
 
@@ -73,7 +77,7 @@ class _Rollout:
         self.lineage = Lineage()
         self.given_from = 0
         """Where the messages that were copied from another session begin."""
-        self.items = Items(self.session, has_compactions=False, injected=_INJECTED)
+        self.items = self._items()
         self.program: MessageDraft | None = None
         """The last response that called a program."""
         self.instructions: MessageDraft | None = None
@@ -83,6 +87,9 @@ class _Rollout:
         self.totals: Usage | None = None
         self.given_totals: Usage | None = None
         """What the other session had used when its history was copied."""
+
+    def _items(self) -> Items:
+        return Items(self.session, has_compactions=False, injected=_INJECTED, harness=_HARNESS)
 
     def take(self, where: int, record: Record) -> None:
         kind, payload, time = record.get("type"), record.get("payload"), iso_time(record.get("timestamp"))
@@ -122,7 +129,7 @@ class _Rollout:
         if before is False and now:
             self.given_from = len(self.session.drafts)
         elif before and now is False:
-            self.items = Items(self.session, has_compactions=False, injected=_INJECTED)
+            self.items = self._items()
             self.program = self.tokens = self.session.model = None
             self.session.take_back(self.given_from, INHERITED)
             self.session.forget_usage()

@@ -172,13 +172,14 @@ class _Log:
                 session.leave_out(DUPLICATE, "user")
                 return
         typed = data.get("source") in (None, "", "user") and agent.key is None
-        draft = session.say("user", text, ref, time, typed=typed)
+        is_harness = data.get("source") not in (None, "", "user")
+        draft = session.say("user", text, ref, time, typed=typed, is_harness=is_harness)
         if typed and typed_text and session.title is None and not any(d.typed for d in session.drafts[:-1]):
             session.title = typed_text
 
     def notice(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Something that the harness tells the model: a task in the background is done."""
-        agent.session.say("user", text_of(data.get("content")), ref, time)
+        agent.session.say("user", text_of(data.get("content")), ref, time, is_harness=True)
 
     def skill(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A skill's text; some versions repeat it as a message of the user, others do not."""
@@ -186,7 +187,7 @@ class _Log:
         if not text:
             agent.session.leave_out(BOOKKEEPING)
             return
-        agent.injected.append((text, agent.session.say("user", text, ref, time)))
+        agent.injected.append((text, agent.session.say("user", text, ref, time, is_harness=True)))
 
     def reason(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Reasoning of the response that comes next."""
