@@ -319,3 +319,21 @@ def test_what_a_fork_was_given_is_left_out_and_counted(read, claude):
         ("user", "history of the session that this one comes from"): 1,
         ("assistant", "history of the session that this one comes from"): 1,
     }
+
+
+def test_a_history_that_a_resumed_session_writes_again_with_new_ids_is_there_once(read, claude):
+    def turns(prefix):
+        said = {"role": "assistant", "id": "m1", "content": "Went"}
+        more = {"role": "assistant", "id": "m2", "content": "Went on"}
+        return [
+            claude.user(f"{prefix}1", None, "Go"),
+            claude.line("assistant", f"{prefix}2", f"{prefix}1", said),
+            claude.user(f"{prefix}3", f"{prefix}2", "Go on"),
+            claude.line("assistant", f"{prefix}4", f"{prefix}3", more),
+        ]
+
+    own = {"role": "assistant", "id": "m3", "content": "Went again"}
+    later = [claude.user("c1", "b4", "Go"), claude.line("assistant", "c2", "c1", own)]
+    [transcript] = read("s.jsonl", lines=[*turns("a"), *turns("b"), *later]).transcripts
+    assert [m.text for m in transcript.messages] == ["Go", "Went", "Go on", "Went on", "Go", "Went again"]
+    assert transcript.set_aside["duplicate"] == 2

@@ -16,11 +16,21 @@ from compaction.transcript import Transcript
 from flows.sources.formats.claude_code._thread import ClaudeThread
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
-from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
+from flows.sources.reading.claude_lines import (
+    agent_line,
+    is_prompt,
+    is_result,
+    kinds_of,
+    log_line,
+    queued_prompt,
+    response_id,
+    slim_line,
+)
+from flows.sources.reading.decode import dumps
 from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, INHERITED, REWOUND, UNKNOWN
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, as_list, need_object, nested, objects_in, text_or_none
 
 NAME = "claude_code"
 _KNOWN = frozenset(
@@ -227,7 +237,7 @@ class _Log:
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
 
     def _threads(self) -> dict[str | None, ClaudeThread]:
-        gone = self.rewound()
+        gone, again = self.rewound(), self._written_again()
         threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
         owned = {self._sidechain(record) for _, record in self.lines}
         # Each line is released once its messages are made: a long log does not fit into memory twice.
@@ -240,6 +250,8 @@ class _Log:
             thread = threads[key]
             if str(record.get("uuid")) in gone:
                 thread.leave_out(REWOUND, record)
+            elif where in again:
+                thread.leave_out(DUPLICATE, record)
             elif isinstance(record.get("forkedFrom"), dict):
                 thread.leave_out(INHERITED, record)
             else:
@@ -255,6 +267,25 @@ class _Log:
                 self.source.guard(thread.take, where, record)
         self.agent_lines.clear()
         return threads
+
+    def _written_again(self) -> set[int]:
+        """Lines of prompts that a resumed session wrote again with new ids: the answer behind them was there before."""
+        found: set[int] = set()
+        said: set[str] = set()
+        answered: set[str] = set()
+        waiting: list[int] = []
+        for where, record in self.lines:
+            if record["type"] == "assistant" and (response := response_id(record)) is not None:
+                if response in answered:
+                    found.update(waiting)
+                waiting.clear()
+                answered.add(response)
+            elif record["type"] == "user" and not any(map(is_result, as_list(record["message"].get("content")))):
+                text = dumps(record["message"].get("content"))
+                if text in said:
+                    waiting.append(where)
+                said.add(text)
+        return found
 
     def _sidechain(self, record: Record) -> str | None:
         """The owner of a line: a sub-agent's id, or else the first line of its chain; None for the session."""
