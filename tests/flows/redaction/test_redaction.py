@@ -264,6 +264,7 @@ def test_one_of_fifty_planted_shapes_and_values_passes_at_most(seed: int, monkey
         "modernc.org/token v1.1.0 h1:Xl7Ap9dKaEs5kLoOQeQmPWevfnk/DM5qcLcYlA8ys6Y=",
         "results are identified by exclusion: any step",
         "    'encodepassword',\n    'encode_sql92',\n    'encodeurl',",
+        "   305\t            pass\n   306\t            registry.unregister_writer(*fmtcls1)",
         "the pass takes `limit=500` and `Parser.swift:529-531`",
         "secret = keypair[:32]; token = split_header[1]; password = password.encode('latin1')",
         '"password": {"type": "string", "default": "", "minLength": 8}',
