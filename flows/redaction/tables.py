@@ -11,7 +11,7 @@ _NAME_END = re.compile(
     rf"(?:pass(?:word|wd|phrase)?|pwd|psk|secret|token|key)(?:[ _-]?hash)?{_DRESS}(?=[|│,;\t\r\n]|$)", re.IGNORECASE
 )
 _NAME_START = re.compile(rf"(?:^|[|│,;\t\n]){_DRESS}(?P<name>[\w. -]{{0,40}})$", re.IGNORECASE)
-_HEADER = re.compile(r"[\"']?[\w .-]{1,40}[\"']?(?:[\t;,][ ]?[\"']?[\w .-]{1,40}[\"']?){1,60}\r?")
+_HEADER = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,40}[\"']?(?:[\t;,][ ]?[\"']?[A-Za-z_][\w .-]{0,40}[\"']?){1,60}\r?")
 """A line of names in a file of values."""
 _RULER = re.compile(r"[-+|:=─┼├┤╞╡═ \t]+")
 _SEPARATORS = ("|", "│", "\t", ";", ",")
