@@ -7,18 +7,20 @@ authorization headers, URLs and assignments. What it has no rule for is in ``rul
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import redact_secret
 
 from flows.redaction import pem
-from flows.redaction.fields import find_fields
+from flows.redaction.fields import find_fields, find_stems, is_secret_cell
 from flows.redaction.marks import LINE_START, MARK
 from flows.redaction.rules import CREDENTIAL, RULES, is_url_password, rules_for
+from flows.redaction.tables import find_cells
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = 4
+VERSION = 5
 """Raise it when something else is masked, or the masks are others."""
 
 DETECTOR = f"redact-secret {redact_secret.VERSION}"
@@ -34,9 +36,21 @@ _RUN = re.compile(rf"(?<![\w+/=-])[A-Za-z0-9+/_=-]{{{LONGEST_RUN + 1},}}+")
 _RUN_PART = re.compile(r"[A-Za-z0-9+/_=-]*+")
 _STEP = LONGEST_RUN // 2
 _ESCAPED = re.compile(r"\\+(?:[nr]|(?P<sign>u2[0-9a-f]{3}))")
-_WORD = re.compile(r"[^\s\"'<>`]++")
-_SIGN = re.compile(r"%(?:3[AaC-Ec-e]|2[02]|0[AaDd])")
-_OCTET = re.compile(r"%(?P<hex>[0-9A-Fa-f]{2})|.", re.DOTALL)
+_ENCODINGS = (
+    # What says that it is used, what is encoded together, one sign.
+    (
+        re.compile(r"%(?:3[AaC-Ec-e]|2[02]|0[AaDd])"),
+        re.compile(r"[^\s\"'<>`]++"),
+        re.compile(r"://[^\s/@]*+@|%(?P<hex>[0-7][0-9A-Fa-f])|\+"),
+    ),
+    (re.compile(r"\\u00(?:2[27]|[4-7][0-9a-f])"), re.compile(r".++"), re.compile(r"\\+u00(?P<hex>[2-7][0-9a-f])")),
+    (
+        re.compile(r"&(?:quot|apos|#3[49]);"),
+        re.compile(r".++"),
+        re.compile(r"&(?:(?P<name>quot|apos|amp)|#(?P<point>\d\d));"),
+    ),
+)
+_ENTITIES = {"quot": '"', "apos": "'", "amp": "&"}
 _MADE_UP = re.compile(r"fake|dummy|example|placeholder|not_?real", re.IGNORECASE)
 _HEX_PAIR = re.compile(r"\d+:[0-9a-f]+")  # of a test vector; the detector takes it for a bot's token
 _LONE = re.compile("[\ud800-\udfff]")
@@ -57,7 +71,7 @@ def find(text: str) -> list[SecretFinding]:
 
     Marks of an earlier run are not looked at. The work grows with the text's length, whatever stands in it.
     """
-    return merge_findings([*_find(text), *_find_url_encoded(text)])
+    return merge_findings([*_find(text), *_find_encoded(text)])
 
 
 def _find(text: str) -> list[SecretFinding]:
@@ -68,8 +82,19 @@ def _find(text: str) -> list[SecretFinding]:
         for one in redact_secret.scan(plain, limits=_LIMITS)
         if _is_true(one.type, shown, one.start, one.end)
     ]
-    found += [SecretFinding(*span, pem.KIND) for span in pem.cut_keys(plain)]
-    found += [SecretFinding(start, _end_of_token(plain, start, end), "field") for start, end in find_fields(plain)]
+    found += [
+        SecretFinding(*span, pem.KIND)
+        for span in (*pem.cut_keys(plain), *pem.headless_keys(plain), *pem.headless_keys(shown))
+    ]
+    stems = find_stems(shown)
+    found += [
+        SecretFinding(start, _end_of_token(plain, start, end), "field") for start, end in find_fields(plain, stems)
+    ]
+    found += [
+        SecretFinding(start, end, "table")
+        for name, start, end in find_cells(shown, stems)
+        if is_secret_cell(name, shown[start:end])
+    ]
     for rule in rules_for(shown):
         # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
         found += [
@@ -86,19 +111,43 @@ def _end_of_token(text: str, start: int, end: int) -> int:
     return start + len(token) if token != value and kind_of(token) is not None else end
 
 
-def _find_url_encoded(text: str) -> Iterator[SecretFinding]:
-    """The secrets in URL-encoded text, found by decoding it once; positions are those of the encoded text."""
-    if "%" not in text or not _SIGN.search(text):
-        return
-    for run in _WORD.finditer(text):
-        if not _SIGN.search(run.group()):
+def _find_encoded(text: str) -> Iterator[SecretFinding]:
+    """The secrets in text that is encoded for a URL, in JSON or in HTML, found by decoding it once.
+
+    Positions are those of the encoded text. The name and password of a URL stay as they are: ``user%3Aname@host`` has
+    no password.
+    """
+    for is_used, together, sign in _ENCODINGS:
+        if is_used.search(text) is None:
             continue
-        has_plus, at, ends, plain = "%20" not in run.group(), run.start(), [run.start()], []
-        for one in _OCTET.finditer(run.group()):
-            code = int(one["hex"], 16) if one["hex"] else 0
-            plain.append(" " if has_plus and one.group() == "+" else chr(code) if 0 < code < 128 else one.group()[:1])
-            ends.append(at + one.end())
-        yield from (replace(one, start=ends[one.start], end=ends[one.end]) for one in _find("".join(plain)))
+        for run in together.finditer(text):
+            if is_used.search(run.group()) is None:
+                continue
+            has_plus = "%20" not in run.group()
+            parts, starts, ends, done, size = [], [0], [run.start()], run.start(), 0
+            for one in sign.finditer(text, *run.span()):
+                new = _decoded(one, has_plus)
+                parts += [text[done : one.start()], new]
+                size += one.start() - done + len(new)
+                starts.append(size)
+                ends.append(one.end())
+                done = one.end()
+            plain = "".join([*parts, text[done : run.end()]])
+
+            def place(at: int, starts: list[int] = starts, ends: list[int] = ends) -> int:
+                before = bisect_right(starts, at) - 1
+                return ends[before] + at - starts[before]
+
+            yield from (replace(one, start=place(one.start), end=place(one.end)) for one in _find(plain))
+
+
+def _decoded(sign: re.Match[str], has_plus: bool) -> str:
+    parts = sign.groupdict()
+    if parts.get("hex"):
+        return chr(int(parts["hex"], 16) or 32)
+    if parts.get("point"):
+        return chr(int(parts["point"]))
+    return _ENTITIES.get(parts.get("name") or "", " " if has_plus and sign.group() == "+" else sign.group())
 
 
 def _is_true(type: str, text: str, start: int, end: int) -> bool:
@@ -128,7 +177,7 @@ def merge_findings(found: list[SecretFinding]) -> list[SecretFinding]:
 
 def kind_of(value: str) -> str | None:
     """The kind of secret that a value is by its form alone; None where only its context shows that it is secret."""
-    if next(pem.cut_keys(value), None) == (0, len(value)):
+    if (0, len(value)) in (next(pem.cut_keys(value), None), next(pem.headless_keys(value), None)):
         return pem.KIND
     for one in redact_secret.scan(_blank_marks(value), limits=_LIMITS):
         if one.start == 0 and one.end == len(value) and one.type not in _BY_CONTEXT:

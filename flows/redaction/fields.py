@@ -25,10 +25,10 @@ LONGEST = 8192
 """Characters of the longest value without quotes."""
 _LONGEST_QUOTED = 1024
 _OPEN = {")": "(", "]": "[", "}": "{", ">": "<"}
-_STEMS = ("pass", "pwd", "pw", "secret", "token", "key", "credential", "auth")
+_STEMS = ("pass", "pwd", "pw", "psk", "secret", "token", "key", "credential", "auth", "contrase", "senha", "salt")
 _WORD = (
-    r"pass(?:w(?:or)?d|phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|secrets?(?![a-z])|tokens?(?![a-z])"
-    r"|keys?(?![a-z])|credentials?(?![a-z])|auth(?![a-z])"
+    r"pass(?:w(?:or)?d|phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|psk(?![a-z])|secrets?(?![a-z])|tokens?(?![a-z])"
+    r"|keys?(?![a-z])|credentials?(?![a-z])|auth(?![a-z])|contrase(?:ñ|n)a|senha|salt(?![a-z])"
 )
 _KEY_BEFORE = re.compile(
     r"(?:api|private|access|account|shared|signing|encryption|master|client|service|auth|jwt|secret|storage|deploy|license"
@@ -37,17 +37,41 @@ _KEY_BEFORE = re.compile(
 )
 _AUTH_BEFORE = re.compile(r"(?:^|[_.-])$")
 _QUOTE = r"\\{0,8}[\"'`]"
+_NEXT_LINE = r":[ \t]*(?:[|>][-+]?\d?)?[ \t]*\r?\n[ \t]*(?:-[ \t]+)?(?=\S+[ \t]*(?:\r?\n|$))"
+"""Before a value that stands alone in the line below, as YAML writes it."""
+_SECRET_WORD = re.compile(_WORD, re.IGNORECASE)
+_SEPARATORS = (
+    _NEXT_LINE,
+    rf"[ \t]{{0,8}}(?::=|=>|:-|→|[:=](?![:=]))(?:[*_]{{2}})?[ \t]{{0,8}}(?:\[[ \t]{{0,4}}(?={_QUOTE}))?(?:(?:!!?|&)\w+[ \t](?!=))?",  # noqa: E501
+    r"%3[AaDd](?:%20|\+){0,2}",
+    r"[\"']?[ \t]?,[ \t]?(?=[\"'])",  # define('NAME', 'value')
+    r"[ \t]?\([ \t]?N?(?=[\"'])",  # setPassword("value")
+    r"[ \t]?={2,3}[ \t]?(?=[\"'])",
+    r"[ \t]{1,8}(?=[\"'])",  # PASSWORD 'value'
+    r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
+    r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>-]{4,})",  # set -x NAME value
+    r"\)?[ \t]?(?:\|\||\?\?|\?:|or)[ \t]?(?=[\"'])",  # process.env.NAME || "value"
+)
+"""What stands between a name and its value."""
 _FIELD = re.compile(
-    rf"(?:{_WORD})(?P<tail>[\w.-]{{0,40}})(?P<close>(?:\\{{0,8}}[\"'`])?\]?)"
-    r"(?P<sep>[ \t]{0,8}(?::=|=>|[:=](?![:=]))[ \t]{0,8}|%3[AaDd](?:%20|\+){0,2}|\"?[ \t]?,[ \t]?(?=\"))"
-    rf"(?:(?P<type>[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?[rbf]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",  # noqa: E501
+    rf"(?P<tail>[\w.-]{{0,40}})(?P<close>(?:\\{{0,8}}[\"'`]|[*_]{{2}})?\]?)(?P<sep>{'|'.join(_SEPARATORS)})"
+    rf"(?:(?P<type>&?(?:'static )?[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?"
+    rf"[rbfN]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",
     re.IGNORECASE,
 )
+_PAIR = re.compile(
+    rf"(?P<tail>[\w.-]{{0,40}})(?P<sep>(?:\\{{0,8}}[\"'`]|</|:?[ \t]*(?=\r?\n))(?:(?!\bname\b)[^}}]){{0,240}}?"
+    rf"(?:<(?:string|td|value)>|(?:value|default|fill|send_keys)(?:\\{{0,8}}[\"'])?[ \t]{{0,12}}[:=(])[ \t]{{0,8}})"
+    rf"(?:(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,<>{{\[])))",
+    re.IGNORECASE,
+)
+"""A name, and its value as a field of its own behind it: ``variable "db_password" { default = "…" }``."""
+_NEXT_OF_LIST = re.compile(rf",\s{{0,20}}{_QUOTE}")
 _LAST_NAME = re.compile(r"\w*$")
 _NAME_SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 60
 # A quote amid a value belongs to it.
-_BARE_END = re.compile(r"\s|\\+[nrt]|(?<=[,:{\[(])\\{0,8}[\"'`]|\\{0,8}[\"'`](?![\w!@#$%^*+=])")
+_BARE_END = re.compile(r"\s|</|\]\]>|\\+[nrt]|(?<=[,:{\[(])\\{0,8}[\"'`]|\\{0,8}[\"'`](?![\w!@#$%^*+=])")
 _NEXT_FIELD = re.compile(r"[;&,][ ]?[\w.\[\]\" -]{0,40}[=:]|%26|%0[AaDd]|%22|%3B")
 _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
@@ -59,14 +83,16 @@ _ABOUT = re.compile(
 _ABOUT_TAIL = re.compile(
     r"^(?:s)?[_.-]?(?:type|name|kind|file|path|dir|url|uri|alg|prefix|suffix|length|len|size|limit|count|header|field|hash|hint|rates?|report|ratio|stats?|map|list|info|text|value_?error|regex|re|test|"
     r"label|format|pattern|regex|policy|rules?|error|message|msg|input|placeholder|expir\w*|ttl|env|var|ref|store|manager|"
-    r"provider|service|usage|budget|id|ids|index|column|param\w*|strength|confirm\w*|reset|required|enabled|source|status)"
+    r"provider|service|host(?:name)?|branch|user(?:name)?|owner|model|tokenizer|folder|home|bucket|region|version|repo|command|cmd|prompt|usage|budget|id|ids|index|column|param\w*|strength|confirm\w*|reset|required|enabled|source|status)"
     r"(?![a-z])",
     re.IGNORECASE,
 )
 _ABOUT_END = re.compile(
     r"(?i:[_.-](?:name|alg|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$"
 )
-_ONLY_RANDOM = re.compile(r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)_keys?$", re.IGNORECASE)
+_ONLY_RANDOM = re.compile(
+    r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)_keys?$|salt$", re.IGNORECASE
+)
 """Names that hold other things as well."""
 _ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]|[A-Z][A-Za-z.]+[\[<][\w., |<>\[\]]+[\]>]$")
 _CALL = re.compile(r"[A-Za-z_]{2,}[\w.]*[(\[](?:[A-Za-z_\"'].*)?")
@@ -74,6 +100,8 @@ _OUTCOME = re.compile(r"(?:^|[^\w])PASS$")
 """Of a test: ``PASS: "Run 3"``."""
 _SENTENCE = re.compile(r"\s\S*(?i:password|passphrase)|(?i:password|passphrase)\S*\s|</?\w+>")
 """What a page says of a password."""
+_FOLDER = re.compile(r"[/~.]|[A-Za-z]:[\\/]|\\\\|-")
+"""Starts what ``PWD`` names when it is no password."""
 _LONGEST_DEFAULT = 24
 _OWNER_BEFORE = re.compile(
     r"(?:user(?:name)?|login|name|db|database|schema|image|host|hostname|owner|role|account)"
@@ -81,43 +109,79 @@ _OWNER_BEFORE = re.compile(
     re.IGNORECASE,
 )
 """What names a user, a database or a service, before the name itself."""
-_PASSWORD = re.compile(r"pass|pwd|pw", re.IGNORECASE)
+_SETS = re.compile(
+    r"(?:^|[\s;&|(=/\"'])(?:setx?|setenv|env|add|arg|#?define)(?:[ \t]+-{1,2}\w+)*[ \t]{1,4}[\"']?[\w./:-]*$"
+    r"|(?:^|\s)(?:require|auth_)$",
+    re.IGNORECASE,
+)
+"""Before the name in a command that gives it the value behind it: ``set -x NAME value``, ``requirepass value``."""
+_PASSWORD = re.compile(r"pass|pwd|pw|psk|contrase|senha", re.IGNORECASE)
 
 
-def find_fields(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every value whose field's name says that it is secret."""
-    done, ends = 0, _Ends(text)
-    for at in _stems(text):
-        if at < done or (found := _FIELD.match(text, at)) is None:
+def find_fields(text: str, stems: list[int]) -> Iterator[tuple[int, int]]:
+    """Start and end of every value whose field's name says that it is secret; ``stems`` are those of the text."""
+    done, ends = 0, {form: _Ends(text) for form in (_FIELD, _PAIR)}
+    for at in stems:
+        if at < done or (word := _SECRET_WORD.match(text, at)) is None:
             continue
-        start = found.end()
         left = text[max(0, at - _LONGEST_NAME) : at]
         before = left[len(left.rstrip(_NAME_SIGNS)) :]
-        word = text[at : found.start("tail")]
-        name = before + word
-        if not _is_sensitive(before, word):
+        if not _is_sensitive(before, word.group()):
             continue
-        sep, quote = found["sep"].strip(), found["quote"]
-        if sep.endswith(",") and not (quote and _PASSWORD.search(name) and _is_whole(text, at - len(before))):
-            continue
-        end = _quoted_end(text, start, quote) if quote else 0
-        is_quoted = end > 0
-        if not end:
-            end = _bare_end(text, start, found["sep"], ends)
-        if end <= start:
-            continue
-        if sep.endswith(",") and (text[start] == "/" or is_label(text[start:end])):
-            continue  # two words of a list
-        is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
-        value = text[start:end]
-        if is_secret_field(name, found["tail"], value, is_quoted, is_literal) and not _is_default(value, name, text):
-            yield start, end
-            done = end
-        elif end - start > _LONGEST_QUOTED:
-            done = end  # what was judged once is not judged again for every name within
+        for form in (_FIELD, _PAIR):
+            if (found := form.match(text, word.end())) is None:
+                continue
+            spans = list(_field_values(text, at, found, before + word.group(), ends[form]))
+            secret = [span for span, is_secret in spans if is_secret]
+            yield from secret
+            if secret or (spans and spans[0][0][1] - spans[0][0][0] > _LONGEST_QUOTED):
+                done = spans[-1][0][1]  # what was judged once is not judged again for every name within
+                break
 
 
-def _stems(text: str) -> list[int]:
+def _field_values(
+    text: str, at: int, found: re.Match[str], name: str, ends: _Ends
+) -> Iterator[tuple[tuple[int, int], bool]]:
+    """Start and end of a field's value, or of each of its list, and whether it is secret."""
+    start, sep, quote = found.end(), found["sep"].strip(" \t\r\n\"'"), found["quote"]
+    end = _quoted_end(text, start, quote) if quote else 0
+    is_quoted = end > 0
+    end = end or _bare_end(text, start, found["sep"], ends)
+    value = text[start:end]
+    if end <= start or (_is_weak(found, sep) and not _is_sure(text[max(0, at - 120) : at], found, sep, name, value)):
+        return
+    is_literal = (is_quoted and quote[-1] != "`") or _is_literal(text, found, name)
+    if sep.endswith("[") and not _PASSWORD.search(name) and not is_random(value):
+        return
+    is_secret = is_secret_field(name, found["tail"], value, is_quoted, is_literal)
+    yield (start, end), is_secret and not _is_default(value, name, text)
+    while sep.endswith("[") and is_quoted and (following := _NEXT_OF_LIST.match(text, end + len(quote))):
+        start, end = following.end(), _quoted_end(text, following.end(), quote)
+        yield (start, end), is_secret_field(name, found["tail"], text[start:end])
+
+
+def _is_weak(found: re.Match[str], sep: str) -> bool:
+    """Whether a name and a value may stand so beside each other in a list, a sentence or a call, too."""
+    is_sign = bool(sep) and sep[0] in ":=" and sep not in {"==", "==="}
+    return found.re is _FIELD and (not sep or (sep[-1] in "(,|?:=r" and not is_sign))
+
+
+def _is_sure(before: str, found: re.Match[str], sep: str, name: str, value: str) -> bool:
+    """Whether a value is a secret where names and values may stand beside each other by chance."""
+    is_password, is_quoted = _PASSWORD.search(name) is not None, found["quote"] is not None
+    if not sep and _SETS.search(before):
+        return True
+    if not is_quoted or (sep == "(" and (found["tail"] or not is_password)):
+        return False
+    if not sep and (found["quote"] == "`" or name.lower() == "pass"):
+        return False
+    if is_random(value) or (is_password and is_word_with_number(value)):
+        return True
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and len(value.split()) == 1
+    return is_password and has_both and not is_label(value) and value[0] != "/"
+
+
+def find_stems(text: str) -> list[int]:
     """The positions where a name may have a word that marks a secret."""
     lower = text.lower()
     if len(lower) != len(text):  # a few capitals are two small letters
@@ -151,6 +215,13 @@ def _is_default(value: str, name: str, text: str) -> bool:
     )
 
 
+def is_secret_cell(name: str, value: str) -> bool:
+    """Whether a value in a column of this name is a secret: there stands no code, but often what is said about it."""
+    return (
+        is_random(value) or is_word_with_number(value) or (any(c.isdigit() for c in value) and not is_code(value))
+    ) and (len(value.split()) == 1 and is_secret_field(name.replace(" ", "_"), "", value))
+
+
 @lru_cache(maxsize=4096)
 def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is_literal: bool = True) -> bool:
     """Whether a value of a field is a secret.
@@ -162,8 +233,10 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         is_quoted: Whether it stands in quotes.
         is_literal: Whether what stands there can't be code.
     """
-    if not is_literal and name.lower().endswith("pass"):
+    if not is_literal and name.lower() == "pass" and not is_word_with_number(value) and not is_random(value):
         return False  # a test's outcome
+    if name.lower().endswith("pwd") and _FOLDER.match(value):
+        return False
     is_password = _PASSWORD.search(name[-10:]) is not None
     if "@" in value and is_stock(value.partition("@")[0]):
         return False  # the rest of a URL
@@ -175,14 +248,14 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
     if is_password and is_passphrase(value) and not tail and not _ABOUT.search(name):
         return True
     if not is_literal and is_code(value):
-        return is_password and is_word_with_number(value)
+        return (is_password or name.lower().endswith("secret")) and is_word_with_number(value)
     if is_random(value):
         return not _ABOUT.search(name) and (not is_about or len(value) >= 20)
     if is_about or _ONLY_RANDOM.search(name):
         return False
     is_constant = is_literal and not is_quoted and is_password
     if not is_password and (len(value) < 8 or value.isdigit() or is_name(value)):
-        return False
+        return name.lower().endswith("secret") and is_word_with_number(value)
     if "_" in value and is_name(value) and not any(c.isdigit() for c in value):
         return False
     if value.isdigit() and not (is_constant and len(value) >= 6 and not is_stock(value)):

@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from flows.redaction.marks import LINE_START
 
 KIND = "private_key"
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"(?:\\+[rn]|[\s\"',+>|]|\d{1,7}[→|:\t]){0,60}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_BEGIN = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----|Private-Lines: \d{1,3}"  # noqa: E501
+)
+_END = re.compile(
+    r"(?:\\+[rn]|[\s\"',+>|]|\d{1,7}[→|:\t]){0,60}+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----)"  # noqa: E501
+)
 # A line of base64, as it stands in the file, numbered by a viewer, in a diff, quoted, or with its break escaped.
 _LINE = re.compile(
     r"(?:\\++[rn]|[\r\n])++(?:[ \t+>|\"'-]{0,40}+(?:\d{1,7}[\t→|:])?[ \t+>|\"'-]{0,8}+)"
@@ -19,13 +23,20 @@ _LINE = re.compile(
 _PUBLIC = re.compile(
     r"-----BEGIN (?:TRUSTED )?(?:CERTIFICATE|(?:PGP |RSA |EC )?PUBLIC KEY(?: BLOCK)?)-----[^-]*+(?:-(?!----)[^-]*+)*+"
 )
+_FULL = re.compile(r"\n[ \t]{0,80}[A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6})?[ \t]{0,80}\r?\n")
+_RUN = re.compile(
+    r"(?<![^\s])(?:(?:[A-Za-z0-9+/]{70}\s{1,60}){2,400}+|(?:[A-Za-z0-9+/]{64}\s{1,60}){2,400}+)[A-Za-z0-9+/]{1,70}={0,2}(?![^\s])"
+)
+"""Lines of the length of PEM or of OpenSSH, and what is left in a last one."""
+_LAST = re.compile(r"(?<![^\s])(?:[A-Za-z0-9+/]{20,76}={0,2}\s{1,60}){1,2}+(?=-----END [A-Z ]{0,40}PRIVATE KEY-----)")
+_PUBLIC_END = re.compile(r"\s{0,60}-----END (?![A-Z ]*PRIVATE)")
 _FULL_LINE = 32
 """Characters of a line that is certainly no word; PEM breaks at 64 or 76."""
 
 
 def cut_keys(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of every private key block, with its end or without."""
-    if "PRIVATE KEY" not in text:
+    if "PRIVATE KEY" not in text and "Private-Lines" not in text:
         return
     done = 0
     for begin in _BEGIN.finditer(text):
@@ -47,6 +58,23 @@ def cut_keys(text: str) -> Iterator[tuple[int, int]]:
             end = _END.match(text, at)
             done = end.end() if end else kept
             yield begin.start(), done
+
+
+def headless_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every run of full base64 lines that no line names, as in a part of a key.
+
+    Certificates and public keys are written in such lines too, so a run within their block is none.
+    """
+    if "PRIVATE KEY" in text:
+        yield from (found.span() for found in _LAST.finditer(text) if is_key(found.group()))
+    if _FULL.search(text) is None:
+        return
+    blocks = public_blocks(text)
+    for found in _RUN.finditer(text):
+        lines = found.group().split()
+        is_public = any(start <= found.start() < end for start, end in blocks) or _PUBLIC_END.match(text, found.end())
+        if not is_public and all(is_key(line) for line in lines[:3]):
+            yield found.span()
 
 
 def is_key(block: str) -> bool:

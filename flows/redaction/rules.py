@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from flows.redaction.values import is_chosen, is_code, is_name, is_placeholder, is_random, is_sequence, is_stock
+from flows.redaction.values import (
+    is_chosen,
+    is_code,
+    is_name,
+    is_placeholder,
+    is_random,
+    is_sequence,
+    is_stock,
+    is_word_with_number,
+)
 
 CREDENTIAL = "credential"
 """Kind of what only its surroundings give away: a password, a bearer value, a session cookie."""
@@ -50,14 +59,16 @@ def is_url_password(value: str) -> bool:
     return sum(c.isalnum() for c in value) >= 3 and not is_placeholder(value) and not is_stock(unquote(value))
 
 
+def _is_argument(value: str) -> bool:
+    """Whether the text after ``--password`` is a password, and not the next word of a sentence or a folder."""
+    return (is_chosen(value.rstrip(".,;:)")) and is_chosen(value) and not is_code(value)) or is_word_with_number(
+        value.rstrip(".,;:)")
+    )
+
+
 def _is_login(value: str) -> bool:
     """Whether the text after ``-u name:`` is a password, and not a group or an image's version."""
     return is_chosen(value, takes_words=True) and (not is_name(value) or any(c.isdigit() for c in value))
-
-
-def _is_argument(value: str) -> bool:
-    """Whether the text after ``--password`` is a password, and not the next word of a sentence."""
-    return is_chosen(value.rstrip(".,;:)")) and is_chosen(value)
 
 
 def _is_session(value: str) -> bool:
@@ -77,9 +88,15 @@ def _is_mixed(value: str) -> bool:
     return has_digit and has_small and (inner != inner.lower() or not inner.isalnum()) and is_chosen(inner)
 
 
+def _is_mixed_password(value: str) -> bool:
+    """The same, and no name or expression in code."""
+    inner = value.rstrip(".!?")
+    return is_word_with_number(inner) or (_is_mixed(value) and not is_code(inner))
+
+
 def _is_mixed_key(value: str) -> bool:
     """The same where a type of code may stand (``if (token is A2AToken)``)."""
-    return _is_mixed(value) and not is_name(value)
+    return is_random(value.rstrip(".!?")) or (_is_mixed(value) and not is_code(value))
 
 
 def _is_random_value(value: str) -> bool:
@@ -89,7 +106,7 @@ def _is_random_value(value: str) -> bool:
 def _rule(
     kind: str, keywords: str | tuple[str, ...], *pattern: str, accept: Callable[[str], bool] = lambda value: True
 ) -> Rule:
-    words = tuple(keywords.split()) if isinstance(keywords, str) else keywords
+    words = tuple(word.replace("_", " ") for word in keywords.split()) if isinstance(keywords, str) else keywords
     return Rule(kind, words, re.compile("".join(pattern), _FLAGS), accept)
 
 
@@ -103,10 +120,98 @@ _ARGUMENT = (
 """A word of a command: in quotes, escaped or not, or without."""
 _QUERY = r"(?:(?:access|auth|api|refresh|id|client|session|private)[_-]?)?(?:token|key|secret|password|sig|signature)"
 _SIGNED = r"X-Amz-(?:Signature|Security-Token)|X-Goog-Signature"
-_LOGIN = r"\b(?:docker|podman|helm|az|oc)\b[^\n;|&]{0,40}?\blogin\b[^\n;|&]{0,60}?\s-p"
-_IN_PROSE = tuple(
-    f"{word} {verb}" for word in ("password", "phrase", "secret", "token", "key") for verb in ("is", "was")
+_WORD = r"(?:pass(?:word|phrase|code|wort|wd)|contrase(?:ñ|n)a|mot de passe|senha)"
+_MORE = r"\b[^\n;|&]{0,160}?[ \t]"
+"""The words of a command before one of its options."""
+_PIPED = r"(?:sudo\b[^\n|;]{0,40}-S|passwd[ \t]+--stdin|[^\n|;]{0,120}--(?:password-stdin|with-token)|kinit|cryptsetup)"
+_ASIDE = r"[ \t]+[\w'’./@\[\]:\\-]{1,40}"
+_SAYS = r"(?:[ \t]+(?:is|was|ist|es|to|now|lautet)|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-))[ \t]*:?[ \t]*[\"'`]?"
+_IN_COMMANDS: tuple[tuple[str, str], ...] = (
+    (
+        "mysql mariadb sshpass unrar 7z",
+        rf"\b(?:mysql\w*|mariadb[\w-]*|sshpass|7z[ar]?|(?:un)?rar){_MORE}(?-i:-p){_ARGUMENT}",
+    ),
+    ("mongo cqlsh sshpass", rf"\b(?:mongo\w*|cqlsh|sshpass){_MORE}-p[ \t]+{_ARGUMENT}"),
+    ("login", rf"\b(?:docker|podman|helm|az|oc)\b[^\n;|&]{{0,40}}?\blogin{_MORE}-p[ \t]*{_ARGUMENT}"),
+    (
+        "zip sqlcmd mosquitto ipmitool ssh-keygen",
+        rf"\b(?:(?:un)?zip|sqlcmd|mosquitto_\w+|ipmitool|ssh-keygen){_MORE}(?-i:-P)[ \t]*{_ARGUMENT}",
+    ),
+    ("ssh-keygen", rf"\bssh-keygen{_MORE}(?-i:-N)[ \t]*{_ARGUMENT}"),
+    ("openssl", rf"\bopenssl[ \t]+enc{_MORE}(?-i:-k)[ \t]+{_ARGUMENT}"),
+    ("pass:", r"-pass(?:in|out)?[ \t]{1,4}\\{0,8}[\"']?pass:(?P<v>[^\s\"'`\\]{4,256})"),
+    ("ldap", rf"\bldap\w+{_MORE}-w[ \t]+{_ARGUMENT}"),
+    ("redis-cli", rf"\bredis-cli{_MORE}-a[ \t]*{_ARGUMENT}"),
+    ("masterauth", rf"\b(?:masterauth)[ \t]+{_ARGUMENT}"),
+    (
+        "smbclient rpcclient",
+        r"\b(?:smb|rpc)client\b[^\n;|&]{0,120}?-U[ \t]*[\"']?[\w.\\/-]{1,60}%(?P<v>[^\s\"'`]{4,128})",
+    ),
+    ("http_-a https_-a", r"\bhttps? -a[ \t]*[\"']?[\w.@-]{1,60}:(?P<v>[^\s\"'`]{4,128})"),
+    ("lftp", r"\blftp\b[^\n;|&]{0,80}?-u[ \t]*[\w.@-]{1,60},(?P<v>[^\s\"'`]{4,128})"),
+    (
+        "htpasswd",
+        rf"\bhtpasswd(?:[ \t]+-[A-Za-z]+)+(?:[ \t]+[^\s-]\S*){{1,2}}?[ \t]+{_ARGUMENT}(?=[\"'\\]|[ \t]*(?:$|[\n;|&)]))",
+    ),
+    ("sqlplus :thin:", r"(?:\bsqlplus\b[^\n;|&]{0,80}?[ \t\"]|:thin:)[\w.$]{1,40}/(?P<v>[^\s\"'@/]{4,64})@"),
+    (
+        "net_user rabbitmqctl",
+        rf"\b(?:net user|rabbitmqctl\b[^\n]{{0,60}}?(?:add_user|change_password))[ \t]+[\w.-]+[ \t]+(?!/){_ARGUMENT}",
+    ),
+    ("/user:", rf"/user:[\w.\\@-]{{1,80}}[ \t]+(?!/){_ARGUMENT}"),
+    ("/pass:", r"[ \t]/pass:[\"']?(?P<v>[^\s\"'`]{4,128})"),
+    ("nmcli", rf"\bnmcli{_MORE}password[ \t]+{_ARGUMENT}"),
+    (
+        "sudo -stdin with-token kinit cryptsetup",
+        rf"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*(?:['\"]%s(?:\\+n|\s{{1,4}})?['\"][ \t]+)?{_ARGUMENT}[ \t]*\|[ \t]*{_PIPED}",  # noqa: E501
+    ),
+    (
+        "sudo -stdin with-token kinit cryptsetup",
+        rf"\b(?:sudo\b[^\n|;]{{0,40}}-S|cryptsetup|kinit|with-token|password-stdin)\b[^\n|;]{{0,80}}<<<[ \t]*{_ARGUMENT}",  # noqa: E501
+    ),
+    (
+        "chpasswd",
+        r"echo[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.-]{1,40}:(?P<v>[^\s\"'`|]{4,128})(?=[^\n]{0,20}\bchpasswd)"
+        r"|chpasswd[ \t]*<<<[ \t]*[\"']?[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
+    ),
+    ("assword", r"assword[^\n]{0,40}[\"'][^\n]{0,20}\bsend[ \t]+(?:--[ \t]+)?\"(?P<v>[^\"\n\\]{4,128})(?:\\+r|\s)"),
+    ("user_default", r"\buser default[ \t]+on[^\n]{0,60}[ \t]>(?P<v>[^\s\"'`]{4,256})"),
+    ("pgpassword= pwd= auth= sshpass=", rf"(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS)={_ARGUMENT}"),
+    (
+        "machine",
+        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}password\s{{1,9}}(?P<v>(?![\"'\\])\S{{4,256}})",  # noqa: E501
+    ),
+    ("securestring", rf"SecureString[ \t]+(?:-String[ \t]+)?(?!-){_ARGUMENT}"),
+    ("credential(", r"Credential\([ \t]*[\"'][^\"'\n]{1,60}[\"'],[ \t]*[\"'](?P<v>[^\"'\n]{4,128})[\"']"),
+    ("@tcp( @unix( @udp(", r"(?:^|[\s\"'`=])[\w.-]{1,60}:(?P<v>[^\s\"'`/]{3,128})@(?:tcp|unix|udp)\("),
 )
+"""Keywords and pattern of a place where nothing but a password can stand: any text there is one."""
+_UNDER_NAMES: tuple[tuple[str, str], ...] = (
+    ("identified", rf"\bidentified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+{_ARGUMENT}"),
+    (
+        "pass pwd",
+        rf"(?<![\w-])--?(?:[a-z]{{1,12}}[_-]){{0,3}}(?:[a-z]{{0,6}}pass(?:word|wd|phrase)?|pwd)(?:=|[ \t]{{1,4}}){_ARGUMENT}",  # noqa: E501
+    ),
+    ("secret_set", rf"\bsecret set[ \t]+\w+[ \t]+(?:-b[ \t]*|--body[ =]){_ARGUMENT}"),
+    ("vault with-token", rf"\b(?:vault[ \t]+login|--with-token[ \t]*<<<)[ \t]+(?!-){_ARGUMENT}"),
+)
+"""Keywords and pattern of a value under the name of a secret."""
+_IN_PROSE: tuple[tuple[str, str], ...] = (
+    (
+        "password passphrase passcode passwort passwd contrase mot_de_passe senha",
+        rf"(?<![\w.$-]){_WORD}(?:(?:{_ASIDE}){{0,6}}?{_SAYS}|[ \t]{{1,2}}[\"'`]?)(?P<v>[^\s\"'`,;()<>\\]{{8,512}})",
+    ),
+    (
+        "as_the",
+        r"\b(?:use|with|set)[ \t]+[\"'`]?(?P<v>[^\s\"'`,;()<>\\]{8,128})[\"'`]?[ \t]+as the[ \t]+(?:\w+[ \t]+)?pass",
+    ),
+    (
+        "creds credentials login",
+        r"\b(?:cred(?:ential)?s|login)\b(?:[ \t]*:|[ \t]+are)?[ \t]+[\w.@-]{1,60}(?:[ \t]*/[ \t]*(?:pass\w*[ \t]+)?|:)(?P<v>[^\s\"'`,;()<>\\/]{8,128})",  # noqa: E501
+    ),
+)
+_KEY_PART = r"\"(?:d|p|q|dp|dq|qi|k)\\{0,8}\"[ \t]{0,4}:[ \t]{0,4}\\{0,8}\"(?P<v>[\w=-]{20,1400})\\{0,8}\""
+_NO_BRACE = r"[^{}]{0,1500}?"
 _FIELD = r"(?:password|passwd|secret|api_?key|token)"
 
 _COOKIE = re.compile(
@@ -149,67 +254,18 @@ RULES: tuple[Rule, ...] = (
         rf"(?P<v>{_BARE}{{16,4096}})",
         accept=is_random,
     ),
+    *(_rule(CREDENTIAL, words, pattern, accept=is_url_password) for words, pattern in _IN_COMMANDS),
+    *(_rule(CREDENTIAL, words, pattern, accept=_is_argument) for words, pattern in _UNDER_NAMES),
+    *(_rule(CREDENTIAL, words, pattern, accept=_is_mixed_password) for words, pattern in _IN_PROSE),
     _rule(
         CREDENTIAL,
-        "-pass -pwd",
-        r"--(?<![\w-]--)(?:[a-z]{1,12}-){0,3}(?:password|passwd|pass|pwd)(?:=|[ \t]{1,4})",
-        _ARGUMENT,
-        accept=_is_argument,
-    ),
-    _rule(
-        CREDENTIAL,
-        "mysql mariadb",
-        r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n;|&]{0,80}?\s-p",
-        _ARGUMENT,
-        accept=is_url_password,
-    ),
-    _rule(
-        CREDENTIAL,
-        "sshpass login redis-cli",
-        rf"(?:\bsshpass[ \t]{{1,4}}-p|{_LOGIN}|\bredis-cli\b[^\n;|&]{{0,60}}?\s-a)[ \t]{{0,4}}",
-        _ARGUMENT,
-        accept=is_url_password,
-    ),
-    _rule(
-        CREDENTIAL,
-        "pgpassword mysql_pwd rediscli_auth",
-        r"(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=",
-        _ARGUMENT,
-        accept=is_url_password,
-    ),
-    _rule(
-        CREDENTIAL,
-        "machine",
-        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}",
-        r"password\s{1,9}(?P<v>(?![\"'\\])\S{4,256})",
-        accept=is_url_password,
-    ),
-    _rule(
-        CREDENTIAL,
-        "password> passwd> secret> key> token>",
-        rf"<[\w:.-]{{0,40}}?{_FIELD}>(?P<v>[^<>\s]{{6,512}})</",
-        accept=is_chosen,
-    ),
-    _rule(
-        CREDENTIAL,
-        "value=",
-        rf"\bkey=\"[\w:.-]{{0,40}}?{_FIELD}\"\s{{1,4}}value=\"(?P<v>[^\"\s]{{8,512}})\"",
-        accept=is_chosen,
-    ),
-    _rule(
-        CREDENTIAL,
-        _IN_PROSE,
-        r"\b(?:password|passphrase) (?:is|was)(?: now)?:? [\"'`]?",
-        r"(?P<v>[^\s\"'`,;()<>\\]{8,512})",
-        accept=_is_mixed,
-    ),
-    _rule(
-        CREDENTIAL,
-        _IN_PROSE,
-        r"\b(?:secret|token|api[ _-]?key) (?:is|was)(?: now)?:? [\"'`]?",
-        r"(?P<v>[^\s\"'`,;()<>\\]{8,512})",
+        "secret token api",
+        rf"\b(?:secret|token|api[ _-]?key)(?:{_ASIDE}){{0,6}}?(?![ \t]*[=-]){_SAYS}",
+        r"(?<!\d:)(?P<v>[^\s\"'`,;()<>\\{}\[\]]{8,512})",
         accept=_is_mixed_key,
     ),
+    _rule(CREDENTIAL, ("kty",), rf"{_KEY_PART}{_NO_BRACE}kty|kty{_NO_BRACE}{_KEY_PART.replace('<v>', '<w>')}"),
+    _rule(CREDENTIAL, "://", r"://(?P<v>[\w~.-]{20,256})@[\w.-]", accept=is_random),
     _rule(
         CREDENTIAL,
         ("api key",),
@@ -270,21 +326,6 @@ RULES: tuple[Rule, ...] = (
         CREDENTIAL,
         ":$apr1$ :$2a$ :$2b$ :$2y$ :$1$ :$5$ :$6$ :{sha} :{ssha}",
         r":(?P<v>\$(?:apr1|2[aby]|[156])\$[./\w$=,]{20,120}|\{S?SHA\}[A-Za-z0-9+/]{20,80}={0,2})",
-    ),
-    _rule(
-        CREDENTIAL,
-        ("env ", "env\t"),
-        rf"\benv[ \t]{{1,4}}\w{{0,60}}?{_FIELD}\w{{0,20}}[ \t]{{1,4}}",
-        _ARGUMENT,
-        accept=is_random,
-    ),
-    _rule(
-        CREDENTIAL,
-        "value",
-        rf"name\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\{{0,8}}[\"']?[\w.-]{{0,60}}?{_FIELD}\\{{0,8}}[\"']?[ \t]{{0,4}},?",  # noqa: E501
-        rf"{_GAP}\\{{0,8}}[\"']?value\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}",
-        _ARGUMENT,
-        accept=is_chosen,
     ),
 )
 """The shapes beside the detector's own: each was given to the detector, which found nothing."""

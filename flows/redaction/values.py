@@ -55,6 +55,9 @@ _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,
 _OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?)}\]]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
 _REGEX = re.compile(r"/(?:\^|\\[bdsw])|\(\?[:=!<P]|.*(?:\\[wdsb](?:[*+{)\]\\]|$)|\[\^.*\]|\[0-9\])")
 _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
+_WINDOWS_PATH = re.compile(
+    r"(?:[A-Za-z]:|\\.{1,2})?\\{1,2}[\w .$@()-]+(?:\\{1,2}[\w .$@()-]*)*|[A-Za-z]:(?:/[\w .$@()-]*)+"
+)
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah
@@ -75,10 +78,13 @@ _PASSPHRASE = re.compile(r"(?=.{14,80}$)[a-z]{3,12}(?:-[a-z]{3,12}){1,7}(?:-?\d{
 _SAYS_SECRET = re.compile(
     r"pass|secret|token|login|auth|user|field|input|form|hidden|button|icon|label|text|forgot|reset|^(?:not|test|should|exist|invalid|wrong)$"
 )
-_WORD_WITH_NUMBER = re.compile(r"(?P<word>[a-z]{4,20})\d{1,4}[!?]?")
+_WORD_WITH_NUMBER = re.compile(
+    r"(?P<words>(?:[A-Za-z][a-z]{1,20}[-_.]?){1,6})(?:(?<![a-z])|(?<=[a-z]{2}))\d{1,6}[!?*#$.]{0,2}"
+)
 _NUMBERED = frozenset(
-    "arg args base bcrypt blake byte bytes char field float input item keccak line long name node param part pass"
-    " passwd password result sample short string text uint user utf value varchar vec".split()
+    "aes arg args base bcrypt blake byte bytes char curve digest ed enc field float hash http input int item keccak line"  # noqa: E501
+    " long md name node oauth param part pass passwd password pbkdf po result rsa salt sample scrypt secp sha short string"  # noqa: E501
+    " text type uint user utf value varchar vec version".split()
 )
 """Words that are numbered in code: types, algorithms, variables."""
 _LONGEST_LEET = 10
@@ -192,9 +198,12 @@ def is_code(value: str) -> bool:
 
 
 def is_word_with_number(value: str) -> bool:
-    """Whether a value is a word with a number, ``summer2024``, and no type (``uint8``) and no numbered variable."""
+    """Whether a value is words with a number, ``summer2024``, and no type (``uint8``) and no numbered variable."""
     found = _WORD_WITH_NUMBER.fullmatch(value)
-    return found is not None and not is_stock(found["word"]) and found["word"] not in _NUMBERED
+    if found is None or len(value) < 6 or is_stock(value) or is_placeholder(value):
+        return False
+    words = [word.lower() for word in _SEGMENT.findall(found["words"])]
+    return words[-1] not in _NUMBERED and not any(word in _STOCK or _SAYS_SECRET.fullmatch(word) for word in words)
 
 
 def is_passphrase(value: str) -> bool:
@@ -263,6 +272,8 @@ def _is_words(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
+    if _WINDOWS_PATH.fullmatch(value):
+        return True
     parts = re.split(r"[/.@{}]", value)
     return (
         _PATH.fullmatch(value) is not None

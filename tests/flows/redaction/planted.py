@@ -1,6 +1,8 @@
 """How many planted secrets pass the mask, and what is masked in given sessions.
 
 ``python -m tests.flows.redaction.planted`` plants every shape in every place and counts what comes through.
+``python -m tests.flows.redaction.planted --seed N`` plants values drawn by N in the shapes of ``shapes.txt`` and counts
+shapes and values that come through, of our rules and of the two sources beside them (``sources``).
 ``python -m tests.flows.redaction.planted SESSIONS…`` prints every mask of those sessions with what found it and what
 stood around it, to be read: it shows what was masked, so keep its output as you keep the sessions.
 """
@@ -20,6 +22,8 @@ from flows.redaction import Redactor, redactor
 from flows.redaction.detector import find, merge_findings
 from flows.redaction.values import is_spread
 from flows.sources import InputReading, discover
+from tests.flows.redaction.draws import plant
+from tests.flows.redaction.other_sources import maskers
 
 DRAW = random.Random(7)
 LETTERS = string.ascii_letters + string.digits
@@ -279,6 +283,19 @@ def find_leaks(hides: Redactor) -> tuple[int, list[tuple[str, str, str, str]]]:
     return number, through
 
 
+def count_passing(hide: Callable[[str], str], seed: int, values: int = 12) -> tuple[list[str], int, int, int]:
+    """The shapes of which a value came through, how many were planted, the values that came through and the planted."""
+    shapes, passing, n_passed, number = set(), {}, 0, 0
+    for group, shape, secret, text in plant(seed, values):
+        number += 1
+        shapes.add(shape)
+        shown = hide(text)
+        if any(leaked_part(line, shown) for line in secret.split("\n")):
+            n_passed += 1
+            passing.setdefault(shape, f"{group}: {shape!r}")
+    return list(passing.values()), len(shapes), n_passed, number
+
+
 def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
     """Every place that is masked in a session: what found it, 60 characters before, the secret, 60 after.
 
@@ -305,7 +322,14 @@ def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
 
 
 def main(sources: list[str]) -> int:
-    """Print one of the two measures."""
+    """Print one of the three measures."""
+    if sources[:1] == ["--seed"]:
+        for name, hide in maskers(sources[2:]).items():
+            passing, n_shapes, n_passed, number = count_passing(hide, int(sources[1]))
+            print(f"{name}: {len(passing)} of {n_shapes} shapes and {n_passed} of {number} values pass")
+            if name == "ours":
+                print(*passing, sep="\n")
+        return 0
     if sources:
         number = 0
         for input in discover(sources):

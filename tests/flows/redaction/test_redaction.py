@@ -17,6 +17,7 @@ from flows.redaction.detector import LONGEST_RUN
 from flows.redaction.marks import MARK
 from flows.redaction.rules import RULES, rules_for
 from tests.flows.redaction import planted
+from tests.flows.redaction.draws import plant
 from tests.flows.redaction.made_up import (
     BY_FORM,
     DRAW,
@@ -212,13 +213,15 @@ def test_lone_surrogates_are_taken_and_kept_as_escapes() -> None:
 def test_looking_for_keywords_first_loses_no_match() -> None:
     """Each rule is tried on every example in several cases, whether its keywords are there or not."""
     tried = set()
-    for around, secret in IN_CONTEXT.items():
-        text = around.replace("{{", "{").replace("}}", "}").replace("{}", secret)
+    examples = [
+        around.replace("{{", "{").replace("}}", "}").replace("{}", secret) for around, secret in IN_CONTEXT.items()
+    ]
+    for text in (*examples, *(one.text for one in plant(seed=1, values=1))):
         for shown in (text, text.upper(), text.lower(), text.swapcase(), "é" + text):
             for number, rule in enumerate(RULES):
                 if next(rule.pattern.finditer(shown), None):
                     tried.add(number)
-                    assert rule in rules_for(shown), (rule.keywords, around)
+                    assert rule in rules_for(shown), (rule.keywords, text)
     assert tried == set(range(len(RULES))), "a rule without an example"
 
 
@@ -239,6 +242,45 @@ def test_no_planted_secret_passes_in_any_place(monkeypatch: pytest.MonkeyPatch) 
     number, through = planted.find_leaks(REDACTOR)
     assert through == []
     assert number > 15_000
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_of_fifty_planted_shapes_and_values_passes_at_most(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.redaction.marks._COST", {"n": 2, "r": 1, "p": 1})
+    passing, n_shapes, n_passed, number = planted.count_passing(REDACTOR.redact, seed, values=4)
+    assert 50 * len(passing) <= n_shapes, passing
+    assert 50 * n_passed <= number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'skill-tool add --pwd "D:\\Documents\\GitHub\\site.com\\.claude\\skills" --title x',
+        "tool --pwd /home/me/work/site-2024 run",
+        "PWD=/home/me/src/Project7\nOLDPWD=C:\\\\Users\\\\me\\\\repo2",
+        "clone http://user%3Aname@host/repo.git",
+        "password_file: /etc/app/db2.pass\npassword_host: db-7.internal\ntoken_branch: feature/login-v2",
+        "tokenizer: bert-base-uncased\ntoken_model: Qwen2.5-7B-Instruct\ncredentials_user: svc_deploy2",
+        "modernc.org/token v1.1.0 h1:Xl7Ap9dKaEs5kLoOQeQmPWevfnk/DM5qcLcYlA8ys6Y=",
+        "results are identified by exclusion: any step",
+        "    'encodepassword',\n    'encode_sql92',\n    'encodeurl',",
+        "   305\t            pass\n   306\t            registry.unregister_writer(*fmtcls1)",
+        "the pass takes `limit=500` and `Parser.swift:529-531`",
+        "secret = keypair[:32]; token = split_header[1]; password = password.encode('latin1')",
+        '"password": {"type": "string", "default": "", "minLength": 8}',
+    ],
+)
+def test_paths_hosts_branches_models_and_code_are_no_secrets(text: str) -> None:
+    assert REDACTOR.redact(text) is text
+
+
+def test_a_key_that_is_read_in_parts_is_masked_in_each() -> None:
+    lines = key_block(lines=24).split("\n")
+    texts = ["\n".join(lines[at : at + 8]) for at in range(0, len(lines), 8)]
+    new, _ = REDACTOR.redact_transcript(
+        Transcript("s", tuple(Message("tool", text, seq=at) for at, text in enumerate(texts)))
+    )
+    assert not [line for line in lines[1:-1] for message in new.messages if line in message.text]
 
 
 def test_a_quote_within_a_value_under_its_key_does_not_end_it() -> None:
