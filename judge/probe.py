@@ -9,7 +9,7 @@ from typing import Literal, Protocol, get_args
 from compaction.points import CompactionPoint
 from compaction.transcript import Transcript
 
-ProbeType = Literal["recall", "artifact", "continuation", "decision"]
+ProbeType = Literal["recall", "artifact", "continuation", "decision", "constraint"]
 PROBE_TYPES: tuple[ProbeType, ...] = get_args(ProbeType)
 
 FactKind = Literal[
@@ -27,6 +27,50 @@ FactKind = Literal[
     "decision",
     "reason",
 ]
+
+
+StatementKind = Literal[
+    "error",
+    "command",
+    "version",
+    "value",
+    "total",
+    "finding",
+    "file_created",
+    "file_modified",
+    "file_deleted",
+    "open_task",
+    "failing_test",
+    "untested_edit",
+    "next_step",
+    "request",
+    "decision",
+    "reason",
+    "constraint",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that is true at a point and worth knowing there."""
+
+    kind: StatementKind
+    text: str
+    """As one would state it, self-contained."""
+    evidence: tuple[int, ...] = ()
+    """``seq`` of messages that prove it, each alone."""
+    quotes: tuple[str, ...] = ()
+    """Words of these messages that prove it wherever they stand."""
+    exact: tuple[str, ...] = ()
+    """What must stand to the letter on one line; empty for what can be said in other words."""
+    details: tuple[str, ...] = ()
+    """For a modified file the names of what changed in it."""
+    foils: tuple[str, ...] = ()
+    """What is false of the same slot: earlier values, the rejected choice."""
+    needed_at: int | None = None
+    """``seq`` of the first message behind the point that uses it, where the log shows it."""
+    until: int | None = None
+    """``seq`` from which on it does not hold any more, where a later message says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +104,7 @@ class Probe:
     probe_type: ProbeType
     question: str
     ground_truth: str
-    facts: tuple[Fact, ...]
+    statements: tuple[Statement, ...]
     evidence: tuple[Evidence, ...]
     max_tokens: int
     """Limit of the answer's length, stated in the question."""

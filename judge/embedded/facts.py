@@ -4,79 +4,132 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from compaction.reading.file_effects import FileOp, Ledger, ToolResults, file_ops
-from compaction.reading.file_paths import Roots, find_roots
+from compaction.measures.needs import SessionNeeds
+from compaction.reading.call_outcomes import exit_code
+from compaction.reading.file_effects import FileOp, Ledger, ToolResults
+from compaction.reading.file_paths import Roots
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, shorten, specific_terms, terms
-from compaction.reading.shell.effects import only_reads
+from compaction.reading.prose import sentences
+from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
+from compaction.tokens import TiktokenCounter
 from compaction.transcript import Message, Transcript
 from judge.embedded.own_words import own_words
-from judge.probe import Fact, FactKind
+from judge.probe import Statement
 
-CUE_CHARS = 120
 MIN_TERMS = 2
 """A fact with fewer telling terms cannot be told from a lucky guess."""
 
 MAX_TERMS = 12
-_FILE = re.compile(r"\b[\w-]+\.(?:py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cpp|cs|sh|sql|md|toml|ya?ml|json|html|css)\b")
+MAX_CUE = 160
+"""Characters of a command that a question quotes."""
+
+_BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
+_PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
+_WRAPPER = re.compile(
+    r"exited with|exit (?:code|status)|command failed|non-zero|ELIFECYCLE|\*\*\*|CalledProcessError|tests? failed|"
+    r"Process completed|^(?:--- )?FAIL(?:ED)?\b(?!.* - \w)|^ERROR:? \S+(?: \(.*\))?$|^not ok|^test \S+ \.\.\.|"
+    r"Interrupted|^npm (?:ERR!|error) (?:code|errno|A complete|Lifecycle|command)|SystemExit|BrokenPipe|"
+    r"^error: (?:recipe|script|could not compile|aborting|test failed|could not apply)|Warning:|(?:…|\.\.\.)$",
+    re.IGNORECASE,
+)
+"""Lines that say only that something failed, or half of what failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class FactCandidate:
-    """A fact that can be asked for, and the words that identify it in a question."""
+class Candidate:
+    """A question with its true answer."""
 
-    kind: FactKind
+    kind: str
+    question: str
+    truth: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A shell call that tests, builds or runs something."""
+
     seq: int
-    cue: str
-    facts: tuple[Fact, ...]
-    quote: str
+    """Of the call."""
+    command: str
+    name: str
+    """What it runs, as a question would quote it."""
+    result: Message
+
+    @property
+    def failed(self) -> bool:
+        """Whether its status, its totals, or the last line of its output say so."""
+        code = None if _PIPED.search(self.command) else exit_code(self.result.text)
+        reading = read_message(self.result)
+        if self.result.is_error or code not in (0, None) or (reading.totals is not None and reading.totals[1] > 0):
+            return True
+        if code == 0 or reading.totals is not None or not reading.errors:
+            return False
+        last = [line.strip() for line in self.result.text.rstrip().splitlines()[-3:]]
+        return any(line.startswith(reading.errors[-1].line[:200]) for line in last)
+
+    @property
+    def error(self) -> str:
+        """The line that says what went wrong; empty where the run passed or none says it."""
+        if not self.failed:
+            return ""
+        told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)]
+        own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
+        if not own:
+            return ""
+        return (own[-1] if own[-1].kind == "exception" else own[0]).line
 
 
 class SessionFacts:
-    """A session read for facts: its file operations, to-do lists, test runs, and who said what."""
+    """A session read for facts: its file operations, to-do lists, runs, and who said what."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.messages = transcript.messages
         self.results = ToolResults(self.messages)
+        self.needs = SessionNeeds(transcript, TiktokenCounter())
         self._ledgers: dict[int, Ledger] = {}
 
-    @cached_property
+    @property
     def roots(self) -> Roots:
         """Where the project lies."""
-        return find_roots(self.messages, self.transcript.cwd)
+        return self.needs.roots
 
     @cached_property
     def ops(self) -> dict[int, list[FileOp]]:
         """``seq`` → file operations, told with everything that the session knows."""
         found: dict[int, list[FileOp]] = {}
-        for op in file_ops(self.messages, self.transcript.cwd, self.roots):
+        for op in self.needs.ops:
             found.setdefault(op.seq, []).append(op)
         return found
-
-    @cached_property
-    def is_support(self) -> bool:
-        """Whether the session serves a customer: it runs no command, touches no file and speaks of no code."""
-        if self.ops or any(True for _ in self.calls()):
-            return False
-        return not any("```" in m.text or _FILE.search(m.text) for m in self.messages if m.role != "system")
 
     @cached_property
     def person(self) -> list[Message]:
         """The user messages that a person wrote: with words of their own, and not a text that comes again and again."""
         return [m for m in self.messages if m.role == "user" and own_words(m.text) and not self._is_harness(m)]
 
-    def calls(self) -> Iterator[tuple[Message, str, Message | None]]:
-        """(calling message, command, result) of every shell call, in order."""
-        for message in self.messages:
-            if message.tool_calls:
-                for call_id, command in read_message(message).commands:
-                    yield message, command, self.results.get(call_id)
+    @cached_property
+    def commands(self) -> list[tuple[int, str, Message | None]]:
+        """(seq, command, result) of every shell call, in order."""
+        return [
+            (seq, command, self.results.get(call_id))
+            for seq, message in enumerate(self.messages)
+            if message.tool_calls
+            for call_id, command in read_message(message).commands
+        ]
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """Every call that runs something, in order."""
+        found = []
+        for seq, command, result in self.commands:
+            if result is not None and not only_reads(command) and (names := program_runs(command)):
+                found.append(Run(seq, command, names[-1], result))
+        return found
 
     def ledger(self, cut: int) -> Ledger:
         """The state of all files before ``cut``, folded from the nearest earlier cut."""
@@ -103,6 +156,10 @@ class SessionFacts:
     def request(self, cut: int) -> Message | None:
         """What the person said last before ``cut``."""
         return next((m for m in reversed(self.person) if (m.seq or 0) < cut), None)
+
+    def holders(self, words: tuple[str, ...], cut: int) -> tuple[int, ...]:
+        """``seq`` of the messages before ``cut`` that have all of some words."""
+        return tuple(seq for seq in range(cut) if all(word in self.needs.text(seq) for word in words))
 
     def is_repeated(self, sentence: str) -> bool:
         """Whether a sentence comes again in another message, as templates and reminders do."""
@@ -136,16 +193,9 @@ def _key(sentence: str) -> str:
     return re.sub(r"\d+", "0", sentence.lower())
 
 
-def cue_of(command: str) -> str:
-    """The first line of a command as it would be quoted: verbatim, cut at ``CUE_CHARS``."""
-    return command.split("\n", 1)[0].strip()[:CUE_CHARS].strip()
-
-
-def make_fact(kind: FactKind, value: str, message: Message, without: str = "") -> Fact | None:
-    """A fact whose terms are those of its statement less the words of the question; None when too few are left."""
-    asked = set(terms(without)) | set(specific_terms(without))
-    found = tuple(term for term in terms(value) if term not in asked and len(term) > 1)[:MAX_TERMS]
-    if len(found) < MIN_TERMS:
-        return None
-    details = tuple(term for term in specific_terms(value) if term not in asked)[:MAX_TERMS]
-    return Fact(kind, shorten(value, 400), found, details, (message.seq or 0,))
+def cue_of(run: Run) -> str:
+    """A run as a question quotes it; empty for one that is too long, or whose text goes on in other lines."""
+    whole = _BEFORE.sub("", run.command).strip()
+    if "\n" in whole or len(whole) > MAX_CUE:
+        return "" if "\n" in run.name or len(run.name) > MAX_CUE or "<<" in run.command else run.name
+    return whole
