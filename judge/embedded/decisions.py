@@ -1,114 +1,232 @@
-"""Choices that somebody stated: what was chosen, against what, and why."""
+"""What was decided: by the person, who answers, approves, refuses and chooses; by the agent, where an edit bears it out."""
 
 from __future__ import annotations
 
+import json
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from typing import Any
 
-from compaction.reading.prose import sentences, split_reason
-from judge.embedded.cues import topic
-from judge.embedded.facts import FactCandidate, SessionFacts, make_fact
+from compaction.reading.prose import sentences, shorten, split_reason, terms
+from compaction.reading.tool_calls import call_effects
+from compaction.transcript import Message, ToolCall
+from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.own_words import own_words
+from judge.probe import Statement
 
-MIN_CHARS, MAX_CHARS = 40, 420
-MIN_CHOICE_TERMS = 3
-"""Terms of a choice that its question must not hold."""
+MIN_CHARS, MAX_CHARS = 25, 400
+REACH = 40
+"""Messages within which a choice has to be borne out."""
 
+MAX_STEPS = 8
+MAX_QUOTE = 90
+"""Characters of a message or call that a question quotes."""
+
+_PLAN_TOOL = re.compile(r"exit_?plan|present_plan|propose_plan", re.IGNORECASE)
+_APPROVED = re.compile(r"approved|accepted|you can now (?:start|proceed)", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"^(?:The user doesn't want|Permission for this tool use was denied|User rejected|The user (?:rejected|declined|denied)|"
+    r".{0,20}rejected by (?:the )?user)",
+    re.IGNORECASE,
+)
+_SAID = re.compile(r"the user said:\s*(.+)", re.IGNORECASE | re.DOTALL)
+_ANSWER = re.compile(r'"([^"\n]{3,400})"\s*=\s*"([^"\n]{1,400})"')
 _CONTRAST = re.compile(
-    r"\b(?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not)\b|, not\b|"
-    r"\b(?:prefer\w*|cho(?:se|ose|osing)|pick\w*|favou?r\w*)\b.{3,80}\bover\b|"
-    r"\b(?:switch|mov|migrat|chang)(?:ed?|ing)\b.{3,60}\bfrom\b.{3,60}\bto\b",
+    r"^(?P<chosen>.{8,}?),? (?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not) (?P<other>.{3,}?)[.!]?$|"
+    r"^(?P<chosen2>.{8,}?), not (?P<other2>.{3,}?)[.!]?$",
     re.IGNORECASE,
 )
-_CHOSE = re.compile(
-    r"\b(?:decided (?:to|on|against|that)|(?:going|went|gone) with|opt(?:ed|ing)? for|cho(?:se|osing|sen)|settled on|"
-    r"agreed (?:to|on|that)|stick(?:ing)? (?:to|with)|the (?:decision|choice) (?:is|was))\b",
+_PERSON = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|yeah|no|alright|actually|so|and|but|also|then|great|cool|fine|hm+)\b[,.!:; ]*)*"
+    r"(?:let'?s (?:go with|use|keep|do|not|make|drop|skip|stick)|(?:i|we) (?:want|prefer|would prefer|'d prefer|decided|should use|chose)|"
+    r"i'd (?:rather|prefer)|use|keep|go with|stick (?:to|with)|prefer|make it|call it|name it|drop|skip)\b",
     re.IGNORECASE,
 )
-_DO = (
-    "use|keep|treat|preserve|leave|avoid|make|add|put|store|implement|switch|move|replace|go|stick|skip|drop|create|"
-    "build|"
-    "modify|update|change|return|write|prefer|choose|pick|set|rename|remove|support|handle|call|import|define|base|"
-    "ship|"
-    "do|take|widen|narrow|limit|have|not|reuse|rely|pass|merge|split|extract|name|introduce|defer|fork|pin|mark|open|"
-    "calculate|compute"
+_NAME = re.compile(r"`([^`\n]{3,80})`|\b([A-Za-z_]\w*(?:_\w+|\.\w+|[a-z][A-Z]\w*)(?:\(\))?)")
+_OPEN = re.compile(
+    r"\?|\b(?:if|when|whether|maybe|perhaps|might|could|would|should (?:i|we|be|have|return|use)|not sure|i think|probably|seems?|either|"
+    r"currently|was|were|wrong\w*|bug|problem|issue|instead of \w+ing an? error|expects?|expected|because it|returns|is using|it uses|why|test)\b",
+    re.IGNORECASE,
 )
 _COMMITS = re.compile(
-    r"\b(?:i'll|i will|we'll|we will|let's|i should|we should|we must|i'm going to|we're going to|i decided to|"
-    r"we decided to|i want (?:you )?to|i need to|we need to|please|i've|we've|i|we) (?:also |now |just |then |"
-    r"only )?(?:"
-    + _DO
-    + r")(?:d|ed)?\b|\b(?:i'm|i am|we're|we are) (?:now |also )?(?:us|keep|treat|preserv|leav|avoid|mak|add|putt|stor|"
-    r"implement|switch|mov|replac|go|stick|skipp|dropp|chang|defer|remov)ing\b|"
-    r"^(?:ok(?:ay)?,? |yes,? |no,? |so |then |and |but |actually,? |instead,? )*(?:please )?(?:"
-    + _DO
-    + r"|using|keeping|going|sticking|replacing|switching|chose|decided)\b",
-    re.IGNORECASE,
-)
-"""Somebody of the session chooses; code that does one thing instead of another does not."""
-
-_REASON = re.compile(
-    r"\b(?:because|due to|to avoid|in order to|otherwise|given that|as (?:it|this|that|they|we)(?:'s| is| are|'re|"
-    r" has)?|"
-    r"to (?:keep|prevent|preserve)|so that)\b|\bsince (?!the (?:merge|last|first|start|beginning)|then\b|v?\d)|"
-    r"[,;] so (?:we|i|it|the|they|that|this)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\?|^(?:(?:so|and|then|now|but),? )?(?:if|when|unless|maybe|perhaps|hmm|wait|what if|either|option \w\b|let me|"
-    r"now let me|should (?:i|we)|"
-    r"would you|do you|whether)\b|\b(?:need to decide|have to decide|whether|might|maybe|perhaps|could|would you|"
-    r"not sure|"
-    r"i think|i wonder|probably|possibly|or should|if you (?:prefer|want|like)|would (?:be|have|need)|seems?|"
-    r"make sure|(?:doesn't|does not) have|worth investigating|either|key insight|debug|for testing|reproduc\w*|"
-    r"let me (?:check|see|look|try|verify|find|use|run|read)|(?:i'll|i will|i'm|let's) (?:also |now |first |just |"
-    r"quickly )?"
-    r"(?:do (?:a|one)|check|look|find|inspect|verif|read|search|see|run|print|view|explor|try|tak|test|debug|"
-    r"examin)\w*)\b"
-    r"|:$",
-    re.IGNORECASE,
-)
-"""Deliberation, conditions, offers and narration decide nothing."""
-
-_DEICTIC = re.compile(
-    r"^(?:so )?(?:it|this|that|these|those|they|he|she|which|there)\b(?! (?:decision|choice|approach|way))",
+    r"\b(?:i'll|i will|we'll|let's|let me|i'm going to|i'm (?:now )?(?:us|keep|switch|replac|mov|mak|chang|leav|treat|preserv|updat|stor)ing|"
+    r"i need to|we need to|we should|i should|i've|i (?:changed|replaced|switched|moved|kept|used|updated|made)|now i)\b|"
+    r"^(?:now )?(?:use|keep|replace|switch|move|change[ds]?|update[ds]?|make|store|modify|fix(?:ed)?|replaced|switched|refactor(?:ed)?)\b",
     re.IGNORECASE,
 )
 
 
-@lru_cache(maxsize=32_768)
-def is_choice(sentence: str) -> bool:
-    """Whether a sentence states a choice together with what it was made against or with its reason."""
-    sentence = sentence.replace("’", "'")
-    if not MIN_CHARS <= len(sentence) <= MAX_CHARS or _OPEN.search(sentence) or _DEICTIC.match(sentence):
-        return False
-    if not _COMMITS.search(sentence):
-        return False
-    return bool(_CONTRAST.search(sentence) or _REASON.search(sentence))
+def decisions(session: SessionFacts, since: int, cut: int) -> list[Candidate]:
+    """What can be asked for at a point, the surest proof first."""
+    found = [*_answers(session, cut), *_plans(session, cut), *_refusals(session, since, cut)]
+    return [*found, *_choices(session, cut), *_contrasts(session, cut)]
 
 
-def decisions(session: SessionFacts) -> list[FactCandidate]:
-    """The choices of a session in order, each with a name in it that no other choice has."""
-    stated = [
-        (message, sentence)
-        for message in session.messages
-        if message.role in ("user", "assistant")
-        for sentence in sentences(message.text if message.role == "assistant" else own_words(message.text))
-        if is_choice(sentence)
-    ]
-    pool = {sentence.lower() for _, sentence in stated}
-    found = []
-    seen: set[str] = set()
-    for message, sentence in stated:
-        named = topic(sentence, pool)
-        if not named or sentence.lower() in seen:
+def _decision(text: str, seq: int, *quotes: str, foils: tuple[str, ...] = ()) -> Statement:
+    return Statement("decision", shorten(text, MAX_CHARS), (seq,), quotes, foils=foils)
+
+
+def _answers(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Questions that a tool put to the person, with the options and the choice."""
+    for message, call, result in session.tool_calls(cut):
+        if result is None or result.is_error:
             continue
-        seen.add(sentence.lower())
-        asked = " ".join(named)
-        choice, reason = split_reason(sentence)
-        decided = make_fact("decision", choice, message, without=asked)
-        because = make_fact("reason", reason, message, without=asked) if reason else None
-        if decided is not None and len(decided.terms) >= MIN_CHOICE_TERMS:
-            facts = (decided,) if because is None else (decided, because)
-            found.append(FactCandidate("decision", message.seq or 0, "` and `".join(named), facts, sentence))
-    return found
+        for asked, options in _asked(call.parsed()):
+            chosen = _answer_to(asked, options, result.text)
+            if chosen and asked:
+                foils = tuple(option for option in options if option not in chosen)
+                statement = _decision(f"{asked} {chosen}", result.seq or 0, chosen, foils=foils)
+                given = f" The options were: {'; '.join(options)}." if options else ""
+                yield Candidate("answer", f"What did the person answer to “{shorten(asked, 200)}”?{given}", chosen, (statement,))
+
+
+def _asked(values: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """(question, labels of the options) of each question in a call's arguments."""
+    listed = values.get("questions")
+    for item in listed if isinstance(listed, list) else [values]:
+        if not isinstance(item, dict) or not isinstance(item.get("question"), str):
+            continue
+        options = item.get("options") or item.get("choices") or item.get("answers") or []
+        labels = [o.get("label") if isinstance(o, dict) else o for o in options] if isinstance(options, list) else []
+        if labels or listed:
+            yield item["question"], [str(label) for label in labels if label]
+
+
+def _answer_to(asked: str, options: list[str], text: str) -> str:
+    """What the result says was answered."""
+    pairs = {question: answer for question, answer in _ANSWER.findall(text)}
+    if asked in pairs:
+        return pairs[asked]
+    named = [option for option in options if re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text)]
+    if len(named) == 1:
+        return named[0]
+    said = re.match(r"(?:user (?:responded|answered|selected|chose)[^:]{0,20}:)\s*(.{1,300})", text, re.IGNORECASE)
+    return said[1].strip() if said else ""
+
+
+def _plans(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Plans that were put to the person, and what became of them; the last one counts."""
+    for message, call, result in session.tool_calls(cut):
+        plan = call.parsed().get("plan")
+        if not _PLAN_TOOL.search(call.name) or not isinstance(plan, str) or result is None:
+            continue
+        heads = [h.strip("# *").strip() for h in re.findall(r"^#{1,4} .+$", plan, re.MULTILINE)]
+        if not heads:
+            continue
+        refused = result.is_error or _REFUSED.match(result.text) is not None
+        if not refused and not _APPROVED.search(result.text[:200]):
+            continue
+        steps = [h for h in heads[1:] if re.match(r"(?:step |phase )?\d+\b|(?:create|add|modify|update|implement|fix|remove|test|write)\b", h, re.I)]
+        verb = "refused" if refused else "approved"
+        statements = [_decision(f"The person {verb} the plan: {heads[0]}", result.seq or 0, heads[0])]
+        statements += [_decision(step, message.seq or 0, step) for step in steps[:MAX_STEPS]]
+        asked = f"Which plan did the person {'refuse' if refused else 'approve'}" + (", and which steps does it have?" if steps else "?")
+        yield Candidate("plan", asked, "; ".join(s.text for s in statements), tuple(statements))
+
+
+def _refusals(session: SessionFacts, since: int, cut: int) -> Iterator[Candidate]:
+    """Calls that the person refused, where they said why or what instead."""
+    for message, call, result in session.tool_calls(cut):
+        if result is None or not _REFUSED.match(result.text) or (result.seq or 0) < since:
+            continue
+        said = _SAID.search(result.text)
+        words = " ".join(said[1].split("\n\nNote:")[0].split()) if said else ""
+        if len(terms(words)) < 3:
+            continue
+        what = _call_words(call)
+        statement = _decision(f"The person refused {what} and said: {words}", result.seq or 0, shorten(words, 300).rstrip("…"))
+        yield Candidate("refusal", f"What did the person say when they refused {what}?", words, (statement,))
+
+
+def _call_words(call: ToolCall) -> str:
+    values = call.parsed()
+    for key in ("command", "cmd", "file_path", "path", "filePath", "pattern", "prompt"):
+        if isinstance(values.get(key), str):
+            return f"the call of {call.name} with `{shorten(values[key], MAX_QUOTE)}`"
+    return f"a call of {call.name}"
+
+
+def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """What the person chose in words of their own."""
+    for message in session.person:
+        if (message.seq or 0) >= cut:
+            break
+        yield from _option(session, message)
+        for sentence in sentences(own_words(message.text)):
+            parts = _parts(sentence)
+            if parts is None or not _PERSON.search(sentence) or sentence.endswith("?"):
+                continue
+            chosen, other = parts
+            statement = _decision(sentence, message.seq or 0, sentence, foils=(other,))
+            yield Candidate("choice", f"What did the person want instead of “{other}”?", sentence, (statement,))
+
+
+def _option(session: SessionFacts, message: Message) -> Iterator[Candidate]:
+    """An option that the agent had numbered and the person took by its number."""
+    said = re.match(
+        r"^(?:ok(?:ay)?[,. ]+|yes[,. ]+|let'?s (?:go with|do|use)\s+|go with\s+|i(?:'d)? (?:prefer|like|choose|want)\s+|use\s+)*"
+        r"(?:option|variant|approach|choice|number)?\s*#?([1-9A-Ea-e])[.!)]?(?:\s|$)",
+        own_words(message.text),
+        re.IGNORECASE,
+    )
+    before = next((m for m in reversed(session.messages[: message.seq]) if m.role == "assistant" and m.text.strip()), None)
+    if said is None or before is None or len(message.text) > 120:
+        return
+    found = re.findall(r"^[\s#>*-]*(?:option|variant|approach)?\s*([1-9A-E])[.):]\**\s+(.{10,300})$", before.text, re.MULTILINE | re.IGNORECASE)
+    options = {mark.lower(): re.sub(r"[*`_]{2,}", "", text).strip() for mark, text in found}
+    mark = said[1].lower()
+    if len(options) < 2 or len(options) != len(found) or mark not in options:
+        return
+    foils = tuple(text for key, text in options.items() if key != mark)
+    statement = Statement("decision", options[mark], (before.seq or 0,), (options[mark],), foils=foils)
+    question = f"The agent offered options; the person answered “{shorten(own_words(message.text), MAX_QUOTE)}”. Which option is that?"
+    yield Candidate("option", question, options[mark], (statement,))
+
+
+def _parts(sentence: str) -> tuple[str, str] | None:
+    """(what was chosen, what it was chosen against) of a contrast."""
+    if not MIN_CHARS <= len(sentence) <= MAX_CHARS:
+        return None
+    match = _CONTRAST.match(sentence.replace("’", "'"))
+    if match is None:
+        return None
+    chosen, other = match["chosen"] or match["chosen2"], match["other"] or match["other2"]
+    other = re.split(r",|;| (?:because|since|so that|as|to|for|when|in order|which|and|by|if|in the)\b", other)[0].strip()
+    return (chosen, other) if len(terms(chosen)) >= 2 and terms(other) and len(other) < 100 else None
+
+
+def _contrasts(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """The agent's own contrasts whose chosen name an edit beside or soon after them writes, and nothing takes out again."""
+    for message in session.messages[:cut]:
+        if message.role != "assistant":
+            continue
+        for sentence in sentences(message.text):
+            parts = _parts(sentence)
+            if parts is None or not _COMMITS.search(sentence) or _OPEN.search(sentence):
+                continue
+            chosen, other = parts
+            names = _names(chosen) - _names(other)
+            if not _names(other) or not names or not _is_borne_out(session, message.seq or 0, names, _names(other), cut):
+                continue
+            decided, reason = split_reason(sentence)
+            statements = [_decision(decided, message.seq or 0, sentence, foils=(other,))]
+            if reason:
+                statements.append(Statement("reason", reason, (message.seq or 0,), (sentence,)))
+            asked = f"What was chosen instead of “{other}”{' and why' if reason else ''}?"
+            yield Candidate("contrast", asked, sentence, tuple(statements))
+
+
+def _names(text: str) -> set[str]:
+    return {(one or two).removesuffix("()").lower() for one, two in _NAME.findall(text)}
+
+
+def _is_borne_out(session: SessionFacts, seq: int, names: set[str], others: set[str], cut: int) -> bool:
+    """Whether an edit writes a name that was chosen, and no later one before the cut takes it out for what it was against."""
+    borne_out = False
+    for position in range(max(0, seq), min(cut, len(session.messages))):
+        for new, old in session.edits(position):
+            if position <= seq + REACH and any(n in new and n not in old for n in names):
+                borne_out = True
+            elif any(n in old and n not in new for n in names) and any(o in new and o not in old for o in others):
+                borne_out = False
+    return borne_out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +16,9 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences
 from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
+from compaction.reading.tool_calls import call_effects
 from compaction.tokens import TiktokenCounter
-from compaction.transcript import Message, Transcript
+from compaction.transcript import Message, ToolCall, Transcript
 from judge.embedded.own_words import own_words
 from judge.probe import Statement
 
@@ -27,6 +29,9 @@ MAX_TERMS = 12
 MAX_CUE = 160
 """Characters of a command that a question quotes."""
 
+_INTERPRETER = re.compile(
+    r"\b(?:python[\d.]*|node|bun|deno|go|cargo|npm|npx|pnpm|yarn|make|ruby|java|mvn|gradle|dotnet|tsc|php|perl|Rscript)\b"
+)
 _BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
 _PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
 _WRAPPER = re.compile(
@@ -121,6 +126,68 @@ class SessionFacts:
             if message.tool_calls
             for call_id, command in read_message(message).commands
         ]
+
+    @cached_property
+    def _commands_by_seq(self) -> dict[int, list[tuple[int, str, Message | None]]]:
+        found: dict[int, list[tuple[int, str, Message | None]]] = {}
+        for call in self.commands:
+            found.setdefault(call[0], []).append(call)
+        return found
+
+    def commands_at(self, seq: int) -> list[tuple[int, str, Message | None]]:
+        """The shell calls of one message."""
+        return self._commands_by_seq.get(seq, [])
+
+    @cached_property
+    def _calls(self) -> dict[str, tuple[int, str]]:
+        """Call id → (seq, command line or nothing)."""
+        found = {call.id: (seq, "") for seq, m in enumerate(self.messages) for call in m.tool_calls}
+        for seq, message in enumerate(self.messages):
+            if message.tool_calls:
+                found.update({call_id: (seq, command) for call_id, command in read_message(message).commands})
+        return found
+
+    def command_of(self, call_id: str | None) -> str:
+        """The command line of a call; empty for a call of another tool."""
+        return self._calls.get(call_id or "", (0, ""))[1]
+
+    def ops_of(self, call_id: str | None) -> list[FileOp]:
+        """The file operations of the message with a call, if it has no other call."""
+        seq, _ = self._calls.get(call_id or "", (-1, ""))
+        return self.ops.get(seq, []) if seq >= 0 and len(self.messages[seq].tool_calls) == 1 else []
+
+    def uses(self, seq: int, word: str) -> bool:
+        """Whether a message of the agent has a word in its calls."""
+        return any(word in call.arguments for call in self.messages[seq].tool_calls)
+
+    def tool_calls(self, cut: int) -> Iterator[tuple[Message, ToolCall, Message | None]]:
+        """(message, call, result) of every call that was answered before ``cut``."""
+        for message in self.messages[:cut]:
+            for call in message.tool_calls:
+                result = self.results.get(call.id)
+                if result is None or (result.seq or 0) < cut:
+                    yield message, call, result
+
+    @cached_property
+    def _edits(self) -> dict[int, list[tuple[str, str]]]:
+        found: dict[int, list[tuple[str, str]]] = {}
+        for message, call, result in self.tool_calls(len(self.messages)):
+            if result is None or not self.results.is_error(call.id):
+                for effect in call_effects(call, self.roots.cwd):
+                    if effect.content or effect.removed:
+                        found.setdefault(message.seq or 0, []).append((effect.content.lower(), effect.removed.lower()))
+        return found
+
+    def edits(self, seq: int) -> list[tuple[str, str]]:
+        """(new text, old text) of what the calls of a message write, in lower case."""
+        return self._edits.get(seq, [])
+
+    def may_test(self, seq: int, command: str) -> bool:
+        """Whether a command runs something that could show a fault; a script that only edits files does not."""
+        if only_reads(command):
+            return False
+        changes = any(op.verb != "examined" for op in self.ops.get(seq, ()))
+        return bool(program_runs(command)) or (not changes and _INTERPRETER.search(command) is not None)
 
     @cached_property
     def runs(self) -> list[Run]:

@@ -63,7 +63,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
         texts = [command for at, command, result in session.commands_at(seq) if result is None or not result.is_error]
         if any(map(_ALL_UNDONE.search, texts)):
             for file in files.values():
-                if file.changes[file.committed :] and file.changes[-1].verb != "created":
+                if file.committed or (file.changes and file.changes[0].verb != "created"):
                     file.changes, file.touched = file.changes[: file.committed], seq
         for op in _plain(project_ops(session.ops.get(seq, ()))):
             if not _is_own(op.path, session):

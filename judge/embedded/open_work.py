@@ -1,149 +1,177 @@
-"""What is still to be done at a point: the to-do list, failing tests, the open request, what was announced last."""
+"""What is open at a point: to-do items, edits without a test, what the last run left failing, the step announced."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from compaction.points import LOOKAHEAD
-from compaction.reading.file_effects import same_file
+from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, shorten, terms
-from compaction.reading.run_reports import MAX_REASON
+from compaction.reading.todos import Todo, latest_todos
 from compaction.transcript import Message
-from judge.embedded.cues import is_name
-from judge.embedded.facts import MAX_TERMS, SessionFacts, make_fact
-from judge.embedded.own_words import agrees, asked_for, own_words
-from judge.probe import Fact
+from judge.embedded.facts import Run, SessionFacts, cue_of
+from judge.embedded.net_files import net_files
+from judge.embedded.own_words import agrees, requests
+from judge.probe import Statement
 
 MAX_AGE = 10
 """Messages after which an announcement no longer says what comes next."""
 
-MAX_FAILING = 10
+RUN_AGE = 50
+"""Messages after which a run no longer tells what fails."""
 
+MAX_ITEMS = 8
+MAX_ASKED = 6
+"""Sentences of a request; one that says more is a document, of which no list is complete."""
+
+_LIST_TOOL = re.compile(r"todo|plan|task|checklist", re.IGNORECASE)
+_CODE = re.compile(
+    r"\.(?:py|pyx|jsx?|tsx?|mjs|cjs|go|rs|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|sql|php|scala|vue|svelte|lua|jl|ex|exs)$"
+)
+_SCRATCH = re.compile(r"(?:^|[/_-])(?:tests?|repro\w*|debug|verify|check|demo|tmp|temp|example|edge_?cases?)[^/]*$", re.IGNORECASE)
+"""Files that an agent makes to try something out."""
+
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|test|tests|check)\b(?!\.\w)", re.IGNORECASE
+)
 _STEP = re.compile(
     r"\b(?:next,? (?:i|we|let|step)|now,? (?:i|let|we)|i'll|i will|i need to|we need to|i'm going to|let's|let me|"
-    r"then i|"
-    r"i still|we still|remaining (?:is|are|steps?|tasks?|work))\b",
+    r"then i|i still|we still|remaining (?:is|are|steps?|tasks?|work))\b",
     re.IGNORECASE,
 )
-"""Announcements of what the agent is about to do."""
-
 _LATER = re.compile(
     r"\b(?:next(?:,| i| we| step| up)|(?:and |, )then (?:i|we|run|add|update|test|fix|write)|after (?:that|this)|"
-    r"afterwards?|once "
-    r"(?:that|this|it)|remaining|still (?:need|to do|have to|missing)|left to do|(?:i|we)(?:'ll| will) (?:also|"
-    r"then))\b",
+    r"afterwards?|remaining|still (?:need|to do|have to|missing)|left to do|(?:i|we)(?:'ll| will) then)\b",
     re.IGNORECASE,
 )
 """Announcements of more than the call that stands beside them."""
 
 _NO_STEP = re.compile(
-    r"\blet me know\b|\bif you\b|\bwould you\b|\bfeel free\b|\bplease confirm\b|^(?:so,? |but )?if\b|"
-    r"\b(?:let's|let me|i'll|i will|i need to) (?:also |now |first |just |quickly |double-)*(?:check|look|see|verify|"
-    r"find|view|"
-    r"examine|read|search|try)\b",
+    r"\blet me know\b|\bif you\b|\bwould you\b|\bfeel free\b|\bplease confirm\b|^(?:so,? |but )?if\b|\b(?:only )?after "
+    r"(?:that|this) (?:was|is)|\b(?:let's|let me|i'll|i will|i need to) (?:also |now |first |just |quickly |double-)*"
+    r"(?:check|look|see|verify|find|view|examine|read|search|try)\b",
     re.IGNORECASE,
 )
 """Offers, conditions, and looks at something, which say nothing of what is left to do."""
 
-_DELIVERABLE = re.compile(
-    r"\b(?:write|create|add|save|produce|generate|put)\b[^.?!\n]{0,80}?[\s`'\"(]((?:[\w.-]+/)*[\w-]+\.[a-z]{1,5})\b",
-    re.IGNORECASE,
-)
+
+def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
+    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended."""
+    if turn_has_ended(session.messages, cut):
+        return {}
+    found = {
+        "todo": _todo_items(session, cut),
+        "untested": _untested(session, cut),
+        "failing": _failing(session, cut),
+        "step": _announced(session, cut),
+    }
+    found = {part: statements for part, statements in found.items() if statements}
+    if found and (asked := _request(session, cut)):
+        found["asked"] = asked
+    return found
 
 
-def open_work(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
-    """Each open matter at ``cut`` with the words of the history that say it, the most binding first."""
-    yield from _todo_items(session, cut)
-    yield from _failing_tests(session, cut)
-    following = session.messages[cut : cut + LOOKAHEAD]
-    request = open_request([m for m in session.person if (m.seq or 0) < cut], session.messages[:cut], following)
-    if request is not None:
-        sentence = asked_for(request.text)
-        fact = make_fact("request", sentence, request) if sentence else None
-        if fact is not None:
-            yield fact, sentence
-        yield from _deliverables(session, cut, request)
-    step = announced(session.messages[:cut])
-    fact = make_fact("next_step", step[1], step[0]) if step else None
-    if step is not None and fact is not None:
-        yield fact, step[1]
+def turn_has_ended(messages: Sequence[Message], cut: int) -> bool:
+    """Whether the agent had said its last word before the cut, and a person has to speak."""
+    before, after = messages[cut - 1], messages[cut] if cut < len(messages) else None
+    ended = before.role == "assistant" and not before.tool_calls and bool(before.text.strip())
+    return ended and (after is None or after.role == "user")
 
 
-def open_request(
-    person: Sequence[Message], messages: Sequence[Message], following: Sequence[Message]
-) -> Message | None:
-    """The person's last request, if the agent has not yet ended its turn on it.
-
-    A turn has ended with a message of the agent without tool calls that the person then answers, or would have to. An
-    answer that only agrees opens the request again.
-
-    Args:
-        person: The messages that a person wrote, in order.
-        messages: The history, or what is left of it.
-        following: What the session went on with.
-    """
-    request = next((m for m in reversed(person) if not agrees(m.text)), None)
-    if request is None:
-        return None
-    start = next((i for i, message in enumerate(messages) if message is person[-1]), len(messages)) + 1
-    later = [*messages[start:], *following]
-    for i in range(len(messages) - start):
-        ends = later[i].role == "assistant" and not later[i].tool_calls and later[i].text.strip()
-        if ends and i + 1 < len(later) and later[i + 1].role == "user":
-            return None
-    return request
-
-
-def _todo_items(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
+def _todo_items(session: SessionFacts, cut: int) -> list[Statement]:
     todo = session.todos(cut)
-    for item in todo.items if todo else ():
-        source = session.messages[max(todo.seq, 0) if todo else 0]
-        fact = make_fact("open_task", item.text, source) if item.status != "done" else None
-        if fact is not None:
-            yield fact, item.text
+    if todo is None or not any(_LIST_TOOL.search(call.name) for call in session.messages[todo.seq].tool_calls):
+        return []
+    if any(todo.seq < (m.seq or 0) < cut and not agrees(m.text) for m in session.person):
+        return []  # the person has asked for something else since
+    coming = _ticked_next(session, todo.seq, cut)
+    items = [item for item in todo.items if item.status != "done" and item.text not in coming]
+    return [Statement("open_task", item.text, (todo.seq,), (item.text,)) for item in items[: 2 * MAX_ITEMS]]
 
 
-def _failing_tests(session: SessionFacts, cut: int) -> Iterator[tuple[Fact, str]]:
-    seq, failing = session.failing(cut) or (0, [])
-    for test, reason in failing[:MAX_FAILING]:
-        value = shorten(f"{test}: {reason}" if reason else test, MAX_REASON)
-        fact = Fact("failing_test", value, terms(test)[:4], terms(reason)[:MAX_TERMS], (seq,))
-        if fact.terms:
-            yield fact, test
+def _ticked_next(session: SessionFacts, seq: int, cut: int) -> set[str]:
+    """Items that the first calls behind the cut tick off: they were done before it."""
+    for position in range(cut, min(cut + LOOKAHEAD, len(session.messages))):
+        calls = session.messages[position].tool_calls
+        if any(_LIST_TOOL.search(call.name) for call in calls):
+            after = latest_todos(session.messages[: position + 2])
+            return {item.text for item in (after.items if after else ()) if _is_done(item)}
+        if calls:
+            break
+    return set()
 
 
-def _deliverables(session: SessionFacts, cut: int, request: Message) -> Iterator[tuple[Fact, str]]:
-    """Files that the open request asks for and that nothing has written since."""
-    for path in dict.fromkeys(_DELIVERABLE.findall(own_words(request.text))):
-        written = (
-            op.verb in ("created", "modified", "moved") and same_file(op.path.lower(), path.lower())
-            for seq in range(request.seq or 0, cut)
-            for op in session.ops.get(seq, ())
+def _is_done(item: Todo) -> bool:
+    return item.status == "done"
+
+
+def _untested(session: SessionFacts, cut: int) -> list[Statement]:
+    """Code of the project that was changed after its tests were run last."""
+    ran = [run.seq for run in session.runs if (run.result.seq or 0) < cut and is_test(run)]
+    files = [f for f in net_files(session, (ran[-1] if ran else -1) + 1, cut) if f.verb != "deleted"]
+    return [
+        Statement(
+            "untested_edit",
+            f"{file.path} was {file.verb} and no tests were run since",
+            tuple(dict.fromkeys(op.seq for op in file.changes)),
+            details=file.names,
         )
-        if is_name(path) and not any(written):
-            yield Fact("open_task", f"write {path}", (path.lower(),), (), (request.seq or 0,)), path
+        for file in files
+        if _CODE.search(file.path) and not (file.verb == "created" and _SCRATCH.search(file.path))
+    ][-MAX_ITEMS:]
 
 
-def announced(messages: Sequence[Message]) -> tuple[Message, str] | None:
+def is_test(run: Run) -> bool:
+    """Whether a run is one of tests, by its name or its report."""
+    return bool(_TESTS.search(run.name)) or read_message(run.result).totals is not None
+
+
+def _failing(session: SessionFacts, cut: int) -> list[Statement]:
+    """The tests that failed, or the error, in the last run of each command that nothing was changed after."""
+    last = {cue_of(run): run for run in session.runs if cut - RUN_AGE <= run.seq and (run.result.seq or 0) < cut}
+    newest = max((run.seq for run in last.values()), default=0)
+    found: dict[str, Statement] = {}
+    for cue, run in last.items():
+        changed = any(op.verb != "examined" for seq in range(run.seq + 1, cut) for op in session.ops.get(seq, ()))
+        if not run.failed or (changed and run.seq < newest):
+            continue
+        seq, reading = run.result.seq or 0, read_message(run.result)
+        tests = [test for test, _ in reading.failing]
+        for test in tests[:MAX_ITEMS]:
+            found[test] = Statement("failing_test", f"{test} fails", (seq,), (), (test.split("::")[-1],))
+        if not tests and run.error and cue:
+            found[run.error] = Statement("failing_test", f"`{cue}` fails with: {run.error}", (seq,), (), (run.error,))
+    return list(found.values())[:MAX_ITEMS]
+
+
+def _announced(session: SessionFacts, cut: int) -> list[Statement]:
     """What the agent last said it would do and has not begun, if nobody has asked for something else since."""
-    recent = [m for m in messages[-MAX_AGE:] if m.role in ("user", "assistant")]
     calls = 0
-    for message in reversed(recent):
-        if message.role == "user":
-            if not agrees(message.text):
-                return None
+    for message in reversed(session.messages[max(0, cut - MAX_AGE) : cut]):
+        if message.role == "user" and not agrees(message.text):
+            return []
+        if message.role != "assistant":
             continue
         calls += bool(message.tool_calls)
         said = [
             sentence
-            for sentence in sentences(message.text)
-            if _STEP.search(sentence.replace("’", "'"))
-            and not _NO_STEP.search(sentence.replace("’", "'"))
+            for sentence in sentences(message.text.replace("’", "'"))
+            if _STEP.search(sentence)
+            and not _NO_STEP.search(sentence)
             and (calls == 0 or (calls == 1 and _LATER.search(sentence)))
             and not sentence.endswith((":", "?"))
             and len(terms(sentence)) >= 3
         ]
         if said:
-            return message, said[-1]
-    return None
+            return [Statement("next_step", said[-1], (message.seq or 0,), (said[-1],))]
+    return []
+
+
+def _request(session: SessionFacts, cut: int) -> list[Statement]:
+    """Every sentence of the last request that asks for something."""
+    last = next((m for m in reversed(session.person) if (m.seq or 0) < cut and not agrees(m.text)), None)
+    asked = requests(last.text) if last is not None else ()
+    if last is None or not 0 < len(asked) <= MAX_ASKED:
+        return []
+    return [Statement("request", shorten(sentence, 400), (last.seq or 0,), (sentence,)) for sentence in asked]

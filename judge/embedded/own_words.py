@@ -131,9 +131,28 @@ def own_words(text: str) -> str:
     return "\n".join(lines).strip()
 
 
+_RULES_FILE = re.compile(
+    r"\s*(?:<[\w-]+>\s*)*# ?((?:AGENTS|CLAUDE|GEMINI)\.md)\b[^\n]*\n(?:\s*<INSTRUCTIONS>)?(.*?)(?:</INSTRUCTIONS>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1_024)
+def rules_of(text: str) -> tuple[str, str] | None:
+    """(name, text) of a rules file that the harness puts in the person's place."""
+    match = _RULES_FILE.match(text)
+    return (match[1], match[2]) if match else None
+
+
 @lru_cache(maxsize=8_192)
 def requests(text: str) -> tuple[str, ...]:
-    """The sentences of a person's message that ask for something, in order; the preamble is left out."""
+    """The sentences of a person's message that ask for something, in order; the preamble is left out.
+
+    Where the task is an issue that the message quotes, its title.
+    """
+    issue = _ISSUE.search(text)
+    if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS:
+        return (issue[1].strip(),)
     return tuple(
         sentence
         for sentence in sentences(own_words(text))

@@ -1,157 +1,272 @@
-"""Single facts of a session that can be asked for: errors, commands, versions, results, requests."""
+"""Single facts of a session that can be asked for at a point; each question has one true answer there."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
 
-from compaction.reading.call_outcomes import exit_code
+from compaction.measures.needs import Need
+from compaction.measures.said import is_code_name
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, terms
-from compaction.reading.shell.effects import only_reads, program_runs
-from compaction.reading.tool_output import ErrorLine
-from compaction.transcript import Message
-from judge.embedded.cues import topic
-from judge.embedded.facts import FactCandidate, SessionFacts, cue_of, make_fact
-from judge.embedded.own_words import asked_for, own_words, requests
-from judge.probe import Fact
+from compaction.reading.prose import sentences, specific_terms, terms
+from compaction.reading.run_reports import without_colours
+from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts, cue_of
+from judge.embedded.own_words import own_words
+from judge.probe import Statement, StatementKind
 
-MIN_REQUEST_TERMS = 3
-"""Terms of a request that its question must not hold."""
+MAX_LINE = 200
+"""Characters of a line that is asked for."""
 
-MAX_REQUEST = 400
-"""Characters; a longer sentence is a pasted text."""
+RECENT = 50
+"""Messages in which a failure that was never looked at again still counts."""
+
+GAP = "____"
+
+_MODIFIERS = (
+    r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?|final|override|inline|virtual)"
+    r"\s+)*"
+)
+_DEFINES = (
+    r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|type|struct|enum|trait|const|let|var|val)\s+{name}(?!\w)"
+)
+_PLACE = re.compile(r"^(?:([\w@./-]+?\.\w{1,8}):)?(?:\s*\d+\s*(?:[:→|\t-]|\s(?=\s*\S)))?\s*")
+"""What stands before a line in a listing with line numbers, or in the hits of a search."""
 
 _REPORTED = re.compile(
-    r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|-v|version)\b|\bpip3? +(?:install|show|list|freeze)\b|"
-    r"\bnpm +(?:ls|list|install|i|view)\b|\b(?:uv|poetry|yarn|pnpm|cargo|go|gem|bun) +(?:add|get|install|pip|list|"
-    r"show)\b|"
-    r"pytest|tox|nox|\bgo test\b|__version__"
+    r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|version)\b|\bpip3? +(?:install|show)\b|__version__|"
+    r"\bnpm +(?:install|i|view)\b|\b(?:uv|poetry|yarn|pnpm|cargo|go|gem|bun) +(?:add|get|install)\b"
 )
 """Commands that install something or report what is installed."""
 
 _RANGE = re.compile(r"[\^~<>=*x]")
+_CAUSE = re.compile(
+    r"\b(?:root cause|the (?:problem|issue|bug|cause|culprit|failure) (?:is|was)|turns out|caused by|"
+    r"(?:fails|failed|happens|breaks) because)\b",
+    re.IGNORECASE,
+)
+_GUESS = re.compile(r"\b(?:maybe|perhaps|might|may be|could be|probably|seems?|appears?|i think|not sure|likely|let me|whether)\b|\?", re.I)
+_VALUE = re.compile(r"https?://[^\s)>\]\"'`]+\w|#\d{2,6}\b|\b\d[\d.,]*\d?\s?(?:%|ms|[KMG]i?B|px|tokens?|seconds?|minutes?|hours?|days?)(?!\w)|`[^`\n]{3,60}`|\bv?\d+\.\d+\.\d+\b")
 
 
-def recall_facts(session: SessionFacts) -> list[FactCandidate]:
-    """All of them in the order of the session; each is asked about at its first occurrence."""
-    found = [*_errors(session), *_commands(session), *_versions(session), *_results(session), *_requests(session)]
-    return sorted(found, key=lambda candidate: candidate.seq)
+def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
+    """All that can be asked for at a point."""
+    runs = [run for run in session.runs if (run.result.seq or 0) < cut]
+    later = [run for run in session.runs if run.seq >= cut]
+    return [
+        *_needed(session, cut),
+        *_errors(session, runs, cut),
+        *_totals(session, runs, cut),
+        *_commands(session, runs, later, cut),
+        *_versions(session, cut),
+        *_values(session, cut),
+        *_findings(session, runs, cut),
+    ]
 
 
-def _errors(session: SessionFacts) -> Iterator[FactCandidate]:
-    """The error of each command that failed, at its first failure."""
-    seen: set[str] = set()
-    for _, command, result in session.calls():
-        cue = cue_of(command)
-        if result is None or cue in seen or len(cue) < 6 or only_reads(command) or _is_cut_off(cue, command):
+def _exact(
+    session: SessionFacts, kind: StatementKind, text: str, exact: tuple[str, ...], cut: int, **more: object
+) -> Statement:
+    """A statement whose words have to stand to the letter, proved by every message that has them."""
+    return Statement(kind, text, session.holders(exact, cut)[-20:], (), exact, **more)  # type: ignore[arg-type]
+
+
+def _needed(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Definitions and ids that the session had seen and uses again, without having looked at them once more."""
+    for need in session.needs.at(cut):
+        if need.kind != "identifier":
             continue
-        error = error_of(result)
-        if error is None:
+        if is_code_name(need.value):
+            yield from _definition(session, need, cut)
+        elif "/" not in need.value or need.value.startswith("http"):
+            yield from _id(session, need, cut)
+
+
+def _definition(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
+    name = need.value
+    defines = re.compile(_MODIFIERS + _DEFINES.format(name=re.escape(name)))
+    found: dict[str, set[str]] = {}
+    for seq in sorted(need.holders):
+        message = session.messages[seq]
+        if message.role != "tool":
             continue
-        seen.add(cue)
-        fact = make_fact("error", error.line, result, without=cue)
-        if fact is not None:
-            yield FactCandidate("error", result.seq or 0, cue, (fact,), error.line)
-
-
-def error_of(result: Message) -> ErrorLine | None:
-    """The error with which a command failed; None when it did not fail, or printed somebody else's errors.
-
-    A command failed when the log or its exit status says so, when its test run counts failures, or, where the harness
-    reports no status, when its output ends with the error.
-    """
-    reading = read_message(result)
-    if not reading.errors:
-        return None
-    code = exit_code(result.text)
-    failed = result.is_error or code not in (0, None) or (reading.totals is not None and reading.totals[1] > 0)
-    if not failed and code is None:
-        lines = [line.strip() for line in result.text.rstrip().splitlines()[-2:]]
-        failed = any(line.startswith(error.line[:200]) for line in lines for error in reading.errors[-1:])
-    if not failed:
-        return None
-    # Of a chain of errors the last of a kind that names a cause: the first may be a warning on the way.
-    whole = [error for error in reading.errors if not error.line.endswith(("...", "…"))] or reading.errors
-    own = [error for error in whole if error.kind != "test" or error.line.startswith("E ")] or whole
-    return own[-1] if own[-1].kind == "exception" else own[0]
-
-
-def _is_cut_off(cue: str, command: str) -> bool:
-    """Whether a command goes on after its first line inside of a quote or a here-document."""
-    return "\n" in command and ("<<" in cue or cue.count('"') % 2 == 1 or cue.count("'") % 2 == 1)
-
-
-def _commands(session: SessionFacts) -> Iterator[FactCandidate]:
-    """The first command line of each program that tests, builds or runs something."""
-    seen: set[str] = set()
-    for message, command, _ in session.calls():
-        for run in program_runs(command):
-            program = run.split()[0].rsplit("/", 1)[-1]
-            if program in seen:
+        for raw in message.text.split("\n"):
+            if name not in raw or len(raw) > MAX_LINE:
                 continue
-            seen.add(program)
-            fact = make_fact("command", run, message, without=program)
-            if fact is not None and run in command:
-                yield FactCandidate("command", message.seq or 0, program, (fact,), run)
+            place = _PLACE.match(raw)
+            line = raw[place.end() if place else 0 :].strip()
+            if defines.match(line):
+                path = place[1] if place and place[1] else _shown_file(session, message.tool_call_id)
+                found.setdefault(line, set()).add(session.roots.name(path)[0] if path else "")
+    if len(found) != 1:
+        return
+    (line, paths), = found.items()
+    paths -= {""}
+    if len(paths) != 1 or line.endswith(("(", ",", "[", "\\")) or len(set(terms(line)) - {name.lower()}) < MIN_TERMS:
+        return
+    path = paths.pop()
+    statement = _exact(session, "value", f"`{name}` is defined in {path} as `{line}`", (line,), cut, needed_at=need.needed_at)
+    yield Candidate("definition", f"How does the line of {path} read in which `{name}` is defined?", line, (statement,))
 
 
-def _versions(session: SessionFacts) -> Iterator[FactCandidate]:
-    """Versions that were installed or reported; a range that a manifest asks for is none."""
-    seen: set[str] = set()
-    for _, command, result in session.calls():
-        if result is None or not _REPORTED.search(command):
+def _shown_file(session: SessionFacts, call_id: str | None) -> str:
+    """The file that a call looked at, if it was one."""
+    for op in session.ops_of(call_id):
+        if op.verb == "examined":
+            return op.path
+    return ""
+
+
+def _id(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
+    """A number, hash or address, asked for by the line in which a call reported it."""
+    result = session.messages[need.observation]
+    call = session.command_of(result.tool_call_id)
+    lines = [line.strip() for line in without_colours(result.text).split("\n") if need.value in line]
+    if not call or "\n" in call or not lines or len(lines[0]) > MAX_LINE or lines[0].count(need.value) != 1:
+        return
+    around = lines[0].replace(need.value, GAP)
+    if len(terms(around)) < 3 or lines[0].count(",") > 6:
+        return
+    statement = _exact(session, "value", lines[0], (need.value,), cut, needed_at=need.needed_at)
+    question = f"The command `{call[:160]}` reported the line `{around}`. What stands in the place of {GAP}?"
+    yield Candidate("id", question, need.value, (statement,))
+
+
+def _errors(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """The error of a run that failed last, where it was no slip of the agent's own."""
+    last: dict[str, int] = {cue_of(run): n for n, run in enumerate(runs) if run.failed}
+    for cue, n in last.items():
+        run = runs[n]
+        line = run.error
+        if len(cue) < 6 or len(terms(line)) < 3 or not _matters(session, runs, n, cut):
+            continue
+        foils = tuple(dict.fromkeys(r.error for r in runs[:n] if cue_of(r) == cue and r.error not in ("", line)))
+        statement = _exact(session, "error", f"`{cue}` failed with: {line}", (line,), cut, foils=foils[-3:])
+        question = f"Which error did `{cue}` give when it failed the last time?"
+        yield Candidate("error", question, line, (statement,))
+
+
+def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
+    """Whether a failure came again, was mended by a change of the project, or is the newest and still stands."""
+    run = runs[n]
+    again = [r for r in runs[n + 1 :] if cue_of(r) == cue_of(run)]
+    if any(r.error == run.error and cue_of(r) == cue_of(run) for r in runs[:n]):
+        return True
+    until = again[0].seq if again else cut
+    if not again and (run.seq < cut - RECENT or any(_same_program(r, run) and not r.failed for r in runs[n + 1 :])):
+        return False
+    made = session.ledger(cut).created
+    edited = [op for seq in range(run.seq + 1, until) for op in session.ops.get(seq, ()) if op.verb == "modified"]
+    return any(op.path not in made and not op.scratch for op in edited)
+
+
+def _same_program(run: Run, other: Run) -> bool:
+    return run.name.split()[0] == other.name.split()[0]
+
+
+def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """What the last run of a command counted."""
+    by_cue: dict[str, list[Run]] = {}
+    for run in runs:
+        if read_message(run.result).totals and cue_of(run):
+            by_cue.setdefault(cue_of(run), []).append(run)
+    for cue, same in by_cue.items():
+        passed, failed = read_message(same[-1].result).totals or (0, 0)
+        exact = _total_words(same[-1], passed, failed)
+        if passed + failed < 2 or not exact:
+            continue
+        earlier = dict.fromkeys(read_message(r.result).totals for r in same[:-1])
+        foils = tuple(f"{t[0]} passed, {t[1]} failed" for t in earlier if t and t != (passed, failed))
+        truth = f"{passed} passed, {failed} failed"
+        statement = _exact(session, "total", f"`{cue}`: {truth}", exact, cut, foils=foils[-3:])
+        question = f"How many tests passed and how many failed when `{cue}` was run the last time?"
+        yield Candidate("total", question, truth, (statement,))
+
+
+def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
+    """Words of the report that give the totals, on one line."""
+    for line in reversed(without_colours(run.result.text).splitlines()):
+        found = [re.search(rf"(?<![\w.]){n} (?:{word})\b|\b{word}:? {n}\b", line) for n, word in ((passed, "passed|pass"), (failed, "failed|fail")) if n]
+        if found and all(found):
+            return tuple(match[0] for match in found if match)
+        if not failed and re.match(rf"Ran {passed} tests? in ", line):
+            return (f"Ran {passed} test",) if passed == 1 else (f"Ran {passed} tests",)
+    return ()
+
+
+def _commands(session: SessionFacts, runs: list[Run], later: list[Run], cut: int) -> Iterator[Candidate]:
+    """The command line that a program was last run with, where the session goes on to run it so again; and the one with
+    which it ran at last after it had failed."""
+    coming: dict[str, int] = {}
+    for run in later:
+        coming.setdefault(run.name, run.seq)
+    newest = {run.name.split()[0]: n for n, run in enumerate(runs)}
+    for program, n in newest.items():
+        run = runs[n]
+        before = [r for r in runs[:n] if r.name.split()[0] == program]
+        worked = len(before) > 0 and all(r.failed for r in before) and not run.failed and before[-1].name != run.name
+        short = program.rsplit("/", 1)[-1]
+        if not (worked or run.name in coming) or len(set(terms(run.name)) - {short.lower()}) < MIN_TERMS:
+            continue
+        if run.name not in run.command or len(run.name) > MAX_LINE:
+            continue
+        statement = _exact(session, "command", run.name, (run.name,), cut, needed_at=coming.get(run.name))
+        question = f"With which exact command line was `{short}` run the last time?"
+        yield Candidate("command", question, run.name, (statement,))
+
+
+def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Versions for which a command asked by name, or that it installed."""
+    found: dict[str, list[str]] = {}
+    for _, command, result in session.commands:
+        if result is None or (result.seq or 0) >= cut or not _REPORTED.search(command):
             continue
         for name, version in read_message(result).versions[:40]:
-            low = name.lower()
-            if low in seen or "." not in version or len(name) < 3 or _RANGE.search(version):
-                continue
-            seen.add(low)
-            fact = Fact("version", f"{name} {version}", terms(version) or (version.lower(),), (), (result.seq or 0,))
-            yield FactCandidate("version", result.seq or 0, name, (fact,), version)
+            named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", command, re.IGNORECASE)
+            if named and "." in version and len(name) > 2 and not _RANGE.search(version):
+                found.setdefault(name, []).append(version)
+    for name, versions in found.items():
+        foils = tuple(dict.fromkeys(v for v in versions if v != versions[-1]))
+        statement = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils=foils)
+        yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], (statement,))
 
 
-def _results(session: SessionFacts) -> Iterator[FactCandidate]:
-    """What the first test run of each command line counted."""
-    seen: set[str] = set()
-    for _, command, result in session.calls():
-        cue = cue_of(command)
-        totals = read_message(result).totals if result is not None else None
-        if result is None or totals is None or cue in seen or sum(totals) < 2 or _is_cut_off(cue, command):
+def _values(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Numbers, addresses and names that the person gave and the agent went on to use."""
+    for message in session.person:
+        seq = message.seq or 0
+        if seq >= cut:
+            break
+        for sentence in sentences(own_words(message.text)):
+            values = dict.fromkeys(match[0].strip("`") for match in _VALUE.finditer(sentence))
+            for value in values:
+                around = sentence.replace(value, GAP)
+                used = [n for n in range(seq + 1, len(session.messages)) if session.uses(n, value)]
+                if len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4 or not used:
+                    continue
+                needed = next((n for n in used if n >= cut), None)
+                statement = _exact(session, "value", sentence, (value,), cut, needed_at=needed)
+                question = f"The person wrote: “{around}” What stands in the place of {GAP}?"
+                yield Candidate("given", question, value, (statement,))
+
+
+def _findings(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """The cause that the agent stated last before it changed a file with which a failing command passed."""
+    for n, run in enumerate(runs):
+        cue = cue_of(run)
+        after = next((r for r in runs[n + 1 :] if cue_of(r) == cue), None)
+        if not cue or not run.failed or after is None or after.failed:
             continue
-        seen.add(cue)
-        passed, failed = totals
-        line = next(
-            (
-                line.strip()
-                for line in reversed(result.text.splitlines())
-                if re.search(rf"\b{passed}\b", line) and (not failed or re.search(rf"\b{failed}\b", line))
-            ),
-            "",
-        )
-        if line:
-            value = f"{passed} passed, {failed} failed"
-            fact = Fact(
-                "value", value, (str(passed), str(failed)) if failed else (str(passed),), (), (result.seq or 0,)
-            )
-            yield FactCandidate("value", result.seq or 0, cue, (fact,), line)
-
-
-def _requests(session: SessionFacts) -> Iterator[FactCandidate]:
-    """What the person asked for first, and every later request that a name in it singles out."""
-    asked = [(m, s) for m in session.person for s in requests(m.text) if len(s) <= MAX_REQUEST]
-    pool = {sentence.lower() for m in session.person for sentence in sentences(own_words(m.text))}
-    for message, sentences_of in groupby(asked, key=lambda pair: pair[0]):
-        said = [sentence for _, sentence in sentences_of]
-        if message is asked[0][0]:
-            sentence = asked_for(message.text)
-            fact = make_fact("request", sentence, message)
-            if fact is not None and len(fact.terms) > MIN_REQUEST_TERMS:
-                yield FactCandidate("request", message.seq or 0, "", (fact,), sentence)
-            continue
-        for sentence in said:
-            named = topic(sentence, pool)
-            fact = make_fact("request", sentence, message, without=" ".join(named)) if named else None
-            if fact is not None and len(fact.terms) >= MIN_REQUEST_TERMS and not session.is_repeated(sentence):
-                yield FactCandidate("request", message.seq or 0, "` and `".join(named), (fact,), sentence)
+        edits = [seq for seq in range(run.seq, after.seq) if any(op.verb == "modified" for op in session.ops.get(seq, ()))]
+        said = [
+            (seq, sentence)
+            for seq in range(run.seq + 1, edits[-1] + 1 if edits else 0)
+            if session.messages[seq].role == "assistant"
+            for sentence in sentences(session.messages[seq].text)
+            if _CAUSE.search(sentence) and not _GUESS.search(sentence) and specific_terms(sentence) and len(sentence) < 400
+            and not sentence.endswith(":")
+        ]
+        if said:
+            seq, sentence = said[-1]
+            statement = Statement("finding", sentence, (seq,), (sentence,))
+            question = f"What was found to be the cause of the failure of `{cue}` that was mended since?"
+            yield Candidate("finding", question, sentence, (statement,))

@@ -1,0 +1,108 @@
+"""What the person or a rules file requires, forbids or asks to be careful of, as far as it is in force at a point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compaction.reading.prose import sentences, shorten, terms
+from compaction.transcript import Message
+from judge.embedded.facts import Candidate, SessionFacts
+from judge.embedded.own_words import own_words, rules_of
+from judge.probe import Statement
+
+MAX_RULES = 6
+"""Rules of one message or section; more of them are a document of which nobody knows all by heart."""
+
+MAX_CHARS = 300
+MAX_BEGINNING = 60
+_FORBIDS = re.compile(
+    r"\b(?:never|do ?n[o']t|don't|must(?:n't| not)|should(?:n't| not)|may not|can(?:not|'t) (?:be )?(?:change|modif|touch|us)\w*|"
+    r"avoid|without (?:chang|modify|touch|break|us)\w*|no (?:new|more|other)|forbidden|not allowed)\b",
+    re.IGNORECASE,
+)
+_REQUIRES = re.compile(
+    r"\b(?:must|always|only|make sure|ensure|be (?:careful|sure)|careful|required?|has to|have to|needs? to (?:be|stay|keep|remain|work)|"
+    r"keep (?:it|the|in|all)|at (?:least|most)|no longer than|minimal changes?|before (?:each|every|you commit|committing)|should (?:be|not|always|only|use|stay|support))\b",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"\?$|\b(?:yet|for now|right now|at the moment|until|first|if you (?:want|like|need)|feel free|let me know|do ?n[o']t (?:know|think|see|understand|"
+    r"remember|mind|like|have|need|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|isn't|not sure|seems?)\b|^(?:it|this|that|there|i|what|but it)\b(?! (?:must|should|has to|needs))",
+    re.IGNORECASE,
+)
+"""Questions, remarks, and rules for a moment that is over."""
+
+
+def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
+    """A question for each message of the person and each section of a rules file that sets rules."""
+    found: list[Candidate] = []
+    for message in session.person:
+        if (message.seq or 0) < cut:
+            found += _of_message(session, message, cut)
+    for source, seq, heading, rules in _sections(session, cut):
+        if 0 < len(rules) <= MAX_RULES and not any(c.question.endswith(f"“{heading}”?") for c in found):
+            statements = tuple(Statement("constraint", shorten(r, MAX_CHARS), (seq,), (r,)) for r in rules)
+            question = f"What does {source} require or forbid under the heading “{heading}”?"
+            found.append(Candidate("rules", question, "; ".join(s.text for s in statements), statements))
+    return found
+
+
+def is_rule(sentence: str) -> bool:
+    """Whether a sentence sets a rule for the work that goes on holding."""
+    plain = sentence.replace("’", "'")
+    told = _FORBIDS.search(plain) or _REQUIRES.search(plain)
+    return bool(told) and len(terms(plain)) >= 3 and len(plain) <= MAX_CHARS and not _PASSING.search(plain)
+
+
+def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
+    said = sentences(own_words(message.text))
+    rules = [sentence for sentence in said if is_rule(sentence)]
+    if not 0 < len(rules) <= MAX_RULES:
+        return
+    statements = []
+    for rule in rules:
+        lifted = _lifted_at(session, rule, message.seq or 0)
+        if lifted is None or lifted >= cut:
+            statements.append(Statement("constraint", rule, (message.seq or 0,), (rule,), until=lifted))
+    if statements:
+        beginning = shorten(" ".join(said), MAX_BEGINNING)
+        question = f"What did the person require, forbid or ask to be careful of in the message that begins “{beginning}”?"
+        yield Candidate("person", question, "; ".join(s.text for s in statements), tuple(statements))
+
+
+def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
+    """``seq`` of a later message in which the person asks for what the rule forbids."""
+    forbidden = _FORBIDS.search(rule)
+    if forbidden is None:
+        return None
+    wanted = set(terms(rule[forbidden.end() :])[:3])
+    for message in session.person:
+        if (message.seq or 0) > seq and len(wanted) > 1:
+            for sentence in sentences(own_words(message.text)):
+                if wanted <= set(terms(sentence)) and not _FORBIDS.search(sentence):
+                    return message.seq
+    return None
+
+
+def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
+    """(file, seq, heading, rules) of each section of the rules files that the session was given or has read."""
+    for seq, message in enumerate(session.messages[:cut]):
+        named = rules_of(message.text) if message.role == "user" else _read_rules(session, message)
+        if named is None:
+            continue
+        name, text = named
+        for part in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE):
+            head, _, body = part.partition("\n")
+            lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in re.sub(r"```.*?(?:```|\Z)", "", body, flags=re.DOTALL).splitlines()]
+            if head.startswith("#"):
+                yield name, seq, head.strip("# ").strip(), [line for line in lines if is_rule(line)]
+
+
+def _read_rules(session: SessionFacts, message: Message) -> tuple[str, str] | None:
+    """A rules file that a call showed."""
+    for op in session.ops_of(message.tool_call_id) if message.role == "tool" else ():
+        name = op.path.rsplit("/", 1)[-1]
+        if op.verb == "examined" and re.fullmatch(r"(?:AGENTS|CLAUDE|GEMINI)\.md|.*\.mdc", name):
+            return op.path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)
+    return None
