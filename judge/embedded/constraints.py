@@ -23,12 +23,13 @@ _FORBIDS = re.compile(
 )
 _REQUIRES = re.compile(
     r"\b(?:must|always|only|make sure|ensure|be (?:careful|sure)|careful|required?|has to|have to|needs? to (?:be|stay|keep|remain|work)|"
-    r"keep (?:it|the|in|all)|at (?:least|most)|no longer than|minimal changes?|before (?:each|every|you commit|committing)|should (?:be|not|always|only|use|stay|support))\b",
+    r"keep (?:it|the|in|all)|at (?:least|most)|no longer than|minimal changes?|before (?:each|every|you commit|committing)|as a rule|should (?:be(?! able)|not|always|only|use|stay|support))\b",
     re.IGNORECASE,
 )
 _PASSING = re.compile(
     r"\?$|\b(?:yet|for now|right now|at the moment|until|first|if you (?:want|like|need)|feel free|let me know|do ?n[o']t (?:know|think|see|understand|"
-    r"remember|mind|like|have|need|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|isn't|not sure|seems?)\b|^(?:it|this|that|there|i|what|but it)\b(?! (?:must|should|has to|needs))",
+    r"remember|mind|like|have (?!to (?:modify|change|touch|edit))|need|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|isn't|not sure|seems?)\b|^(?:it|this|that|there|i|what|but it)\b(?! (?:must|should|has to|needs|means))|"
+    r"^\d+\.\d+ |\b(?:to|and) ensure\b(?!.*\bminimal)",
     re.IGNORECASE,
 )
 """Questions, remarks, and rules for a moment that is over."""

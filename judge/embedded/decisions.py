@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from compaction.measures.said import telling_lines
 from compaction.reading.prose import sentences, shorten, split_reason, terms
 from compaction.reading.tool_calls import call_effects
 from compaction.transcript import Message, ToolCall
@@ -32,8 +33,10 @@ _REFUSED = re.compile(
 _SAID = re.compile(r"the user said:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _ANSWER = re.compile(r'"([^"\n]{3,400})"\s*=\s*"([^"\n]{1,400})"')
 _CONTRAST = re.compile(
-    r"^(?P<chosen>.{8,}?),? (?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not) (?P<other>.{3,}?)[.!]?$|"
-    r"^(?P<chosen2>.{8,}?), not (?P<other2>.{3,}?)[.!]?$",
+    r"^(?P<lead>.{0,60}\b(?:replac|chang|switch|convert|migrat|mov)(?:e|ed|es|ing|ting)?\b.{0,30}?)(?:from )?(?P<other3>`[^`]{3,60}`)(?: call| calls)? (?:with|to|by|into) "
+    r"(?P<chosen3>.{3,}?)[.!:]?$|"
+    r"^(?P<chosen>.{8,}?),? (?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not) (?P<other>.{3,}?)[.!:]?$|"
+    r"^(?P<chosen2>.{8,}?), not (?P<other2>.{3,}?)[.!:]?$",
     re.IGNORECASE,
 )
 _PERSON = re.compile(
@@ -59,7 +62,7 @@ _COMMITS = re.compile(
 def decisions(session: SessionFacts, since: int, cut: int) -> list[Candidate]:
     """What can be asked for at a point, the surest proof first."""
     found = [*_answers(session, cut), *_plans(session, cut), *_refusals(session, since, cut)]
-    return [*found, *_choices(session, cut), *_contrasts(session, cut)]
+    return [*found, *_choices(session, cut), *_contrasts(session, cut), *_rewrites(session, cut)]
 
 
 def _decision(text: str, seq: int, *quotes: str, foils: tuple[str, ...] = ()) -> Statement:
@@ -131,7 +134,7 @@ def _refusals(session: SessionFacts, since: int, cut: int) -> Iterator[Candidate
             continue
         said = _SAID.search(result.text)
         words = " ".join(said[1].split("\n\nNote:")[0].split()) if said else ""
-        if len(terms(words)) < 3:
+        if len(terms(words)) < 3 or words.endswith("?"):
             continue
         what = _call_words(call)
         statement = _decision(f"The person refused {what} and said: {words}", result.seq or 0, shorten(words, 300).rstrip("…"))
@@ -190,9 +193,10 @@ def _parts(sentence: str) -> tuple[str, str] | None:
     match = _CONTRAST.match(sentence.replace("’", "'"))
     if match is None:
         return None
-    chosen, other = match["chosen"] or match["chosen2"], match["other"] or match["other2"]
+    chosen = match["chosen"] or match["chosen2"] or match["chosen3"]
+    other = match["other"] or match["other2"] or match["other3"]
     other = re.split(r",|;| (?:because|since|so that|as|to|for|when|in order|which|and|by|if|in the)\b", other)[0].strip()
-    return (chosen, other) if len(terms(chosen)) >= 2 and terms(other) and len(other) < 100 else None
+    return (chosen, other) if terms(chosen) and terms(other) and len(other) < 100 else None
 
 
 def _contrasts(session: SessionFacts, cut: int) -> Iterator[Candidate]:
@@ -202,11 +206,12 @@ def _contrasts(session: SessionFacts, cut: int) -> Iterator[Candidate]:
             continue
         for sentence in sentences(message.text):
             parts = _parts(sentence)
-            if parts is None or not _COMMITS.search(sentence) or _OPEN.search(sentence):
+            if parts is None:
                 continue
             chosen, other = parts
-            names = _names(chosen) - _names(other)
-            if not _names(other) or not names or not _is_borne_out(session, message.seq or 0, names, _names(other), cut):
+            names, others = _names(chosen) - _names(other), _names(other) - _names(chosen)
+            proof = _borne_out(session, message.seq or 0, names, others, cut) if names and others else ""
+            if proof != "replaced" and (proof != "written" or not _COMMITS.search(sentence) or _OPEN.search(sentence)):
                 continue
             decided, reason = split_reason(sentence)
             statements = [_decision(decided, message.seq or 0, sentence, foils=(other,))]
@@ -217,16 +222,46 @@ def _contrasts(session: SessionFacts, cut: int) -> Iterator[Candidate]:
 
 
 def _names(text: str) -> set[str]:
-    return {(one or two).removesuffix("()").lower() for one, two in _NAME.findall(text)}
+    return {(one or two).removesuffix("()") for one, two in _NAME.findall(text)}
 
 
-def _is_borne_out(session: SessionFacts, seq: int, names: set[str], others: set[str], cut: int) -> bool:
-    """Whether an edit writes a name that was chosen, and no later one before the cut takes it out for what it was against."""
-    borne_out = False
-    for position in range(max(0, seq), min(cut, len(session.messages))):
-        for new, old in session.edits(position):
-            if position <= seq + REACH and any(n in new and n not in old for n in names):
-                borne_out = True
+def _borne_out(session: SessionFacts, seq: int, names: set[str], others: set[str], cut: int) -> str:
+    """``replaced``: an edit puts a chosen name in the place of what it was chosen against; ``written``: it writes it.
+
+    Empty where no edit does, or a later one before the cut takes it back.
+    """
+    proof = ""
+    for position in range(seq, min(cut, len(session.messages))):
+        for _, new, old in session.edits(position):
+            comes = any(n in new and n not in old for n in names)
+            if comes and position <= seq + REACH:
+                proof = "replaced" if proof == "replaced" or any(o in old and o not in new for o in others) else "written"
             elif any(n in old and n not in new for n in names) and any(o in new and o not in old for o in others):
-                borne_out = False
-    return borne_out
+                proof = ""
+    return proof
+
+
+def _rewrites(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Lines with which the session replaced lines of its own in a file of the project: the first attempt was given up."""
+    made = session.ledger(cut).created
+    wrote: dict[str, set[str]] = {}
+    for seq in range(cut):
+        for path, new, old in session.edits(seq):
+            gone, come = telling_lines(old) - telling_lines(new), telling_lines(new) - telling_lines(old)
+            mine = gone & wrote.get(path, set())
+            wrote.setdefault(path, set()).update(come)
+            later = [edit for n in range(seq + 1, cut) for edit in session.edits(n) if edit.path == path]
+            if path in made or path.startswith("/") or len(mine) != 1 or len(come) != 1:
+                continue
+            before, after = mine.pop(), come.copy().pop()
+            if any(after in edit.old and after not in edit.new for edit in later) or _alike(before, after):
+                continue
+            question = f"The session first wrote `{before}` in {path} and replaced that line later. With which line?"
+            statement = Statement("decision", f"{path}: {after}", session.holders((after,), cut), (), (after,), foils=(before,))
+            yield Candidate("rewrite", question, after, (statement,))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two lines differ by little more than a slip of the pen."""
+    a, b = set(terms(one)), set(terms(other))
+    return len(a & b) > 0.8 * max(len(a | b), 1)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
@@ -79,14 +80,23 @@ class Run:
 
     @property
     def error(self) -> str:
-        """The line that says what went wrong; empty where the run passed or none says it."""
+        """The line that says what went wrong; empty where the run passed, none says it, or several say different things."""
         if not self.failed:
             return ""
         told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)]
         own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
-        if not own:
+        if not own or (own[-1].kind != "exception" and len({e.line for e in own}) > 1):
             return ""
-        return (own[-1] if own[-1].kind == "exception" else own[0]).line
+        return own[-1].line
+
+
+class Edit(NamedTuple):
+    """A text that a call writes."""
+
+    path: str
+    new: str
+    old: str
+    """What it replaces, where the call says so."""
 
 
 class SessionFacts:
@@ -169,17 +179,18 @@ class SessionFacts:
                     yield message, call, result
 
     @cached_property
-    def _edits(self) -> dict[int, list[tuple[str, str]]]:
-        found: dict[int, list[tuple[str, str]]] = {}
+    def _edits(self) -> dict[int, list[Edit]]:
+        found: dict[int, list[Edit]] = {}
         for message, call, result in self.tool_calls(len(self.messages)):
             if result is None or not self.results.is_error(call.id):
                 for effect in call_effects(call, self.roots.cwd):
                     if effect.content or effect.removed:
-                        found.setdefault(message.seq or 0, []).append((effect.content.lower(), effect.removed.lower()))
+                        path = self.roots.name(effect.path)[0]
+                        found.setdefault(message.seq or 0, []).append(Edit(path, effect.content, effect.removed))
         return found
 
-    def edits(self, seq: int) -> list[tuple[str, str]]:
-        """(new text, old text) of what the calls of a message write, in lower case."""
+    def edits(self, seq: int) -> list[Edit]:
+        """What the calls of a message write, with the text that it replaces."""
         return self._edits.get(seq, [])
 
     def may_test(self, seq: int, command: str) -> bool:

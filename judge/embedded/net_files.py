@@ -16,7 +16,7 @@ MAX_FILES = 30
 MAX_NAMES = 5
 """Names of what changed in a file that a true answer gives."""
 
-_COMMIT = re.compile(r"\bgit commit\b")
+COMMIT = re.compile(r"\bgit commit\b")
 _ALL_UNDONE = re.compile(r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))")
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
 
@@ -76,7 +76,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 file.changes.pop()
             else:
                 file.take(op if op.path.split("/")[0] not in made else _as_new(op))
-        if any(map(_COMMIT.search, texts)):
+        if any(map(COMMIT.search, texts)):
             for file in files.values():
                 file.committed = len(file.changes)
     left = [file for file in files.values() if file.changes and file.touched >= since]

@@ -11,7 +11,7 @@ from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.todos import Todo, latest_todos
 from compaction.transcript import Message
 from judge.embedded.facts import Run, SessionFacts, cue_of
-from judge.embedded.net_files import net_files
+from judge.embedded.net_files import COMMIT, net_files
 from judge.embedded.own_words import agrees, requests
 from judge.probe import Statement
 
@@ -35,6 +35,7 @@ _SCRATCH = re.compile(r"(?:^|[/_-])(?:tests?|repro\w*|debug|verify|check|demo|tm
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|test|tests|check)\b(?!\.\w)", re.IGNORECASE
 )
+_COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 _STEP = re.compile(
     r"\b(?:next,? (?:i|we|let|step)|now,? (?:i|let|we)|i'll|i will|i need to|we need to|i'm going to|let's|let me|"
     r"then i|i still|we still|remaining (?:is|are|steps?|tasks?|work))\b",
@@ -63,6 +64,7 @@ def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
     found = {
         "todo": _todo_items(session, cut),
         "untested": _untested(session, cut),
+        "uncommitted": _uncommitted(session, cut),
         "failing": _failing(session, cut),
         "step": _announced(session, cut),
     }
@@ -122,6 +124,18 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     ][-MAX_ITEMS:]
 
 
+def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
+    """Files that differ from the last commit, in a session that commits."""
+    commits = [seq for seq, command, _ in session.commands if seq < cut + LOOKAHEAD and COMMIT.search(command)]
+    since = max((seq for seq in commits if seq < cut), default=-1)
+    told = any(_COMMITTED.search(m.text) for m in session.person if since < (m.seq or 0) < cut)
+    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed] if commits and not told else []
+    return [
+        Statement("open_task", f"{f.path} is {f.verb} and not committed", tuple(dict.fromkeys(op.seq for op in f.changes)))
+        for f in files
+    ] if len(files) <= MAX_ITEMS else []
+
+
 def is_test(run: Run) -> bool:
     """Whether a run is one of tests, by its name or its report."""
     return bool(_TESTS.search(run.name)) or read_message(run.result).totals is not None
@@ -133,6 +147,7 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
     newest = max((run.seq for run in last.values()), default=0)
     found: dict[str, Statement] = {}
     for cue, run in last.items():
+        ran = any(seq > run.seq and seq < cut and session.may_test(seq, command) for seq, command, _ in session.commands)
         changed = any(op.verb != "examined" for seq in range(run.seq + 1, cut) for op in session.ops.get(seq, ()))
         if not run.failed or (changed and run.seq < newest):
             continue
@@ -140,7 +155,7 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
         tests = [test for test, _ in reading.failing]
         for test in tests[:MAX_ITEMS]:
             found[test] = Statement("failing_test", f"{test} fails", (seq,), (), (test.split("::")[-1],))
-        if not tests and run.error and cue:
+        if not tests and run.error and cue and not ran:
             found[run.error] = Statement("failing_test", f"`{cue}` fails with: {run.error}", (seq,), (), (run.error,))
     return list(found.values())[:MAX_ITEMS]
 

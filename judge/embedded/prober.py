@@ -51,6 +51,7 @@ ARTIFACT_QUESTION = (
 PARTS = {
     "todo": ("Open", "which items of the to-do list are not done"),
     "untested": ("Untested", "which files with code were changed after the project's tests were run last (or without any such run)"),
+    "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
     "step": ("Next", "which step the agent has announced and not begun"),
     "asked": ("Asked", "what the person has asked for last"),
@@ -62,7 +63,7 @@ FILE_KINDS: dict[str, StatementKind] = {
     "modified": "file_modified",
     "deleted": "file_deleted",
 }
-BY_CALLS = frozenset({"file_created", "file_modified", "file_deleted", "untested_edit"})
+BY_CALLS = frozenset({"file_created", "file_modified", "file_deleted", "untested_edit", "open_task"})
 """Kinds that only calls prove."""
 
 NOTHING: dict[ProbeType, str] = {

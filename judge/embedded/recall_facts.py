@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from compaction.measures.needs import Need
 from compaction.measures.said import is_code_name
+from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, specific_terms, terms
 from compaction.reading.run_reports import without_colours
+from compaction.reading.shell.effects import only_reads
 from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts, cue_of
 from judge.embedded.own_words import own_words
 from judge.probe import Statement, StatementKind
@@ -51,7 +53,7 @@ _VALUE = re.compile(r"https?://[^\s)>\]\"'`]+\w|#\d{2,6}\b|\b\d[\d.,]*\d?\s?(?:%
 def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
     """All that can be asked for at a point."""
     runs = [run for run in session.runs if (run.result.seq or 0) < cut]
-    later = [run for run in session.runs if run.seq >= cut]
+    later = [run for run in session.runs if cut <= run.seq < cut + LOOKAHEAD]
     return [
         *_needed(session, cut),
         *_errors(session, runs, cut),
@@ -73,12 +75,20 @@ def _exact(
 def _needed(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """Definitions and ids that the session had seen and uses again, without having looked at them once more."""
     for need in session.needs.at(cut):
-        if need.kind != "identifier":
+        if need.kind != "identifier" or need.needed_at >= cut + LOOKAHEAD or not _works_with(session, need):
             continue
         if is_code_name(need.value):
             yield from _definition(session, need, cut)
         elif "/" not in need.value or need.value.startswith("http"):
             yield from _id(session, need, cut)
+
+
+def _works_with(session: SessionFacts, need: Need) -> bool:
+    """Whether the message that needs a name writes it or runs something with it; a search or a look fetches it anew."""
+    if any(need.value in edit.new or need.value in edit.old for edit in session.edits(need.needed_at)):
+        return True
+    commands = [command for _, command, _ in session.commands_at(need.needed_at) if need.value in command]
+    return any(not only_reads(command) for command in commands)
 
 
 def _definition(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
@@ -205,7 +215,7 @@ def _commands(session: SessionFacts, runs: list[Run], later: list[Run], cut: int
         before = [r for r in runs[:n] if r.name.split()[0] == program]
         worked = len(before) > 0 and all(r.failed for r in before) and not run.failed and before[-1].name != run.name
         short = program.rsplit("/", 1)[-1]
-        if not (worked or run.name in coming) or len(set(terms(run.name)) - {short.lower()}) < MIN_TERMS:
+        if not (worked or run.name in coming) or len(set(terms(run.name)) - {short.lower()}) <= MIN_TERMS:
             continue
         if run.name not in run.command or len(run.name) > MAX_LINE:
             continue
@@ -243,7 +253,7 @@ def _values(session: SessionFacts, cut: int) -> Iterator[Candidate]:
                 used = [n for n in range(seq + 1, len(session.messages)) if session.uses(n, value)]
                 if len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4 or not used:
                     continue
-                needed = next((n for n in used if n >= cut), None)
+                needed = next((n for n in used if cut <= n < cut + LOOKAHEAD), None)
                 statement = _exact(session, "value", sentence, (value,), cut, needed_at=needed)
                 question = f"The person wrote: “{around}” What stands in the place of {GAP}?"
                 yield Candidate("given", question, value, (statement,))
