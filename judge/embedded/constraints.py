@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.own_words import own_words, rules_of
+from judge.embedded.own_words import instructions_of, own_words, rules_of
 from judge.probe import Statement
 
 MAX_RULES = 6
@@ -36,15 +36,15 @@ _PASSING = re.compile(
 
 
 def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
-    """A question for each message of the person and each section of a rules file that sets rules."""
+    """A question for each message of the person, and each section of a rules file or a long task, that sets rules."""
     found: list[Candidate] = []
     for message in session.person:
         if (message.seq or 0) < cut:
             found += _of_message(session, message, cut)
     for source, seq, heading, rules in _sections(session, cut):
-        if 0 < len(rules) <= MAX_RULES and not any(c.question.endswith(f"“{heading}”?") for c in found):
+        question = f"What does {source} require or forbid under the heading “{heading}”?"
+        if 0 < len(rules) <= MAX_RULES and all(question != candidate.question for candidate in found):
             statements = tuple(Statement("constraint", shorten(r, MAX_CHARS), (seq,), (r,)) for r in rules)
-            question = f"What does {source} require or forbid under the heading “{heading}”?"
             found.append(Candidate("rules", question, "; ".join(s.text for s in statements), statements))
     return found
 
@@ -89,7 +89,9 @@ def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
 def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
     """(file, seq, heading, rules) of each section of the rules files that the session was given or has read."""
     for seq, message in enumerate(session.messages[:cut]):
-        named = rules_of(message.text) if message.role == "user" else _read_rules(session, message)
+        named = _read_rules(session, message)
+        if message.role == "user":
+            named = rules_of(message.text) or (("the task", instructions_of(message.text)) if message in session.person else None)
         if named is None:
             continue
         name, text = named

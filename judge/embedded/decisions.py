@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from compaction.measures.said import telling_lines
 from compaction.reading.prose import sentences, shorten, split_reason, terms
 from compaction.reading.tool_calls import call_effects
 from compaction.transcript import Message, ToolCall
@@ -20,6 +19,9 @@ REACH = 40
 """Messages within which a choice has to be borne out."""
 
 MAX_STEPS = 8
+MAX_REPLY = 300
+"""Characters of an answer that somebody gives in passing."""
+
 MAX_QUOTE = 90
 """Characters of a message or call that a question quotes."""
 
@@ -33,8 +35,8 @@ _REFUSED = re.compile(
 _SAID = re.compile(r"the user said:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _ANSWER = re.compile(r'"([^"\n]{3,400})"\s*=\s*"([^"\n]{1,400})"')
 _CONTRAST = re.compile(
-    r"^(?P<lead>.{0,60}\b(?:replac|chang|switch|convert|migrat|mov)(?:e|ed|es|ing|ting)?\b.{0,30}?)(?:from )?(?P<other3>`[^`]{3,60}`)(?: call| calls)? (?:with|to|by|into) "
-    r"(?P<chosen3>.{3,}?)[.!:]?$|"
+    r"^(?P<lead>.{0,60}\b(?:replac|chang|switch|convert|migrat|mov)(?:e|ed|es|ing|ting)?\b.{0,30}?)(?:from )?(?<!in )(?P<other3>`[^`]{3,60}`)(?: call| calls)? (?:with|to|by|into) "
+    r"(?P<chosen3>`.{3,}?)[.!:]?$|"
     r"^(?P<chosen>.{8,}?),? (?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not) (?P<other>.{3,}?)[.!:]?$|"
     r"^(?P<chosen2>.{8,}?), not (?P<other2>.{3,}?)[.!:]?$",
     re.IGNORECASE,
@@ -46,6 +48,11 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"`([^`\n]{3,80})`|\b([A-Za-z_]\w*(?:_\w+|\.\w+|[a-z][A-Z]\w*)(?:\(\))?)")
+_DIRECTS = re.compile(
+    r"\b(?:no|don't|do not|not|instead|should|rather|prefer\w*|stop|use|keep|let's|want|would have|just|only|never|always|please)\b",
+    re.IGNORECASE,
+)
+_REPLIES = re.compile(r"(?:yes|yeah|yep|no|nope|both|neither|either|the (?:first|second|third|latter|former)|all of|none)\b", re.IGNORECASE)
 _OPEN = re.compile(
     r"\?|\b(?:if|when|whether|maybe|perhaps|might|could|would|should (?:i|we|be|have|return|use)|not sure|i think|probably|seems?|either|"
     r"currently|was|were|wrong\w*|bug|problem|issue|instead of \w+ing an? error|expects?|expected|because it|returns|is using|it uses|why|test)\b",
@@ -62,7 +69,7 @@ _COMMITS = re.compile(
 def decisions(session: SessionFacts, since: int, cut: int) -> list[Candidate]:
     """What can be asked for at a point, the surest proof first."""
     found = [*_answers(session, cut), *_plans(session, cut), *_refusals(session, since, cut)]
-    return [*found, *_choices(session, cut), *_contrasts(session, cut), *_rewrites(session, cut)]
+    return [*found, *_choices(session, cut), *_contrasts(session, cut)]
 
 
 def _decision(text: str, seq: int, *quotes: str, foils: tuple[str, ...] = ()) -> Statement:
@@ -134,7 +141,7 @@ def _refusals(session: SessionFacts, since: int, cut: int) -> Iterator[Candidate
             continue
         said = _SAID.search(result.text)
         words = " ".join(said[1].split("\n\nNote:")[0].split()) if said else ""
-        if len(terms(words)) < 3 or words.endswith("?"):
+        if len(terms(words)) < 3 or len(words) > MAX_REPLY or words.endswith("?") or not _DIRECTS.search(words):
             continue
         what = _call_words(call)
         statement = _decision(f"The person refused {what} and said: {words}", result.seq or 0, shorten(words, 300).rstrip("…"))
@@ -150,18 +157,29 @@ def _call_words(call: ToolCall) -> str:
 
 
 def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """What the person chose in words of their own."""
+    """What the person chose in words of their own: against something else, or when the agent had asked."""
     for message in session.person:
-        if (message.seq or 0) >= cut:
+        seq = message.seq or 0
+        if seq >= cut:
             break
         yield from _option(session, message)
-        for sentence in sentences(own_words(message.text)):
+        said = sentences(own_words(message.text))
+        for sentence in said:
             parts = _parts(sentence)
-            if parts is None or not _PERSON.search(sentence) or sentence.endswith("?"):
-                continue
-            chosen, other = parts
-            statement = _decision(sentence, message.seq or 0, sentence, foils=(other,))
-            yield Candidate("choice", f"What did the person want instead of “{other}”?", sentence, (statement,))
+            if parts and _PERSON.search(sentence) and not sentence.endswith("?"):
+                statement = _decision(sentence, seq, sentence, foils=(parts[1],))
+                yield Candidate("choice", f"What did the person want instead of “{parts[1]}”?", sentence, (statement,))
+        before = session.messages[seq - 1] if seq else None
+        if before is None or before.role != "assistant" or before.tool_calls or len(own_words(message.text)) > MAX_REPLY:
+            continue
+        told = sentences(before.text)[-1:]
+        asked = told[0] if told and told[0].endswith("?") else ""
+        answers = [sentence for sentence in said if not sentence.endswith("?") and len(terms(sentence)) >= 3]
+        fits = [s for s in answers if _PERSON.search(s) or (asked and (_REPLIES.match(s) or set(terms(asked)) & set(terms(s))))]
+        if asked and fits and fits == said:
+            statements = tuple(_decision(sentence, seq, sentence) for sentence in fits)
+            question = f"What did the person answer when the agent asked “{shorten(asked, 200)}”?"
+            yield Candidate("reply", question, " ".join(fits), statements)
 
 
 def _option(session: SessionFacts, message: Message) -> Iterator[Candidate]:
@@ -238,30 +256,6 @@ def _borne_out(session: SessionFacts, seq: int, names: set[str], others: set[str
                 proof = "replaced" if proof == "replaced" or any(o in old and o not in new for o in others) else "written"
             elif any(n in old and n not in new for n in names) and any(o in new and o not in old for o in others):
                 proof = ""
+        if not proof and position <= seq + REACH and any(names & set(op.details) for op in session.ops.get(position, ())):
+            proof = "written"
     return proof
-
-
-def _rewrites(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """Lines with which the session replaced lines of its own in a file of the project: the first attempt was given up."""
-    made = session.ledger(cut).created
-    wrote: dict[str, set[str]] = {}
-    for seq in range(cut):
-        for path, new, old in session.edits(seq):
-            gone, come = telling_lines(old) - telling_lines(new), telling_lines(new) - telling_lines(old)
-            mine = gone & wrote.get(path, set())
-            wrote.setdefault(path, set()).update(come)
-            later = [edit for n in range(seq + 1, cut) for edit in session.edits(n) if edit.path == path]
-            if path in made or path.startswith("/") or len(mine) != 1 or len(come) != 1:
-                continue
-            before, after = mine.pop(), come.copy().pop()
-            if any(after in edit.old and after not in edit.new for edit in later) or _alike(before, after):
-                continue
-            question = f"The session first wrote `{before}` in {path} and replaced that line later. With which line?"
-            statement = Statement("decision", f"{path}: {after}", session.holders((after,), cut), (), (after,), foils=(before,))
-            yield Candidate("rewrite", question, after, (statement,))
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two lines differ by little more than a slip of the pen."""
-    a, b = set(terms(one)), set(terms(other))
-    return len(a & b) > 0.8 * max(len(a | b), 1)

@@ -112,6 +112,11 @@ MAX_AGREEMENT = 300
 MIN_ASKED_TERMS = 3
 
 
+def instructions_of(text: str) -> str:
+    """The part of a task in which the harness's user says how to work, where it is marked as such."""
+    return "\n".join(block[2] for block in _BLOCK.finditer(text) if block[1].lower() in ("instructions", "rules"))
+
+
 @lru_cache(maxsize=8_192)
 def own_words(text: str) -> str:
     """The lines of a user message that the person wrote; empty for a message of the harness or a pasted document."""
@@ -144,15 +149,21 @@ def rules_of(text: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
+def issue_title(text: str) -> str:
+    """The title of the issue that a message quotes as its task; empty without one."""
+    issue = _ISSUE.search(text)
+    return issue[1].strip() if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS else ""
+
+
 @lru_cache(maxsize=8_192)
 def requests(text: str) -> tuple[str, ...]:
     """The sentences of a person's message that ask for something, in order; the preamble is left out.
 
     Where the task is an issue that the message quotes, its title.
     """
-    issue = _ISSUE.search(text)
-    if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS:
-        return (issue[1].strip(),)
+    title = issue_title(text)
+    if title:
+        return (title,)
     return tuple(
         sentence
         for sentence in sentences(own_words(text))

@@ -13,7 +13,7 @@ from compaction.reading.prose import sentences, specific_terms, terms
 from compaction.reading.run_reports import without_colours
 from compaction.reading.shell.effects import only_reads
 from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts, cue_of
-from judge.embedded.own_words import own_words
+from judge.embedded.own_words import issue_title, own_words
 from judge.probe import Statement, StatementKind
 
 MAX_LINE = 200
@@ -21,6 +21,12 @@ MAX_LINE = 200
 
 RECENT = 50
 """Messages in which a failure that was never looked at again still counts."""
+
+MAX_TYPED = 1500
+"""Characters of a message that somebody may have typed."""
+
+SLIP = 6
+"""Messages within which a failure is mended that nobody has to know of."""
 
 GAP = "____"
 
@@ -33,6 +39,12 @@ _DEFINES = (
 )
 _PLACE = re.compile(r"^(?:([\w@./-]+?\.\w{1,8}):)?(?:\s*\d+\s*(?:[:→|\t-]|\s(?=\s*\S)))?\s*")
 """What stands before a line in a listing with line numbers, or in the hits of a search."""
+
+_FOUND = re.compile(
+    r"^(\S+?\.\w{1,8})[:-]\d+[:-]\s*" + _MODIFIERS + r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|struct|enum|trait)\s+(\w+)",
+    re.MULTILINE,
+)
+"""A definition among the hits of a search."""
 
 _REPORTED = re.compile(
     r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|version)\b|\bpip3? +(?:install|show)\b|__version__|"
@@ -75,11 +87,17 @@ def _exact(
 def _needed(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """Definitions and ids that the session had seen and uses again, without having looked at them once more."""
     for need in session.needs.at(cut):
-        if need.kind != "identifier" or need.needed_at >= cut + LOOKAHEAD or not _works_with(session, need):
+        if need.needed_at >= cut + LOOKAHEAD:
             continue
-        if is_code_name(need.value):
+        if need.kind == "quote":
+            yield from _line(session, need, cut)
+        elif need.kind == "identifier" and "/" in need.value and not need.value.startswith("http"):
+            yield from _location(session, need, cut)
+        elif need.kind != "identifier" or not _works_with(session, need):
+            continue
+        elif is_code_name(need.value):
             yield from _definition(session, need, cut)
-        elif "/" not in need.value or need.value.startswith("http"):
+        else:
             yield from _id(session, need, cut)
 
 
@@ -116,6 +134,41 @@ def _definition(session: SessionFacts, need: Need, cut: int) -> Iterator[Candida
     path = paths.pop()
     statement = _exact(session, "value", f"`{name}` is defined in {path} as `{line}`", (line,), cut, needed_at=need.needed_at)
     yield Candidate("definition", f"How does the line of {path} read in which `{name}` is defined?", line, (statement,))
+
+
+def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
+    """The file in which a search had found a definition, and which the session opens or changes next."""
+    places: dict[str, set[str]] = {}
+    for seq in sorted(need.holders):
+        if session.messages[seq].role == "tool":
+            for path, name in _FOUND.findall(session.messages[seq].text):
+                places.setdefault(name, set()).add(session.roots.name(path)[0])
+    for name, paths in places.items():
+        if paths == {need.value} and is_code_name(name):
+            statement = _exact(
+                session, "value", f"`{name}` is defined in {need.value}", (need.value,), cut, needed_at=need.needed_at
+            )
+            yield Candidate("location", f"In which file is `{name}` defined?", need.value, (statement,))
+            return
+
+
+def _line(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
+    """A line that the session had seen in a file and changes next without having looked at it again."""
+    path = next((edit.path for edit in session.edits(need.needed_at) if need.value in edit.old), "")
+    words = need.value.split(" ")
+    beginning = " ".join(words[: max(1, len(words) * 2 // 5)])
+    rest = set(terms(need.value[len(beginning) :])) - set(terms(beginning))
+    if not path or path.startswith("/") or len(need.value) > MAX_LINE or len(beginning) < 6 or len(rest) <= MIN_TERMS:
+        return
+    same = {
+        line
+        for seq in need.holders
+        for line in re.findall(re.escape(beginning) + r"[^\n]*", session.needs.text(seq))
+    }
+    if len(same) == 1:
+        statement = _exact(session, "value", f"{path}: {need.value}", (need.value,), cut, needed_at=need.needed_at)
+        question = f"How does the line of {path} read that begins with `{beginning}`?"
+        yield Candidate("line", question, need.value, (statement,))
 
 
 def _shown_file(session: SessionFacts, call_id: str | None) -> str:
@@ -161,7 +214,11 @@ def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
     again = [r for r in runs[n + 1 :] if cue_of(r) == cue_of(run)]
     if any(r.error == run.error and cue_of(r) == cue_of(run) for r in runs[:n]):
         return True
+    if re.match(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error", run.error):
+        return False
     until = again[0].seq if again else cut
+    if again and again[0].error != run.error and until - run.seq <= SLIP:
+        return False
     if not again and (run.seq < cut - RECENT or any(_same_program(r, run) and not r.failed for r in runs[n + 1 :])):
         return False
     made = session.ledger(cut).created
@@ -246,12 +303,15 @@ def _values(session: SessionFacts, cut: int) -> Iterator[Candidate]:
         seq = message.seq or 0
         if seq >= cut:
             break
-        for sentence in sentences(own_words(message.text)):
+        said = own_words(message.text)
+        if len(said) > MAX_TYPED or issue_title(message.text):
+            continue
+        for sentence in sentences(said):
             values = dict.fromkeys(match[0].strip("`") for match in _VALUE.finditer(sentence))
             for value in values:
                 around = sentence.replace(value, GAP)
                 used = [n for n in range(seq + 1, len(session.messages)) if session.uses(n, value)]
-                if len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4 or not used:
+                if not specific_terms(value) or len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4 or not used:
                     continue
                 needed = next((n for n in used if cut <= n < cut + LOOKAHEAD), None)
                 statement = _exact(session, "value", sentence, (value,), cut, needed_at=needed)
