@@ -14,6 +14,9 @@ from judge.probe import Statement
 MAX_RULES = 6
 """Rules of one message or section; more of them are a document of which nobody knows all by heart."""
 
+MAX_TASK = 3
+"""Messages at the beginning among which the task stands."""
+
 MAX_CHARS = 300
 MAX_BEGINNING = 60
 _FORBIDS = re.compile(
@@ -57,19 +60,21 @@ def is_rule(sentence: str) -> bool:
 
 
 def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
-    said = sentences(own_words(message.text))
-    rules = [sentence for sentence in said if is_rule(sentence)]
-    if not 0 < len(rules) <= MAX_RULES:
-        return
-    statements = []
-    for rule in rules:
-        lifted = _lifted_at(session, rule, message.seq or 0)
-        if lifted is None or lifted >= cut:
-            statements.append(Statement("constraint", rule, (message.seq or 0,), (rule,), until=lifted))
-    if statements:
-        beginning = shorten(" ".join(said), MAX_BEGINNING)
-        question = f"What did the person require, forbid or ask to be careful of in the message that begins “{beginning}”?"
-        yield Candidate("person", question, "; ".join(s.text for s in statements), tuple(statements))
+    """What a message forbids, and what else it requires."""
+    seq, said = message.seq or 0, sentences(own_words(message.text))
+    beginning = shorten(" ".join(said), MAX_BEGINNING)
+    forbidden = [sentence for sentence in said if is_rule(sentence) and _FORBIDS.search(sentence.replace("’", "'"))]
+    required = [sentence for sentence in said if is_rule(sentence) and sentence not in forbidden]
+    for asked, rules in (("forbid, or say that it need not be done,", forbidden), ("require or ask to be careful of", required)):
+        lifted = {rule: _lifted_at(session, rule, seq) for rule in rules}
+        statements = tuple(
+            Statement("constraint", rule, (seq,), (rule,), until=until)
+            for rule, until in lifted.items()
+            if until is None or until >= cut
+        )
+        if 0 < len(rules) <= MAX_RULES and statements:
+            question = f"What did the person {asked} in the message that begins “{beginning}”?"
+            yield Candidate(asked[:6], question, "; ".join(s.text for s in statements), statements)
 
 
 def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
@@ -91,7 +96,7 @@ def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, 
     for seq, message in enumerate(session.messages[:cut]):
         named = _read_rules(session, message)
         if message.role == "user":
-            named = rules_of(message.text) or (("the task", instructions_of(message.text)) if message in session.person else None)
+            named = rules_of(message.text) or (("the task", instructions_of(message.text)) if seq < MAX_TASK else None)
         if named is None:
             continue
         name, text = named

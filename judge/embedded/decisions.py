@@ -11,7 +11,7 @@ from compaction.reading.prose import sentences, shorten, split_reason, terms
 from compaction.reading.tool_calls import call_effects
 from compaction.transcript import Message, ToolCall
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.own_words import own_words
+from judge.embedded.own_words import FILLING, own_words
 from judge.probe import Statement
 
 MIN_CHARS, MAX_CHARS = 25, 400
@@ -35,8 +35,7 @@ _REFUSED = re.compile(
 _SAID = re.compile(r"the user said:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _ANSWER = re.compile(r'"([^"\n]{3,400})"\s*=\s*"([^"\n]{1,400})"')
 _CONTRAST = re.compile(
-    r"^(?P<lead>.{0,60}\b(?:replac|chang|switch|convert|migrat|mov)(?:e|ed|es|ing|ting)?\b.{0,30}?)(?:from )?(?<!in )(?P<other3>`[^`]{3,60}`)(?: call| calls)? (?:with|to|by|into) "
-    r"(?P<chosen3>`.{3,}?)[.!:]?$|"
+    r"^.{0,60}?\b(?:replac\w+ |from )(?P<other3>`[^`]{3,60}`) (?:with|to) (?P<chosen3>`.{3,}?)[.!:]?$|"
     r"^(?P<chosen>.{8,}?),? (?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not) (?P<other>.{3,}?)[.!:]?$|"
     r"^(?P<chosen2>.{8,}?), not (?P<other2>.{3,}?)[.!:]?$",
     re.IGNORECASE,
@@ -53,6 +52,10 @@ _DIRECTS = re.compile(
     re.IGNORECASE,
 )
 _REPLIES = re.compile(r"(?:yes|yeah|yep|no|nope|both|neither|either|the (?:first|second|third|latter|former)|all of|none)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"(?:also|btw|by the way|another|wait)\b", re.IGNORECASE)
+MIN_OWN = 3
+"""Content words of an answer that are not the question's."""
+
 _OPEN = re.compile(
     r"\?|\b(?:if|when|whether|maybe|perhaps|might|could|would|should (?:i|we|be|have|return|use)|not sure|i think|probably|seems?|either|"
     r"currently|was|were|wrong\w*|bug|problem|issue|instead of \w+ing an? error|expects?|expected|because it|returns|is using|it uses|why|test)\b",
@@ -172,13 +175,13 @@ def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
         before = session.messages[seq - 1] if seq else None
         if before is None or before.role != "assistant" or before.tool_calls or len(own_words(message.text)) > MAX_REPLY:
             continue
-        told = sentences(before.text)[-1:]
-        asked = told[0] if told and told[0].endswith("?") else ""
-        answers = [sentence for sentence in said if not sentence.endswith("?") and len(terms(sentence)) >= 3]
-        fits = [s for s in answers if _PERSON.search(s) or (asked and (_REPLIES.match(s) or set(terms(asked)) & set(terms(s))))]
-        if asked and fits and fits == said:
+        told = (sentences(before.text) or [""])[-1]
+        asked = set(terms(told)) if told.endswith("?") else set()
+        fits = [s for s in said if _PERSON.search(s) or (asked and (_REPLIES.match(s) or asked & set(terms(s))))]
+        own = {term for s in fits for term in terms(s)} - asked - FILLING
+        if told and fits == said and len(own) >= MIN_OWN and not any(s.endswith("?") or _ASIDE.match(s) for s in said):
             statements = tuple(_decision(sentence, seq, sentence) for sentence in fits)
-            question = f"What did the person answer when the agent asked “{shorten(asked, 200)}”?"
+            question = f"What did the person answer when the agent had ended with “{shorten(told, 200)}”?"
             yield Candidate("reply", question, " ".join(fits), statements)
 
 

@@ -35,6 +35,9 @@ _INTERPRETER = re.compile(
 )
 _BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
 _PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|test|tests|check)\b(?!\.\w)", re.IGNORECASE
+)
 _WRAPPER = re.compile(
     r"exited with|exit (?:code|status)|command failed|non-zero|ELIFECYCLE|\*\*\*|CalledProcessError|tests? failed|"
     r"Process completed|^(?:--- )?FAIL(?:ED)?\b(?!.* - \w)|^ERROR:? \S+(?: \(.*\))?$|^not ok|^test \S+ \.\.\.|"
@@ -277,3 +280,8 @@ def cue_of(run: Run) -> str:
     if "\n" in whole or len(whole) > MAX_CUE:
         return "" if "\n" in run.name or len(run.name) > MAX_CUE or "<<" in run.command else run.name
     return whole
+
+
+def is_test(run: Run) -> bool:
+    """Whether a run is one of tests, by its name or its report."""
+    return bool(_TESTS.search(run.name)) or read_message(run.result).totals is not None

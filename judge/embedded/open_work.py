@@ -10,7 +10,7 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.todos import Todo, latest_todos
 from compaction.transcript import Message
-from judge.embedded.facts import Run, SessionFacts, cue_of
+from judge.embedded.facts import SessionFacts, cue_of, is_test
 from judge.embedded.net_files import COMMIT, net_files
 from judge.embedded.own_words import agrees, requests
 from judge.probe import Statement
@@ -32,9 +32,6 @@ _CODE = re.compile(
 _SCRATCH = re.compile(r"(?:^|[/_-])(?:tests?|repro\w*|debug|verify|check|demo|tmp|temp|example|edge_?cases?)[^/]*$", re.IGNORECASE)
 """Files that an agent makes to try something out."""
 
-_TESTS = re.compile(
-    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|test|tests|check)\b(?!\.\w)", re.IGNORECASE
-)
 _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 _STEP = re.compile(
     r"\b(?:next,? (?:i|we|let|step)|now,? (?:i|let|we)|i'll|i will|i need to|we need to|i'm going to|let's|let me|"
@@ -134,11 +131,6 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
         Statement("open_task", f"{f.path} is {f.verb} and not committed", tuple(dict.fromkeys(op.seq for op in f.changes)))
         for f in files
     ] if len(files) <= MAX_ITEMS else []
-
-
-def is_test(run: Run) -> bool:
-    """Whether a run is one of tests, by its name or its report."""
-    return bool(_TESTS.search(run.name)) or read_message(run.result).totals is not None
 
 
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:

@@ -97,7 +97,7 @@ _AGREEING = frozenset(
 )
 """Words that an agreement begins with."""
 
-_FILLING = _AGREEING | frozenset(
+FILLING = _AGREEING | frozenset(
     """ahead for it this so then with the plan change changes i you we all and me now both as is looks make on be would
     will like to a my your very much of course""".split()
 )
@@ -201,4 +201,4 @@ def _is_agreement(sentence: str) -> bool:
     words = re.findall(r"[a-z']+|\d+", sentence.lower())
     if len(words) == 1 and len(words[0]) == 1:
         return True  # one of the options that were numbered or lettered
-    return bool(words) and words[0] in _AGREEING and sum(word not in _FILLING for word in words) <= MAX_OTHER
+    return bool(words) and words[0] in _AGREEING and sum(word not in FILLING for word in words) <= MAX_OTHER

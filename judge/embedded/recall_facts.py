@@ -12,7 +12,7 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, specific_terms, terms
 from compaction.reading.run_reports import without_colours
 from compaction.reading.shell.effects import only_reads
-from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts, cue_of
+from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts, cue_of, is_test
 from judge.embedded.own_words import issue_title, own_words
 from judge.probe import Statement, StatementKind
 
@@ -52,6 +52,14 @@ _REPORTED = re.compile(
 )
 """Commands that install something or report what is installed."""
 
+_BRANCH = re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]) +[\"']?([\w./#-]+)")
+_COMMITTED = re.compile(r"^\[([\w./#-]+) (?:\(root-commit\) )?([0-9a-f]{7,40})\] ", re.MULTILINE)
+_PULL = re.compile(r"https://\S+/pull/\d+")
+GIT_QUESTIONS = {
+    "branch": ("the work is on the branch", "On which branch was work committed or begun the last time?"),
+    "commit": ("the last commit is", "Which hash did the last `git commit` of the session report?"),
+    "pull": ("the pull request is", "Under which address was the last pull request opened?"),
+}
 _RANGE = re.compile(r"[\^~<>=*x]")
 _CAUSE = re.compile(
     r"\b(?:root cause|the (?:problem|issue|bug|cause|culprit|failure) (?:is|was)|turns out|caused by|"
@@ -72,6 +80,7 @@ def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
         *_totals(session, runs, cut),
         *_commands(session, runs, later, cut),
         *_versions(session, cut),
+        *_git(session, cut),
         *_values(session, cut),
         *_findings(session, runs, cut),
     ]
@@ -212,10 +221,10 @@ def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
     """Whether a failure came again, was mended by a change of the project, or is the newest and still stands."""
     run = runs[n]
     again = [r for r in runs[n + 1 :] if cue_of(r) == cue_of(run)]
-    if any(r.error == run.error and cue_of(r) == cue_of(run) for r in runs[:n]):
-        return True
     if re.match(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error", run.error):
         return False
+    if sum(session.messages[seq].role == "tool" for seq in session.holders((run.error,), cut)) > 1:
+        return True
     until = again[0].seq if again else cut
     if again and again[0].error != run.error and until - run.seq <= SLIP:
         return False
@@ -263,6 +272,12 @@ def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
 def _commands(session: SessionFacts, runs: list[Run], later: list[Run], cut: int) -> Iterator[Candidate]:
     """The command line that a program was last run with, where the session goes on to run it so again; and the one with
     which it ran at last after it had failed."""
+    tests = [run for run in runs if is_test(run) and run.name in run.command and len(set(terms(run.name))) > MIN_TERMS]
+    if tests and len(tests[-1].name) <= MAX_LINE:
+        name = tests[-1].name
+        needed = next((run.seq for run in later if run.name == name), None)
+        statement = _exact(session, "command", name, (name,), cut, needed_at=needed)
+        yield Candidate("command", "With which exact command line were tests run the last time?", name, (statement,))
     coming: dict[str, int] = {}
     for run in later:
         coming.setdefault(run.name, run.seq)
@@ -295,6 +310,27 @@ def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
         foils = tuple(dict.fromkeys(v for v in versions if v != versions[-1]))
         statement = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils=foils)
         yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], (statement,))
+
+
+def _git(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """The last commit, the branch of the work, and the pull request, as calls reported them."""
+    found: dict[str, list[str]] = {}
+    for _, command, result in session.commands:
+        if result is None or (result.seq or 0) >= cut or result.is_error or "git" not in command and "gh " not in command:
+            continue
+        for branch in _BRANCH.findall(command):
+            found.setdefault("branch", []).append(branch)
+        for branch, commit in _COMMITTED.findall(result.text) if "git commit" in command else ():
+            found.setdefault("commit", []).append(commit)
+            found.setdefault("branch", []).append(branch)
+        for address in _PULL.findall(result.text) if "pr create" in command else ():
+            found.setdefault("pull", []).append(address)
+    for kind, values in found.items():
+        foils = tuple(dict.fromkeys(value for value in values[:-1] if value != values[-1]))
+        if len(values[-1]) > 4:
+            text = f"{GIT_QUESTIONS[kind][0]} {values[-1]}"
+            statement = _exact(session, "value", text, (values[-1],), cut, foils=foils[-3:])
+            yield Candidate(kind, GIT_QUESTIONS[kind][1], values[-1], (statement,))
 
 
 def _values(session: SessionFacts, cut: int) -> Iterator[Candidate]:
