@@ -20,22 +20,31 @@ MAX_TASK = 3
 MAX_CHARS = 300
 MAX_BEGINNING = 60
 _FORBIDS = re.compile(
-    r"\b(?:never|do ?n[o']t|don't|must(?:n't| not)|should(?:n't| not)|may not|can(?:not|'t) (?:be )?(?:change|modif|touch|us)\w*|"
-    r"avoid|without (?:chang|modify|touch|break|us)\w*|no (?:new|more|other)|forbidden|not allowed)\b",
+    r"(?:^|[,;:.(]\s*|\b(?:and|but|so|or|please|you|we|also|then|just|should|must|may|can)\s+)"
+    r"(?:never|do not|don't|must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|"
+    r"avoid|no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|\bwithout (?:chang|modify|touch|break)\w*|"
+    r"\b(?:forbidden|not allowed)\b",
     re.IGNORECASE,
 )
 _REQUIRES = re.compile(
-    r"\b(?:must|always|only|make sure|ensure|be (?:careful|sure)|careful|required?|has to|have to|needs? to (?:be|stay|keep|remain|work)|"
-    r"keep (?:it|the|in|all)|at (?:least|most)|no longer than|minimal changes?|before (?:each|every|you commit|committing)|as a rule|should (?:be(?! able)|not|always|only|use|stay|support))\b",
+    r"\b(?:must|always|make sure|be (?:careful|sure)|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|no longer than|"
+    r"minimal changes?|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
+    r"^(?:only|keep|ensure|prefer)\b",
     re.IGNORECASE,
 )
 _PASSING = re.compile(
-    r"\?$|\b(?:yet|for now|right now|at the moment|until|first|if you (?:want|like|need)|feel free|let me know|do ?n[o']t (?:know|think|see|understand|"
-    r"remember|mind|like|have (?!to (?:modify|change|touch|edit))|need|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|isn't|not sure|seems?)\b|^(?:it|this|that|there|i|what|but it)\b(?! (?:must|should|has to|needs|means))|"
-    r"^\d+\.\d+ |\b(?:to|and) ensure\b(?!.*\bminimal)",
+    r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|"
+    r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|have (?!to (?:modify|change|touch|edit|install))|"
+    r"need (?!to (?:modify|change|touch|edit|install))|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|"
+    r"isn't|not sure|seems?|must have|must be (?:a|an|the|because)|error)\b|"
+    r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means|plan must|file must))|"
+    r"^(?:can|could|would|will|is|are|do you|does|how|when|where)\b|^\d+\.\d+ |\b(?:to|and) ensure\b(?!.*\bminimal)",
     re.IGNORECASE,
 )
-"""Questions, remarks, and rules for a moment that is over."""
+"""Questions, remarks, steps of a template, and rules for a moment that is over."""
+
+_CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
+"""Words after which a prohibition is part of a description."""
 
 
 def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
@@ -55,15 +64,22 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
 def is_rule(sentence: str) -> bool:
     """Whether a sentence sets a rule for the work that goes on holding."""
     plain = sentence.replace("’", "'")
-    told = _FORBIDS.search(plain) or _REQUIRES.search(plain)
-    return bool(told) and len(terms(plain)) >= 3 and len(plain) <= MAX_CHARS and not _PASSING.search(plain)
+    if len(terms(plain)) < 3 or len(plain) > MAX_CHARS or _PASSING.search(plain):
+        return False
+    return is_prohibition(plain) or _REQUIRES.search(plain) is not None
+
+
+def is_prohibition(sentence: str) -> bool:
+    """Whether a sentence forbids something or says that it need not be done."""
+    found = _FORBIDS.search(sentence.replace("’", "'"))
+    return found is not None and not _CLAUSE.search(sentence[: found.start()])
 
 
 def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
     """What a message forbids, and what else it requires."""
     seq, said = message.seq or 0, sentences(own_words(message.text))
     beginning = shorten(" ".join(said), MAX_BEGINNING)
-    forbidden = [sentence for sentence in said if is_rule(sentence) and _FORBIDS.search(sentence.replace("’", "'"))]
+    forbidden = [sentence for sentence in said if is_rule(sentence) and is_prohibition(sentence)]
     required = [sentence for sentence in said if is_rule(sentence) and sentence not in forbidden]
     for asked, rules in (("forbid, or say that it need not be done,", forbidden), ("require or ask to be careful of", required)):
         lifted = {rule: _lifted_at(session, rule, seq) for rule in rules}

@@ -78,19 +78,22 @@ class Run:
             return True
         if code == 0 or reading.totals is not None or not reading.errors:
             return False
-        last = [line.strip() for line in self.result.text.rstrip().splitlines()[-3:]]
+        last = [line.strip() for line in self.result.text.rstrip().splitlines()[-6:]]
         return any(line.startswith(reading.errors[-1].line[:200]) for line in last)
 
     @property
-    def error(self) -> str:
-        """The line that says what went wrong; empty where the run passed, none says it, or several say different things."""
+    def errors(self) -> tuple[str, ...]:
+        """The lines that say what went wrong, none of which follows from another; none where the run passed."""
         if not self.failed:
-            return ""
+            return ()
         told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)]
         own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
-        if not own or (own[-1].kind != "exception" and len({e.line for e in own}) > 1):
-            return ""
-        return own[-1].line
+        return tuple(dict.fromkeys(e.line for e in (own[-1:] if own and own[-1].kind == "exception" else own)))
+
+    @property
+    def error(self) -> str:
+        """The only line that says what went wrong; empty where several do or none."""
+        return self.errors[0] if len(self.errors) == 1 else ""
 
 
 class Edit(NamedTuple):

@@ -22,6 +22,9 @@ RUN_AGE = 50
 """Messages after which a run no longer tells what fails."""
 
 MAX_ITEMS = 8
+MAX_ERRORS = 4
+"""Errors of one run that are all told; of more, nobody tells all."""
+
 MAX_ASKED = 6
 """Sentences of a request; one that says more is a document, of which no list is complete."""
 
@@ -130,7 +133,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
     return [
         Statement("open_task", f"{f.path} is {f.verb} and not committed", tuple(dict.fromkeys(op.seq for op in f.changes)))
         for f in files
-    ] if len(files) <= MAX_ITEMS else []
+    ] if len(files) <= 2 * MAX_ITEMS else []
 
 
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
@@ -147,8 +150,8 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
         tests = [test for test, _ in reading.failing]
         for test in tests[:MAX_ITEMS]:
             found[test] = Statement("failing_test", f"{test} fails", (seq,), (), (test.split("::")[-1],))
-        if not tests and run.error and cue and not ran:
-            found[run.error] = Statement("failing_test", f"`{cue}` fails with: {run.error}", (seq,), (), (run.error,))
+        for error in run.errors if cue and not tests and not ran and len(run.errors) <= MAX_ERRORS else ():
+            found[error] = Statement("failing_test", f"`{cue}` fails with: {error}", (seq,), (), (error,))
     return list(found.values())[:MAX_ITEMS]
 
 
