@@ -27,9 +27,9 @@ _FORBIDS = re.compile(
     re.IGNORECASE,
 )
 _REQUIRES = re.compile(
-    r"\b(?:must|always|make sure|be (?:careful|sure)|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|no longer than|"
+    r"\b(?:must|always|make sure|be careful|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|no longer than|"
     r"minimal changes?|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
-    r"^(?:only|keep|ensure|prefer)\b",
+    r"^(?:only|keep|ensure|prefer|be sure)\b",
     re.IGNORECASE,
 )
 _PASSING = re.compile(
@@ -38,10 +38,12 @@ _PASSING = re.compile(
     r"need (?!to (?:modify|change|touch|edit|install))|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|"
     r"isn't|not sure|seems?|must have|must be (?:a|an|the|because)|error)\b|"
     r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means|plan must|file must))|"
-    r"^(?:can|could|would|will|is|are|do you|does|how|when|where)\b|^\d+\.\d+ |\b(?:to|and) ensure\b(?!.*\bminimal)",
+    r"^(?:can|could|would|will|is|are|do you|does|how|when|where)\b|^(?:if|so that)\b|^\d+\.\d+ |"
+    r"\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|edit command|currently open file|"
+    r"the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
     re.IGNORECASE,
 )
-"""Questions, remarks, steps of a template, and rules for a moment that is over."""
+"""Questions, remarks, steps of a template, how to use the tools, and rules for a moment that is over."""
 
 _CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
 """Words after which a prohibition is part of a description."""
@@ -78,7 +80,6 @@ def is_prohibition(sentence: str) -> bool:
 def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
     """What a message forbids, and what else it requires."""
     seq, said = message.seq or 0, sentences(own_words(message.text))
-    beginning = shorten(" ".join(said), MAX_BEGINNING)
     forbidden = [sentence for sentence in said if is_rule(sentence) and is_prohibition(sentence)]
     required = [sentence for sentence in said if is_rule(sentence) and sentence not in forbidden]
     for asked, rules in (("forbid, or say that it need not be done,", forbidden), ("require or ask to be careful of", required)):
@@ -89,8 +90,18 @@ def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[C
             if until is None or until >= cut
         )
         if 0 < len(rules) <= MAX_RULES and statements:
-            question = f"What did the person {asked} in the message that begins “{beginning}”?"
+            question = f"What did the person {asked} {_place(session, seq, said, rules)}?"
             yield Candidate(asked[:6], question, "; ".join(s.text for s in statements), statements)
+
+
+def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -> str:
+    """Where a message stands, told without its rules."""
+    if said[0] not in rules:
+        return f"in the message that begins “{shorten(said[0], MAX_BEGINNING)}”"
+    before = next((m for m in reversed(session.messages[:seq]) if m.role == "assistant" and sentences(m.text)), None)
+    if before is None:
+        return "in the first message"
+    return f"in the message after the agent had said “{shorten(sentences(before.text)[-1], 2 * MAX_BEGINNING)}”"
 
 
 def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:

@@ -147,7 +147,7 @@ def _refusals(session: SessionFacts, since: int, cut: int) -> Iterator[Candidate
         if len(terms(words)) < 3 or len(words) > MAX_REPLY or words.endswith("?") or not _DIRECTS.search(words):
             continue
         what = _call_words(call)
-        statement = _decision(f"The person refused {what} and said: {words}", result.seq or 0, shorten(words, 300).rstrip("…"))
+        statement = _decision(words, result.seq or 0)
         yield Candidate("refusal", f"What did the person say when they refused {what}?", words, (statement,))
 
 

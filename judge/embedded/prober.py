@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from compaction.points import CompactionPoint
 from compaction.reading.file_paths import Roots
+from compaction.reading.prose import terms
 from compaction.recognition import READABLE, Claim, Matcher, TextIndex
 from compaction.tokens import counted_text
 from compaction.transcript import Transcript
@@ -77,6 +78,9 @@ NOTHING: dict[ProbeType, str] = {
 
 CLOSED_BOOK, OPEN_BOOK = 0.2, 0.9
 """Support of a statement: what the system prompt alone must stay below, and the least that the history must yield."""
+
+TOLD = 0.6
+"""Share of a statement's words that its question may have."""
 
 MAX_TRIES = 12
 """Candidates of one type that are tried at a point."""
@@ -156,6 +160,8 @@ class _SessionProbes:
         point = self._matcher.at(cut, [history, system])
         yielded = []
         for statement in candidate.statements:
+            if _is_told(statement, candidate.question):
+                return (), "the question gives the answer away"
             told, given = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
             # What has to stand to the letter is given away only by the letter; of a file words do not tell what became.
             most = READABLE if statement.exact else CLOSED_BOOK
@@ -238,6 +244,14 @@ class _SessionProbes:
 
 def _key(statement: Statement) -> tuple[object, ...]:
     return statement.kind, statement.text, statement.details
+
+
+def _is_told(statement: Statement, question: str) -> bool:
+    """Whether a question has the words of its answer."""
+    if statement.exact:
+        return all(words in question for words in statement.exact)
+    own = set(terms(statement.text))
+    return statement.kind not in BY_CALLS and len(own & set(terms(question))) > TOLD * len(own)
 
 
 def _is_needed(candidate: Candidate) -> bool:
