@@ -36,13 +36,13 @@ _INTERPRETER = re.compile(
 _BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
 _PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
 _TESTS = re.compile(
-    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|test|tests|check)\b(?!\.\w)", re.IGNORECASE
+    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|tests?)\b(?!\.\w)", re.IGNORECASE
 )
 _WRAPPER = re.compile(
     r"exited with|exit (?:code|status)|command failed|non-zero|ELIFECYCLE|\*\*\*|CalledProcessError|tests? failed|"
     r"Process completed|^(?:--- )?FAIL(?:ED)?\b(?!.* - \w)|^ERROR:? \S+(?: \(.*\))?$|^not ok|^test \S+ \.\.\.|"
     r"Interrupted|^npm (?:ERR!|error) (?:code|errno|A complete|Lifecycle|command)|SystemExit|BrokenPipe|"
-    r"^error: (?:recipe|script|could not compile|aborting|test failed|could not apply)|Warning:|(?:…|\.\.\.)$",
+    r"^error: (?:recipe|script|could not compile|aborting|test failed|could not apply)|Warning:|(?:…|\.\.\.|:)$",
     re.IGNORECASE,
 )
 """Lines that say only that something failed, or half of what failed."""
@@ -176,6 +176,15 @@ class SessionFacts:
         """Whether a message of the agent has a word in its calls."""
         return any(word in call.arguments for call in self.messages[seq].tool_calls)
 
+    def happened(self, seq: int) -> bool:
+        """Whether the calls of a message were carried out, as far as the log has results at all."""
+        calls = self.messages[seq].tool_calls
+        return not self._has_results or any(self.results.get(call.id) is not None for call in calls)
+
+    @cached_property
+    def _has_results(self) -> bool:
+        return any(message.role == "tool" for message in self.messages)
+
     def tool_calls(self, cut: int) -> Iterator[tuple[Message, ToolCall, Message | None]]:
         """(message, call, result) of every call that was answered before ``cut``."""
         for message in self.messages[:cut]:
@@ -212,7 +221,8 @@ class SessionFacts:
         found = []
         for seq, command, result in self.commands:
             if result is not None and not only_reads(command) and (names := program_runs(command)):
-                found.append(Run(seq, command, names[-1], result))
+                tests = [name for name in names if _TESTS.search(name)]
+                found.append(Run(seq, command, (tests or names)[-1], result))
         return found
 
     def ledger(self, cut: int) -> Ledger:

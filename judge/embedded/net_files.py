@@ -65,7 +65,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             for file in files.values():
                 if file.committed or (file.changes and file.changes[0].verb != "created"):
                     file.changes, file.touched = file.changes[: file.committed], seq
-        for op in _plain(project_ops(session.ops.get(seq, ()))):
+        for op in _plain(project_ops(session.ops.get(seq, ()))) if session.happened(seq) else ():
             if not _is_own(op.path, session):
                 continue
             file = files.setdefault(op.path, NetFile(op.path))

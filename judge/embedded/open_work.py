@@ -12,7 +12,7 @@ from compaction.reading.todos import Todo, latest_todos
 from compaction.transcript import Message
 from judge.embedded.facts import SessionFacts, cue_of, is_test
 from judge.embedded.net_files import COMMIT, net_files
-from judge.embedded.own_words import agrees, requests
+from judge.embedded.own_words import ASKS, agrees, requests
 from judge.probe import Statement
 
 MAX_AGE = 10
@@ -78,7 +78,7 @@ def turn_has_ended(messages: Sequence[Message], cut: int) -> bool:
     """Whether the agent had said its last word before the cut, and a person has to speak."""
     before, after = messages[cut - 1], messages[cut] if cut < len(messages) else None
     ended = before.role == "assistant" and not before.tool_calls and bool(before.text.strip())
-    return ended and (after is None or after.role == "user")
+    return (ended and after is None) or (after is not None and after.role == "user" and not agrees(after.text))
 
 
 def _todo_items(session: SessionFacts, cut: int) -> list[Statement]:
@@ -120,8 +120,13 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
             details=file.names,
         )
         for file in files
-        if _CODE.search(file.path) and not (file.verb == "created" and _SCRATCH.search(file.path))
+        if _CODE.search(file.path) and not (file.verb == "created" and _is_scratch(file.path))
     ][-MAX_ITEMS:]
+
+
+def _is_scratch(path: str) -> bool:
+    """Whether a file was made to try something out: it is a test or called so, or lies beside the project's folders."""
+    return "/" not in path or _SCRATCH.search(path) is not None
 
 
 def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
@@ -182,6 +187,6 @@ def _request(session: SessionFacts, cut: int) -> list[Statement]:
     """Every sentence of the last request that asks for something."""
     last = next((m for m in reversed(session.person) if (m.seq or 0) < cut and not agrees(m.text)), None)
     asked = requests(last.text) if last is not None else ()
-    if last is None or not 0 < len(asked) <= MAX_ASKED:
+    if last is None or not 0 < len(asked) <= MAX_ASKED or any(s.endswith("?") and not ASKS.search(s) for s in asked):
         return []
     return [Statement("request", shorten(sentence, 400), (last.seq or 0,), (sentence,)) for sentence in asked]

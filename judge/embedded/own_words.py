@@ -65,7 +65,7 @@ _VERBS = (
     "support|switch|take|tell|test|think|track|translate|transfer|try|turn|undo|unify|update|upgrade|use|validate|"
     "verify|wait|wire|work|write"
 )
-_ASKS = re.compile(
+ASKS = re.compile(
     r"^" + _LEAD + r"(?:please\b|pls\b|let'?s\b|let us\b|let me know|i(?:'d| would) (?:like|love|prefer)|"
     r"i (?:want|need|think we should|also want|also need)|we (?:want|need|should|must|have) to\b|we (?:want|need|"
     r"should|"
@@ -170,7 +170,7 @@ def requests(text: str) -> tuple[str, ...]:
         if len(terms(sentence)) >= MIN_ASKED_TERMS
         and not _BROKEN_OFF.search(sentence)
         and not _is_agreement(sentence)
-        and (_ASKS.search(sentence.replace("’", "'")) or sentence.endswith("?"))
+        and (ASKS.search(sentence.replace("’", "'")) or sentence.endswith("?"))
     )
 
 

@@ -51,7 +51,7 @@ ARTIFACT_QUESTION = (
 )
 PARTS = {
     "todo": ("Open", "which items of the to-do list are not done"),
-    "untested": ("Untested", "which files with code were changed after the project's tests were run last (or without any such run)"),
+    "untested": ("Untested", "which files with code, tests and scratch scripts aside, were changed after the project's tests were run last"),
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
     "step": ("Next", "which step the agent has announced and not begun"),

@@ -60,6 +60,7 @@ GIT_QUESTIONS = {
     "commit": ("the last commit is", "Which hash did the last `git commit` of the session report?"),
     "pull": ("the pull request is", "Under which address was the last pull request opened?"),
 }
+_ASKS_ONLY = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
 _RANGE = re.compile(r"[\^~<>=*x]")
 _CAUSE = re.compile(
     r"\b(?:root cause|the (?:problem|issue|bug|cause|culprit|failure) (?:is|was)|turns out|caused by|"
@@ -153,7 +154,8 @@ def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate
             for path, name in _FOUND.findall(session.messages[seq].text):
                 places.setdefault(name, set()).add(session.roots.name(path)[0])
     for name, paths in places.items():
-        if paths == {need.value} and is_code_name(name):
+        told = any(session.messages[seq].role == "assistant" for seq in session.holders((name,), cut))
+        if paths == {need.value} and is_code_name(name) and told:
             statement = _exact(
                 session, "value", f"`{name}` is defined in {need.value}", (need.value,), cut, needed_at=need.needed_at
             )
@@ -167,7 +169,8 @@ def _line(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
     words = need.value.split(" ")
     beginning = " ".join(words[: max(1, len(words) * 2 // 5)])
     rest = set(terms(need.value[len(beginning) :])) - set(terms(beginning))
-    if not path or path.startswith("/") or len(need.value) > MAX_LINE or len(beginning) < 6 or len(rest) <= MIN_TERMS:
+    own = session.messages[min(need.holders, default=0)].role != "tool"
+    if own or not path or path.startswith("/") or len(need.value) > MAX_LINE or len(beginning) < 6 or len(rest) <= MIN_TERMS:
         return
     same = {
         line
@@ -272,7 +275,15 @@ def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
 def _commands(session: SessionFacts, runs: list[Run], later: list[Run], cut: int) -> Iterator[Candidate]:
     """The command line that a program was last run with, where the session goes on to run it so again; and the one with
     which it ran at last after it had failed."""
-    tests = [run for run in runs if is_test(run) and run.name in run.command and len(set(terms(run.name))) > MIN_TERMS]
+    tests = [
+        run
+        for run in runs
+        if is_test(run)
+        and run.name in run.command
+        and len(set(terms(run.name))) > MIN_TERMS
+        and not _ASKS_ONLY.search(run.name)
+        and (read_message(run.result).totals or not run.failed)
+    ]
     if tests and len(tests[-1].name) <= MAX_LINE:
         name = tests[-1].name
         needed = next((run.seq for run in later if run.name == name), None)
@@ -287,7 +298,7 @@ def _commands(session: SessionFacts, runs: list[Run], later: list[Run], cut: int
         before = [r for r in runs[:n] if r.name.split()[0] == program]
         worked = len(before) > 0 and all(r.failed for r in before) and not run.failed and before[-1].name != run.name
         short = program.rsplit("/", 1)[-1]
-        if not (worked or run.name in coming) or len(set(terms(run.name)) - {short.lower()}) <= MIN_TERMS:
+        if not (worked or run.name in coming) or _ASKS_ONLY.search(run.name) or len(set(terms(run.name)) - {short.lower()}) <= MIN_TERMS:
             continue
         if run.name not in run.command or len(run.name) > MAX_LINE:
             continue
@@ -346,10 +357,10 @@ def _values(session: SessionFacts, cut: int) -> Iterator[Candidate]:
             values = dict.fromkeys(match[0].strip("`") for match in _VALUE.finditer(sentence))
             for value in values:
                 around = sentence.replace(value, GAP)
-                used = [n for n in range(seq + 1, len(session.messages)) if session.uses(n, value)]
-                if not specific_terms(value) or len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4 or not used:
+                after = range(cut, min(cut + LOOKAHEAD, len(session.messages)))
+                needed = next((n for n in after if session.uses(n, value)), None)
+                if needed is None or not specific_terms(value) or len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4:
                     continue
-                needed = next((n for n in used if cut <= n < cut + LOOKAHEAD), None)
                 statement = _exact(session, "value", sentence, (value,), cut, needed_at=needed)
                 question = f"The person wrote: “{around}” What stands in the place of {GAP}?"
                 yield Candidate("given", question, value, (statement,))
