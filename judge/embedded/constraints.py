@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.own_words import instructions_of, own_words, rules_of
+from judge.embedded.own_words import own_words, rules_of
 from judge.probe import Statement
 
 MAX_RULES = 6
 """Rules of one message or section; more of them are a document of which nobody knows all by heart."""
-
-MAX_TASK = 3
-"""Messages at the beginning among which the task stands."""
 
 MAX_CHARS = 300
 MAX_BEGINNING = 60
@@ -82,7 +79,10 @@ def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[C
     seq, said = message.seq or 0, sentences(own_words(message.text))
     forbidden = [sentence for sentence in said if is_rule(sentence) and is_prohibition(sentence)]
     required = [sentence for sentence in said if is_rule(sentence) and sentence not in forbidden]
-    for asked, rules in (("forbid, or say that it need not be done,", forbidden), ("require or ask to be careful of", required)):
+    for asked, rules in (
+        ("forbid, or say that it need not be done,", forbidden),
+        ("require or ask to be careful of", required),
+    ):
         lifted = {rule: _lifted_at(session, rule, seq) for rule in rules}
         statements = tuple(
             Statement("constraint", rule, (seq,), (rule,), until=until)
@@ -123,21 +123,23 @@ def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, 
     for seq, message in enumerate(session.messages[:cut]):
         named = _read_rules(session, message)
         if message.role == "user":
-            named = rules_of(message.text) or (("the task", instructions_of(message.text)) if seq < MAX_TASK else None)
+            named = rules_of(message.text)
         if named is None:
             continue
         name, text = named
         for part in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE):
             head, _, body = part.partition("\n")
-            lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in re.sub(r"```.*?(?:```|\Z)", "", body, flags=re.DOTALL).splitlines()]
+            lines = [
+                re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip()
+                for line in re.sub(r"```.*?(?:```|\Z)", "", body, flags=re.DOTALL).splitlines()
+            ]
             if head.startswith("#"):
                 yield name, seq, head.strip("# ").strip(), [line for line in lines if is_rule(line)]
 
 
 def _read_rules(session: SessionFacts, message: Message) -> tuple[str, str] | None:
     """A rules file that a call showed."""
-    for op in session.ops_of(message.tool_call_id) if message.role == "tool" else ():
-        name = op.path.rsplit("/", 1)[-1]
-        if op.verb == "examined" and re.fullmatch(r"(?:AGENTS|CLAUDE|GEMINI)\.md|.*\.mdc", name):
-            return op.path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)
-    return None
+    path = session.shown_file(message) if message.role == "tool" else ""
+    if not re.search(r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI)\.md|[^/]*\.mdc)$", path):
+        return None
+    return path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
@@ -17,7 +16,6 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences
 from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
-from compaction.reading.tool_calls import call_effects
 from compaction.tokens import TiktokenCounter
 from compaction.transcript import Message, ToolCall, Transcript
 from judge.embedded.own_words import own_words
@@ -30,13 +28,13 @@ MAX_TERMS = 12
 MAX_CUE = 160
 """Characters of a command that a question quotes."""
 
-_INTERPRETER = re.compile(
-    r"\b(?:python[\d.]*|node|bun|deno|go|cargo|npm|npx|pnpm|yarn|make|ruby|java|mvn|gradle|dotnet|tsc|php|perl|Rscript)\b"
-)
 _BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
 _PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
 _TESTS = re.compile(
-    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|tests?)\b(?!\.\w)", re.IGNORECASE
+    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|tests?)\b(?!\.\w)"
+)
+_INTERPRETER = re.compile(
+    r"\b(?:python[\d.]*|node|bun|deno|go|cargo|npm|npx|pnpm|yarn|make|ruby|java|mvn|gradle|tsc)\b"
 )
 _WRAPPER = re.compile(
     r"exited with|exit (?:code|status)|command failed|non-zero|ELIFECYCLE|\*\*\*|CalledProcessError|tests? failed|"
@@ -66,12 +64,30 @@ class Run:
     """Of the call."""
     command: str
     name: str
-    """What it runs, as a question would quote it."""
+    """What it runs, without what only wraps it."""
     result: Message
 
     @property
+    def ended(self) -> int:
+        """``seq`` of the result."""
+        return self.result.seq or 0
+
+    @property
+    def cue(self) -> str:
+        """It as a question quotes it; empty for one that is too long, or whose text goes on in other lines."""
+        whole = _BEFORE.sub("", self.command).strip()
+        if "\n" not in whole and len(whole) <= MAX_CUE:
+            return whole
+        return "" if "\n" in self.name or len(self.name) > MAX_CUE or "<<" in self.command else self.name
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it runs tests, by its name or its report."""
+        return bool(_TESTS.search(self.name)) or read_message(self.result).totals is not None
+
+    @property
     def failed(self) -> bool:
-        """Whether its status, its totals, or the last line of its output say so."""
+        """Whether its status, its totals, or the end of its output say so."""
         code = None if _PIPED.search(self.command) else exit_code(self.result.text)
         reading = read_message(self.result)
         if self.result.is_error or code not in (0, None) or (reading.totals is not None and reading.totals[1] > 0):
@@ -83,26 +99,10 @@ class Run:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """The lines that say what went wrong, none of which follows from another; none where the run passed."""
-        if not self.failed:
-            return ()
-        told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)]
+        """The lines that say what went wrong, none of which follows from another; none where it passed."""
+        told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)] if self.failed else []
         own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
         return tuple(dict.fromkeys(e.line for e in (own[-1:] if own and own[-1].kind == "exception" else own)))
-
-    @property
-    def error(self) -> str:
-        """The only line that says what went wrong; empty where several do or none."""
-        return self.errors[0] if len(self.errors) == 1 else ""
-
-
-class Edit(NamedTuple):
-    """A text that a call writes."""
-
-    path: str
-    new: str
-    old: str
-    """What it replaces, where the call says so."""
 
 
 class SessionFacts:
@@ -144,37 +144,32 @@ class SessionFacts:
         ]
 
     @cached_property
-    def _commands_by_seq(self) -> dict[int, list[tuple[int, str, Message | None]]]:
-        found: dict[int, list[tuple[int, str, Message | None]]] = {}
-        for call in self.commands:
-            found.setdefault(call[0], []).append(call)
+    def runs(self) -> list[Run]:
+        """Every answered call that runs something, in order; of several programs, tests are what it runs."""
+        found = []
+        for seq, command, result in self.commands:
+            if result is not None and not only_reads(command) and (names := program_runs(command)):
+                name = next((name for name in reversed(names) if _TESTS.search(name)), names[-1])
+                found.append(Run(seq, command, name, result))
         return found
-
-    def commands_at(self, seq: int) -> list[tuple[int, str, Message | None]]:
-        """The shell calls of one message."""
-        return self._commands_by_seq.get(seq, [])
 
     @cached_property
-    def _calls(self) -> dict[str, tuple[int, str]]:
-        """Call id → (seq, command line or nothing)."""
-        found = {call.id: (seq, "") for seq, m in enumerate(self.messages) for call in m.tool_calls}
-        for seq, message in enumerate(self.messages):
-            if message.tool_calls:
-                found.update({call_id: (seq, command) for call_id, command in read_message(message).commands})
-        return found
+    def _callers(self) -> dict[str, Message]:
+        return {call.id: message for message in self.messages for call in message.tool_calls}
 
-    def command_of(self, call_id: str | None) -> str:
-        """The command line of a call; empty for a call of another tool."""
-        return self._calls.get(call_id or "", (0, ""))[1]
+    def shown_file(self, result: Message) -> str:
+        """The only file that the call of a result looked at; empty for any other call."""
+        caller = self._callers.get(result.tool_call_id or "")
+        ops = self.ops.get(caller.seq or 0, []) if caller is not None and len(caller.tool_calls) == 1 else []
+        return ops[0].path if len(ops) == 1 and ops[0].verb == "examined" else ""
 
-    def ops_of(self, call_id: str | None) -> list[FileOp]:
-        """The file operations of the message with a call, if it has no other call."""
-        seq, _ = self._calls.get(call_id or "", (-1, ""))
-        return self.ops.get(seq, []) if seq >= 0 and len(self.messages[seq].tool_calls) == 1 else []
-
-    def uses(self, seq: int, word: str) -> bool:
-        """Whether a message of the agent has a word in its calls."""
-        return any(word in call.arguments for call in self.messages[seq].tool_calls)
+    def tool_calls(self, cut: int) -> Iterator[tuple[Message, ToolCall, Message]]:
+        """(message, call, result) of every call that was answered before ``cut``."""
+        for message in self.messages[:cut]:
+            for call in message.tool_calls:
+                result = self.results.get(call.id)
+                if result is not None and (result.seq or 0) < cut:
+                    yield message, call, result
 
     def happened(self, seq: int) -> bool:
         """Whether the calls of a message were carried out, as far as the log has results at all."""
@@ -185,45 +180,11 @@ class SessionFacts:
     def _has_results(self) -> bool:
         return any(message.role == "tool" for message in self.messages)
 
-    def tool_calls(self, cut: int) -> Iterator[tuple[Message, ToolCall, Message | None]]:
-        """(message, call, result) of every call that was answered before ``cut``."""
-        for message in self.messages[:cut]:
-            for call in message.tool_calls:
-                result = self.results.get(call.id)
-                if result is None or (result.seq or 0) < cut:
-                    yield message, call, result
-
-    @cached_property
-    def _edits(self) -> dict[int, list[Edit]]:
-        found: dict[int, list[Edit]] = {}
-        for message, call, result in self.tool_calls(len(self.messages)):
-            if result is None or not self.results.is_error(call.id):
-                for effect in call_effects(call, self.roots.cwd):
-                    if effect.content or effect.removed:
-                        path = self.roots.name(effect.path)[0]
-                        found.setdefault(message.seq or 0, []).append(Edit(path, effect.content, effect.removed))
-        return found
-
-    def edits(self, seq: int) -> list[Edit]:
-        """What the calls of a message write, with the text that it replaces."""
-        return self._edits.get(seq, [])
-
     def may_test(self, seq: int, command: str) -> bool:
         """Whether a command runs something that could show a fault; a script that only edits files does not."""
-        if only_reads(command):
-            return False
         changes = any(op.verb != "examined" for op in self.ops.get(seq, ()))
-        return bool(program_runs(command)) or (not changes and _INTERPRETER.search(command) is not None)
-
-    @cached_property
-    def runs(self) -> list[Run]:
-        """Every call that runs something, in order."""
-        found = []
-        for seq, command, result in self.commands:
-            if result is not None and not only_reads(command) and (names := program_runs(command)):
-                tests = [name for name in names if _TESTS.search(name)]
-                found.append(Run(seq, command, (tests or names)[-1], result))
-        return found
+        tries = bool(program_runs(command)) or (not changes and _INTERPRETER.search(command) is not None)
+        return tries and not only_reads(command)
 
     def ledger(self, cut: int) -> Ledger:
         """The state of all files before ``cut``, folded from the nearest earlier cut."""
@@ -255,10 +216,6 @@ class SessionFacts:
         """``seq`` of the messages before ``cut`` that have all of some words."""
         return tuple(seq for seq in range(cut) if all(word in self.needs.text(seq) for word in words))
 
-    def is_repeated(self, sentence: str) -> bool:
-        """Whether a sentence comes again in another message, as templates and reminders do."""
-        return self._said[_key(sentence)] > 1
-
     @cached_property
     def _shown(self) -> frozenset[str]:
         """Ids of the calls that only show or search files: test reports in their output are somebody's text."""
@@ -280,21 +237,8 @@ class SessionFacts:
 
     def _is_harness(self, message: Message) -> bool:
         said = sentences(own_words(message.text))
-        return bool(said) and all(self.is_repeated(sentence) for sentence in said)
+        return bool(said) and all(self._said[_key(sentence)] > 1 for sentence in said)
 
 
 def _key(sentence: str) -> str:
     return re.sub(r"\d+", "0", sentence.lower())
-
-
-def cue_of(run: Run) -> str:
-    """A run as a question quotes it; empty for one that is too long, or whose text goes on in other lines."""
-    whole = _BEFORE.sub("", run.command).strip()
-    if "\n" in whole or len(whole) > MAX_CUE:
-        return "" if "\n" in run.name or len(run.name) > MAX_CUE or "<<" in run.command else run.name
-    return whole
-
-
-def is_test(run: Run) -> bool:
-    """Whether a run is one of tests, by its name or its report."""
-    return bool(_TESTS.search(run.name)) or read_message(run.result).totals is not None

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from compaction.reading.file_effects import FileOp, same_file
-from compaction.reading.message_facts import project_ops
+from compaction.reading.message_facts import project_ops, read_message
+from compaction.reading.shell.effects import Effect
 from compaction.reading.tool_calls import call_effects
 from judge.embedded.facts import SessionFacts
 
@@ -17,7 +18,9 @@ MAX_NAMES = 5
 """Names of what changed in a file that a true answer gives."""
 
 COMMIT = re.compile(r"\bgit commit\b")
-_ALL_UNDONE = re.compile(r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))")
+_ALL_UNDONE = re.compile(
+    r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))"
+)
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
 
 Verb = Literal["created", "modified", "deleted"]
@@ -47,6 +50,11 @@ class NetFile:
         found = (name for op in reversed(self.changes) for name in op.details if name != "reverted")
         return tuple(dict.fromkeys(found))[:MAX_NAMES]
 
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """``seq`` of the messages that changed it."""
+        return tuple(dict.fromkeys(op.seq for op in self.changes))
+
     def take(self, op: FileOp) -> None:
         """Add a change."""
         if op.verb == "deleted" and self.changes and self.changes[0].verb == "created":
@@ -60,7 +68,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
     files: dict[str, NetFile] = {}
     made = _scaffolded(session, cut)
     for seq in range(cut):
-        texts = [command for at, command, result in session.commands_at(seq) if result is None or not result.is_error]
+        texts = [c for _, c in read_message(session.messages[seq]).commands] if session.happened(seq) else []
         if any(map(_ALL_UNDONE.search, texts)):
             for file in files.values():
                 if file.committed or (file.changes and file.changes[0].verb != "created"):
@@ -119,20 +127,19 @@ def _undoes(session: SessionFacts, op: FileOp, before: FileOp) -> bool:
     """Whether an operation takes back the one before it: an editor's undo, or the same edit the other way round."""
     if op.verb != "modified" or before.verb != "modified":
         return False
-    new, old = _texts(session, op), _texts(session, before)
-    return new == "undo_edit" or (isinstance(new, tuple) and isinstance(old, tuple) and all(new) and new == old[::-1])
+    new, old = _edit(session, op), _edit(session, before)
+    if new is None or old is None:
+        return False
+    return new.program == "undo_edit" or (new.removed == old.content != "" and new.content == old.removed != "")
 
 
-def _texts(session: SessionFacts, op: FileOp) -> tuple[str, str] | str:
-    """(text before, text after) of an edit; its program where it has no texts."""
-    message = session.messages[op.seq]
+def _edit(session: SessionFacts, op: FileOp) -> Effect | None:
+    """The only edit of a file that a message makes."""
     found = [
         effect
-        for call in message.tool_calls
+        for call in session.messages[op.seq].tool_calls
         if op.path.rsplit("/", 1)[-1] in call.arguments
         for effect in call_effects(call, session.roots.cwd, None, session.results.text(call.id))
         if effect.verb == "edit" and same_file(session.roots.name(effect.path)[0], op.path)
     ]
-    if len(found) != 1:
-        return ""
-    return "undo_edit" if found[0].program == "undo_edit" else (found[0].removed, found[0].content)
+    return found[0] if len(found) == 1 else None

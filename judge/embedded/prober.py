@@ -51,10 +51,12 @@ ARTIFACT_QUESTION = (
 )
 PARTS = {
     "todo": ("Open", "which items of the to-do list are not done"),
-    "untested": ("Untested", "which files with code, tests and scratch scripts aside, were changed after the project's tests were run last"),
+    "untested": (
+        "Untested",
+        "which files with code, tests and scratch scripts aside, were changed after the project's tests were run last",
+    ),
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
-    "step": ("Next", "which step the agent has announced and not begun"),
     "asked": ("Asked", "what the person has asked for last"),
 }
 """Part of the open work → its line of the truth, and its words in the question."""
@@ -179,7 +181,7 @@ class _SessionProbes:
         elif probe_type == "recall":
             yield from self._balanced(recall_facts(self.facts, cut), cut, asked)
         elif probe_type == "decision":
-            yield from decisions(self.facts, since, cut)
+            yield from decisions(self.facts, cut)
         else:
             yield from self._balanced(constraints(self.facts, cut), cut, asked)
 
@@ -204,10 +206,7 @@ class _SessionProbes:
             which = f"Of the project's files on which the work since message {since} left its mark (where the session was compacted last), which"
         if len(files) > MAX_FILES:
             which = f"Of the {MAX_FILES} files of the project that were changed most often, which"
-        statements = tuple(
-            Statement(FILE_KINDS[f.verb], f.path, tuple(dict.fromkeys(op.seq for op in f.changes)), details=f.names)
-            for f in chosen
-        )
+        statements = tuple(Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.names) for f in chosen)
         lines = []
         for verb in FILE_KINDS:
             told = "; ".join(_told(file) for file in chosen if file.verb == verb)

@@ -9,11 +9,10 @@ from compaction.measures.needs import Need
 from compaction.measures.said import is_code_name
 from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, specific_terms, terms
+from compaction.reading.prose import terms
 from compaction.reading.run_reports import without_colours
 from compaction.reading.shell.effects import only_reads
-from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts, cue_of, is_test
-from judge.embedded.own_words import issue_title, own_words
+from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts
 from judge.probe import Statement, StatementKind
 
 MAX_LINE = 200
@@ -22,28 +21,18 @@ MAX_LINE = 200
 RECENT = 50
 """Messages in which a failure that was never looked at again still counts."""
 
-MAX_TYPED = 1500
-"""Characters of a message that somebody may have typed."""
-
 SLIP = 6
 """Messages within which a failure is mended that nobody has to know of."""
 
-GAP = "____"
-
-_MODIFIERS = (
-    r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?|final|override|inline|virtual)"
-    r"\s+)*"
-)
+MAX_HOLDERS = 20
 _DEFINES = (
-    r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|type|struct|enum|trait|const|let|var|val)\s+{name}(?!\w)"
+    r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?|final|override|inline)\s+)*"
+    r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|type|struct|enum|trait|const|let|var|val)\s+"
 )
-_PLACE = re.compile(r"^(?:([\w@./-]+?\.\w{1,8}):)?(?:\s*\d+\s*(?:[:→|\t-]|\s(?=\s*\S)))?\s*")
+_PLACE = re.compile(r"^(?:([\w@./-]+?\.\w{1,8})[:-])?(?:\s*\d+\s*(?:[:→|\t-]|\s(?=\s*\S)))?\s*")
 """What stands before a line in a listing with line numbers, or in the hits of a search."""
 
-_FOUND = re.compile(
-    r"^(\S+?\.\w{1,8})[:-]\d+[:-]\s*" + _MODIFIERS + r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|struct|enum|trait)\s+(\w+)",
-    re.MULTILINE,
-)
+_FOUND = re.compile(r"^(\S+?\.\w{1,8})[:-]\d+[:-]\s*" + _DEFINES + r"(\w+)", re.MULTILINE)
 """A definition among the hits of a search."""
 
 _REPORTED = re.compile(
@@ -52,98 +41,81 @@ _REPORTED = re.compile(
 )
 """Commands that install something or report what is installed."""
 
+_RANGE = re.compile(r"[\^~<>=*x]")
+_LOOKS = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
+_OWN_SLIP = re.compile(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error")
 _BRANCH = re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]) +[\"']?([\w./#-]+)")
 _COMMITTED = re.compile(r"^\[([\w./#-]+) (?:\(root-commit\) )?([0-9a-f]{7,40})\] ", re.MULTILINE)
 _PULL = re.compile(r"https://\S+/pull/\d+")
 GIT_QUESTIONS = {
-    "branch": ("the work is on the branch", "On which branch was work committed or begun the last time?"),
-    "commit": ("the last commit is", "Which hash did the last `git commit` of the session report?"),
-    "pull": ("the pull request is", "Under which address was the last pull request opened?"),
+    "branch": "On which branch was work committed or begun the last time?",
+    "commit": "Which hash did the last `git commit` of the session report?",
+    "pull request": "Under which address was the last pull request opened?",
 }
-_ASKS_ONLY = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
-_RANGE = re.compile(r"[\^~<>=*x]")
-_CAUSE = re.compile(
-    r"\b(?:root cause|the (?:problem|issue|bug|cause|culprit|failure) (?:is|was)|turns out|caused by|"
-    r"(?:fails|failed|happens|breaks) because)\b",
-    re.IGNORECASE,
-)
-_GUESS = re.compile(r"\b(?:maybe|perhaps|might|may be|could be|probably|seems?|appears?|i think|not sure|likely|let me|whether)\b|\?", re.I)
-_VALUE = re.compile(r"https?://[^\s)>\]\"'`]+\w|#\d{2,6}\b|\b\d[\d.,]*\d?\s?(?:%|ms|[KMG]i?B|px|tokens?|seconds?|minutes?|hours?|days?)(?!\w)|`[^`\n]{3,60}`|\bv?\d+\.\d+\.\d+\b")
 
 
 def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
     """All that can be asked for at a point."""
-    runs = [run for run in session.runs if (run.result.seq or 0) < cut]
-    later = [run for run in session.runs if cut <= run.seq < cut + LOOKAHEAD]
+    runs = [run for run in session.runs if run.ended < cut]
     return [
         *_needed(session, cut),
         *_errors(session, runs, cut),
         *_totals(session, runs, cut),
-        *_commands(session, runs, later, cut),
+        *_commands(session, runs, cut),
         *_versions(session, cut),
         *_git(session, cut),
-        *_values(session, cut),
-        *_findings(session, runs, cut),
     ]
 
 
 def _exact(
-    session: SessionFacts, kind: StatementKind, text: str, exact: tuple[str, ...], cut: int, **more: object
-) -> Statement:
+    session: SessionFacts,
+    kind: StatementKind,
+    text: str,
+    exact: tuple[str, ...],
+    cut: int,
+    foils: tuple[str, ...] = (),
+    needed_at: int | None = None,
+) -> tuple[Statement]:
     """A statement whose words have to stand to the letter, proved by every message that has them."""
-    return Statement(kind, text, session.holders(exact, cut)[-20:], (), exact, **more)  # type: ignore[arg-type]
+    proof = session.holders(exact, cut)[-MAX_HOLDERS:]
+    return (Statement(kind, text, proof, exact=exact, foils=foils, needed_at=needed_at),)
 
 
 def _needed(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """Definitions and ids that the session had seen and uses again, without having looked at them once more."""
+    """Definitions that the session had seen and uses next, without having looked at them once more."""
     for need in session.needs.at(cut):
-        if need.needed_at >= cut + LOOKAHEAD:
-            continue
-        if need.kind == "quote":
-            yield from _line(session, need, cut)
-        elif need.kind == "identifier" and "/" in need.value and not need.value.startswith("http"):
-            yield from _location(session, need, cut)
-        elif need.kind != "identifier" or not _works_with(session, need):
-            continue
-        elif is_code_name(need.value):
-            yield from _definition(session, need, cut)
-        else:
-            yield from _id(session, need, cut)
+        if need.kind == "identifier" and need.needed_at < cut + LOOKAHEAD:
+            if "/" in need.value:
+                yield from _location(session, need, cut)
+            elif is_code_name(need.value) and _works_with(session, need):
+                yield from _definition(session, need, cut)
 
 
 def _works_with(session: SessionFacts, need: Need) -> bool:
-    """Whether the message that needs a name writes it or runs something with it; a search or a look fetches it anew."""
-    if any(need.value in edit.new or need.value in edit.old for edit in session.edits(need.needed_at)):
+    """Whether the message that needs a name changes or runs something with it; a search or a look fetches it anew."""
+    if any(op.verb != "examined" for op in session.ops.get(need.needed_at, ())):
         return True
-    commands = [command for _, command, _ in session.commands_at(need.needed_at) if need.value in command]
-    return any(not only_reads(command) for command in commands)
+    commands = read_message(session.messages[need.needed_at]).commands
+    return any(need.value in command and not only_reads(command) for _, command in commands)
 
 
 def _definition(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
-    name = need.value
-    defines = re.compile(_MODIFIERS + _DEFINES.format(name=re.escape(name)))
-    found: dict[str, set[str]] = {}
-    for seq in sorted(need.holders):
-        message = session.messages[seq]
-        if message.role != "tool":
-            continue
+    """The line that defines a name, where all that was seen is the same line of one file."""
+    defines = re.compile(_DEFINES + re.escape(need.value) + r"(?!\w)")
+    found: set[tuple[str, str]] = set()
+    for message in (session.messages[seq] for seq in need.holders if session.messages[seq].role == "tool"):
         for raw in message.text.split("\n"):
-            if name not in raw or len(raw) > MAX_LINE:
-                continue
-            place = _PLACE.match(raw)
-            line = raw[place.end() if place else 0 :].strip()
-            if defines.match(line):
-                path = place[1] if place and place[1] else _shown_file(session, message.tool_call_id)
-                found.setdefault(line, set()).add(session.roots.name(path)[0] if path else "")
-    if len(found) != 1:
+            place = _PLACE.match(raw) if need.value in raw and len(raw) <= MAX_LINE else None
+            line = raw[place.end() :].strip() if place else ""
+            if place and defines.match(line):
+                found.add((line, session.roots.name(place[1] or session.shown_file(message))[0]))
+    if len({line for line, _ in found}) != 1 or len(paths := {path for _, path in found} - {"", "."}) != 1:
         return
-    (line, paths), = found.items()
-    paths -= {""}
-    if len(paths) != 1 or line.endswith(("(", ",", "[", "\\")) or len(set(terms(line)) - {name.lower()}) < MIN_TERMS:
-        return
-    path = paths.pop()
-    statement = _exact(session, "value", f"`{name}` is defined in {path} as `{line}`", (line,), cut, needed_at=need.needed_at)
-    yield Candidate("definition", f"How does the line of {path} read in which `{name}` is defined?", line, (statement,))
+    line, path = found.pop()[0], paths.pop()
+    if not line.endswith(("(", ",", "[", "\\")) and len(set(terms(line)) - {need.value.lower()}) >= MIN_TERMS:
+        text = f"`{need.value}` is defined in {path} as `{line}`"
+        question = f"How does the line of {path} read in which `{need.value}` is defined?"
+        yield Candidate("definition", question, line, _exact(session, "value", text, (line,), cut, (), need.needed_at))
 
 
 def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
@@ -154,157 +126,92 @@ def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate
             for path, name in _FOUND.findall(session.messages[seq].text):
                 places.setdefault(name, set()).add(session.roots.name(path)[0])
     for name, paths in places.items():
-        told = any(session.messages[seq].role == "assistant" for seq in session.holders((name,), cut))
-        if paths == {need.value} and is_code_name(name) and told:
-            statement = _exact(
-                session, "value", f"`{name}` is defined in {need.value}", (need.value,), cut, needed_at=need.needed_at
-            )
-            yield Candidate("location", f"In which file is `{name}` defined?", need.value, (statement,))
+        told = paths == {need.value} and is_code_name(name) and session.holders((name,), cut)
+        if told and any(session.messages[seq].role == "assistant" for seq in told):
+            text = f"`{name}` is defined in {need.value}"
+            statements = _exact(session, "value", text, (need.value,), cut, (), need.needed_at)
+            yield Candidate("location", f"In which file is `{name}` defined?", need.value, statements)
             return
-
-
-def _line(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
-    """A line that the session had seen in a file and changes next without having looked at it again."""
-    path = next((edit.path for edit in session.edits(need.needed_at) if need.value in edit.old), "")
-    words = need.value.split(" ")
-    beginning = " ".join(words[: max(1, len(words) * 2 // 5)])
-    rest = set(terms(need.value[len(beginning) :])) - set(terms(beginning))
-    own = session.messages[min(need.holders, default=0)].role != "tool"
-    if own or not path or path.startswith("/") or len(need.value) > MAX_LINE or len(beginning) < 6 or len(rest) <= MIN_TERMS:
-        return
-    same = {
-        line
-        for seq in need.holders
-        for line in re.findall(re.escape(beginning) + r"[^\n]*", session.needs.text(seq))
-    }
-    if len(same) == 1:
-        statement = _exact(session, "value", f"{path}: {need.value}", (need.value,), cut, needed_at=need.needed_at)
-        question = f"How does the line of {path} read that begins with `{beginning}`?"
-        yield Candidate("line", question, need.value, (statement,))
-
-
-def _shown_file(session: SessionFacts, call_id: str | None) -> str:
-    """The file that a call looked at, if it was one."""
-    for op in session.ops_of(call_id):
-        if op.verb == "examined":
-            return op.path
-    return ""
-
-
-def _id(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
-    """A number, hash or address, asked for by the line in which a call reported it."""
-    result = session.messages[need.observation]
-    call = session.command_of(result.tool_call_id)
-    lines = [line.strip() for line in without_colours(result.text).split("\n") if need.value in line]
-    if not call or "\n" in call or not lines or len(lines[0]) > MAX_LINE or lines[0].count(need.value) != 1:
-        return
-    around = lines[0].replace(need.value, GAP)
-    if len(terms(around)) < 3 or lines[0].count(",") > 6:
-        return
-    statement = _exact(session, "value", lines[0], (need.value,), cut, needed_at=need.needed_at)
-    question = f"The command `{call[:160]}` reported the line `{around}`. What stands in the place of {GAP}?"
-    yield Candidate("id", question, need.value, (statement,))
 
 
 def _errors(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
     """The error of a run that failed last, where it was no slip of the agent's own."""
-    last: dict[str, int] = {cue_of(run): n for n, run in enumerate(runs) if run.failed}
+    last = {run.cue: n for n, run in enumerate(runs) if run.failed}
     for cue, n in last.items():
-        run = runs[n]
-        line = run.error
-        if len(cue) < 6 or len(terms(line)) < 3 or not _matters(session, runs, n, cut):
+        errors = runs[n].errors
+        if len(cue) < 6 or len(errors) != 1 or len(terms(errors[0])) < 3 or not _matters(session, runs, n, cut):
             continue
-        foils = tuple(dict.fromkeys(r.error for r in runs[:n] if cue_of(r) == cue and r.error not in ("", line)))
-        statement = _exact(session, "error", f"`{cue}` failed with: {line}", (line,), cut, foils=foils[-3:])
-        question = f"Which error did `{cue}` give when it failed the last time?"
-        yield Candidate("error", question, line, (statement,))
+        line = errors[0]
+        earlier = dict.fromkeys(r.errors[0] for r in runs[:n] if r.cue == cue and r.errors)
+        foils = tuple(other for other in earlier if other != line)[-3:]
+        statements = _exact(session, "error", f"`{cue}` failed with: {line}", (line,), cut, foils)
+        yield Candidate("error", f"Which error did `{cue}` give when it failed the last time?", line, statements)
 
 
 def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
-    """Whether a failure came again, was mended by a change of the project, or is the newest and still stands."""
+    """Whether a failure came again, was mended by a change of the project, or is new and the project was changed since."""
     run = runs[n]
-    again = [r for r in runs[n + 1 :] if cue_of(r) == cue_of(run)]
-    if re.match(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error", run.error):
+    again = next((r for r in runs[n + 1 :] if r.cue == run.cue), None)
+    until = again.seq if again else cut
+    if _OWN_SLIP.match(run.errors[0]) or (again and again.errors != run.errors and until - run.seq <= SLIP):
         return False
-    if sum(session.messages[seq].role == "tool" for seq in session.holders((run.error,), cut)) > 1:
+    if sum(session.messages[seq].role == "tool" for seq in session.holders(run.errors, cut)) > 1:
         return True
-    until = again[0].seq if again else cut
-    if again and again[0].error != run.error and until - run.seq <= SLIP:
-        return False
-    if not again and (run.seq < cut - RECENT or any(_same_program(r, run) and not r.failed for r in runs[n + 1 :])):
+    passed = any(r.name.split()[0] == run.name.split()[0] and not r.failed for r in runs[n + 1 :])
+    if not again and (run.seq < cut - RECENT or passed):
         return False
     made = session.ledger(cut).created
-    edited = [op for seq in range(run.seq + 1, until) for op in session.ops.get(seq, ()) if op.verb == "modified"]
+    edited = (op for seq in range(run.seq + 1, until) for op in session.ops.get(seq, ()) if op.verb == "modified")
     return any(op.path not in made and not op.scratch for op in edited)
-
-
-def _same_program(run: Run, other: Run) -> bool:
-    return run.name.split()[0] == other.name.split()[0]
 
 
 def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
     """What the last run of a command counted."""
     by_cue: dict[str, list[Run]] = {}
     for run in runs:
-        if read_message(run.result).totals and cue_of(run):
-            by_cue.setdefault(cue_of(run), []).append(run)
+        if read_message(run.result).totals and run.cue:
+            by_cue.setdefault(run.cue, []).append(run)
     for cue, same in by_cue.items():
+        told = [f"{t[0]} passed, {t[1]} failed" for run in same if (t := read_message(run.result).totals)]
         passed, failed = read_message(same[-1].result).totals or (0, 0)
         exact = _total_words(same[-1], passed, failed)
-        if passed + failed < 2 or not exact:
-            continue
-        earlier = dict.fromkeys(read_message(r.result).totals for r in same[:-1])
-        foils = tuple(f"{t[0]} passed, {t[1]} failed" for t in earlier if t and t != (passed, failed))
-        truth = f"{passed} passed, {failed} failed"
-        statement = _exact(session, "total", f"`{cue}`: {truth}", exact, cut, foils=foils[-3:])
-        question = f"How many tests passed and how many failed when `{cue}` was run the last time?"
-        yield Candidate("total", question, truth, (statement,))
+        if passed + failed >= 2 and exact:
+            foils = tuple(other for other in dict.fromkeys(told) if other != told[-1])[-3:]
+            statements = _exact(session, "total", f"`{cue}`: {told[-1]}", exact, cut, foils)
+            question = f"How many tests passed and how many failed when `{cue}` was run the last time?"
+            yield Candidate("total", question, told[-1], statements)
 
 
 def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
     """Words of the report that give the totals, on one line."""
+    wanted = [(n, word) for n, word in ((passed, "pass(?:ed)?"), (failed, "fail(?:ed)?")) if n]
     for line in reversed(without_colours(run.result.text).splitlines()):
-        found = [re.search(rf"(?<![\w.]){n} (?:{word})\b|\b{word}:? {n}\b", line) for n, word in ((passed, "passed|pass"), (failed, "failed|fail")) if n]
+        found = [re.search(rf"(?<![\w.]){n} {word}\b|\b{word}:? {n}\b", line) for n, word in wanted]
         if found and all(found):
             return tuple(match[0] for match in found if match)
         if not failed and re.match(rf"Ran {passed} tests? in ", line):
-            return (f"Ran {passed} test",) if passed == 1 else (f"Ran {passed} tests",)
+            return (line.split(" in ")[0],)
     return ()
 
 
-def _commands(session: SessionFacts, runs: list[Run], later: list[Run], cut: int) -> Iterator[Candidate]:
-    """The command line that a program was last run with, where the session goes on to run it so again; and the one with
-    which it ran at last after it had failed."""
-    tests = [
-        run
-        for run in runs
-        if is_test(run)
-        and run.name in run.command
-        and len(set(terms(run.name))) > MIN_TERMS
-        and not _ASKS_ONLY.search(run.name)
-        and (read_message(run.result).totals or not run.failed)
-    ]
-    if tests and len(tests[-1].name) <= MAX_LINE:
-        name = tests[-1].name
-        needed = next((run.seq for run in later if run.name == name), None)
-        statement = _exact(session, "command", name, (name,), cut, needed_at=needed)
-        yield Candidate("command", "With which exact command line were tests run the last time?", name, (statement,))
-    coming: dict[str, int] = {}
-    for run in later:
-        coming.setdefault(run.name, run.seq)
-    newest = {run.name.split()[0]: n for n, run in enumerate(runs)}
-    for program, n in newest.items():
-        run = runs[n]
-        before = [r for r in runs[:n] if r.name.split()[0] == program]
-        worked = len(before) > 0 and all(r.failed for r in before) and not run.failed and before[-1].name != run.name
-        short = program.rsplit("/", 1)[-1]
-        if not (worked or run.name in coming) or _ASKS_ONLY.search(run.name) or len(set(terms(run.name)) - {short.lower()}) <= MIN_TERMS:
-            continue
-        if run.name not in run.command or len(run.name) > MAX_LINE:
-            continue
-        statement = _exact(session, "command", run.name, (run.name,), cut, needed_at=coming.get(run.name))
-        question = f"With which exact command line was `{short}` run the last time?"
-        yield Candidate("command", question, run.name, (statement,))
+def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """The command lines of the last tests, and of the last run of each program that the session repeats next."""
+    coming = {run.name: run.seq for run in reversed(session.runs) if cut <= run.seq < cut + LOOKAHEAD}
+    newest = {run.name.split()[0].rsplit("/", 1)[-1]: run for run in runs}
+    asked = {f"`{program}` run": run for program, run in newest.items() if run.name in coming}
+    asked |= {"tests run": run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)}
+    for what, run in asked.items():
+        own = set(terms(run.name)) - set(terms(what))
+        if (
+            len(own) > MIN_TERMS
+            and run.name in run.command
+            and len(run.name) <= MAX_LINE
+            and not _LOOKS.search(run.name)
+        ):
+            statements = _exact(session, "command", run.name, (run.name,), cut, (), coming.get(run.name))
+            verb = "were" if what == "tests run" else "was"
+            question = f"With which exact command line {verb} {what} the last time?"
+            yield Candidate("command", question, run.name, statements)
 
 
 def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
@@ -318,72 +225,24 @@ def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
             if named and "." in version and len(name) > 2 and not _RANGE.search(version):
                 found.setdefault(name, []).append(version)
     for name, versions in found.items():
-        foils = tuple(dict.fromkeys(v for v in versions if v != versions[-1]))
-        statement = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils=foils)
-        yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], (statement,))
+        foils = tuple(dict.fromkeys(version for version in versions if version != versions[-1]))
+        statements = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils)
+        yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], statements)
 
 
 def _git(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """The last commit, the branch of the work, and the pull request, as calls reported them."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {"branch": [], "commit": [], "pull request": []}
     for _, command, result in session.commands:
-        if result is None or (result.seq or 0) >= cut or result.is_error or "git" not in command and "gh " not in command:
+        if result is None or (result.seq or 0) >= cut or result.is_error:
             continue
-        for branch in _BRANCH.findall(command):
-            found.setdefault("branch", []).append(branch)
+        found["branch"] += _BRANCH.findall(command)
         for branch, commit in _COMMITTED.findall(result.text) if "git commit" in command else ():
-            found.setdefault("commit", []).append(commit)
-            found.setdefault("branch", []).append(branch)
-        for address in _PULL.findall(result.text) if "pr create" in command else ():
-            found.setdefault("pull", []).append(address)
+            found["commit"].append(commit)
+            found["branch"].append(branch)
+        found["pull request"] += _PULL.findall(result.text) if "pr create" in command else []
     for kind, values in found.items():
-        foils = tuple(dict.fromkeys(value for value in values[:-1] if value != values[-1]))
-        if len(values[-1]) > 4:
-            text = f"{GIT_QUESTIONS[kind][0]} {values[-1]}"
-            statement = _exact(session, "value", text, (values[-1],), cut, foils=foils[-3:])
-            yield Candidate(kind, GIT_QUESTIONS[kind][1], values[-1], (statement,))
-
-
-def _values(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """Numbers, addresses and names that the person gave and the agent went on to use."""
-    for message in session.person:
-        seq = message.seq or 0
-        if seq >= cut:
-            break
-        said = own_words(message.text)
-        if len(said) > MAX_TYPED or issue_title(message.text):
-            continue
-        for sentence in sentences(said):
-            values = dict.fromkeys(match[0].strip("`") for match in _VALUE.finditer(sentence))
-            for value in values:
-                around = sentence.replace(value, GAP)
-                after = range(cut, min(cut + LOOKAHEAD, len(session.messages)))
-                needed = next((n for n in after if session.uses(n, value)), None)
-                if needed is None or not specific_terms(value) or len(sentence) > 300 or sentence.count(value) != 1 or len(terms(around)) < 4:
-                    continue
-                statement = _exact(session, "value", sentence, (value,), cut, needed_at=needed)
-                question = f"The person wrote: “{around}” What stands in the place of {GAP}?"
-                yield Candidate("given", question, value, (statement,))
-
-
-def _findings(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
-    """The cause that the agent stated last before it changed a file with which a failing command passed."""
-    for n, run in enumerate(runs):
-        cue = cue_of(run)
-        after = next((r for r in runs[n + 1 :] if cue_of(r) == cue), None)
-        if not cue or not run.failed or after is None or after.failed:
-            continue
-        edits = [seq for seq in range(run.seq, after.seq) if any(op.verb == "modified" for op in session.ops.get(seq, ()))]
-        said = [
-            (seq, sentence)
-            for seq in range(run.seq + 1, edits[-1] + 1 if edits else 0)
-            if session.messages[seq].role == "assistant"
-            for sentence in sentences(session.messages[seq].text)
-            if _CAUSE.search(sentence) and not _GUESS.search(sentence) and specific_terms(sentence) and len(sentence) < 400
-            and not sentence.endswith(":")
-        ]
-        if said:
-            seq, sentence = said[-1]
-            statement = Statement("finding", sentence, (seq,), (sentence,))
-            question = f"What was found to be the cause of the failure of `{cue}` that was mended since?"
-            yield Candidate("finding", question, sentence, (statement,))
+        if values and len(values[-1]) > 4:
+            foils = tuple(dict.fromkeys(value for value in values[:-1] if value != values[-1]))[-3:]
+            statements = _exact(session, "value", f"the last {kind} is {values[-1]}", (values[-1],), cut, foils)
+            yield Candidate(kind, GIT_QUESTIONS[kind], values[-1], statements)
