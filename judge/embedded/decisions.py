@@ -151,7 +151,8 @@ def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
         said = sentences(words) if told else []
         own = {term for sentence in said for term in terms(sentence)} - set(terms(told)) - FILLING
         chooses = said and (_CHOOSES.search(said[0]) or (told.endswith("?") and _REPLIES.match(said[0])))
-        if chooses and len(own) >= MIN_OWN and not any(s.endswith("?") or _NUMBERED.search(s) for s in said):
+        once = sum(told in m.text for m in session.messages[:cut] if m.role == "assistant") == 1
+        if chooses and once and len(own) >= MIN_OWN and not any(s.endswith("?") or _NUMBERED.search(s) for s in said):
             statements = tuple(_decided(s, seq, tuple(_CONTRAST.findall(s))) for s in said)
             question = f"What did the person answer when the agent had ended with “{shorten(told, 200)}”?"
             yield Candidate("choice", question, " ".join(said), statements)

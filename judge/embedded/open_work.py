@@ -25,10 +25,9 @@ _LIST_TOOL = re.compile(r"todo|plan|task|checklist", re.IGNORECASE)
 _CODE = re.compile(
     r"\.(?:py|pyx|jsx?|tsx?|mjs|cjs|go|rs|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|sql|php|scala|vue|svelte|lua|jl|ex|exs)$"
 )
-_SCRATCH = re.compile(
-    r"(?:^|[/_-])(?:tests?|repro\w*|debug|verify|check|demo|tmp|temp|example|edge_?cases?)[^/]*$", re.IGNORECASE
-)
-"""Files that an agent makes to try something out."""
+_TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$", re.IGNORECASE)
+_SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
+"""Files that an agent makes to try something out: called so, or beside the project's folders."""
 
 _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
@@ -81,16 +80,13 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last."""
     ran = max((run.seq for run in session.runs if run.ended < cut and run.is_test), default=-1)
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
+    files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    if len(files) > 2 * MAX_ITEMS:
+        return []
     return [
         Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.names)
         for f in files
-        if f.verb == "modified" or not _is_scratch(f.path)
-    ][-MAX_ITEMS:]
-
-
-def _is_scratch(path: str) -> bool:
-    """Whether a file was made to try something out: it is a test or called so, or lies beside the project's folders."""
-    return "/" not in path or _SCRATCH.search(path) is not None
+    ]
 
 
 def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:

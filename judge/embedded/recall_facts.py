@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from compaction.measures.needs import Need
@@ -126,7 +127,7 @@ def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate
             for path, name in _FOUND.findall(session.messages[seq].text):
                 places.setdefault(name, set()).add(session.roots.name(path)[0])
     for name, paths in places.items():
-        told = paths == {need.value} and is_code_name(name) and session.holders((name,), cut)
+        told = paths == {need.value} and is_code_name(name) and not name.lower().startswith("test") and session.holders((name,), cut)
         if told and any(session.messages[seq].role == "assistant" for seq in told):
             text = f"`{name}` is defined in {need.value}"
             statements = _exact(session, "value", text, (need.value,), cut, (), need.needed_at)
@@ -198,7 +199,8 @@ def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Cand
     """The command lines of the last tests, and of the last run of each program that the session repeats next."""
     coming = {run.name: run.seq for run in reversed(session.runs) if cut <= run.seq < cut + LOOKAHEAD}
     newest = {run.name.split()[0].rsplit("/", 1)[-1]: run for run in runs}
-    asked = {f"`{program}` run": run for program, run in newest.items() if run.name in coming}
+    often = Counter(run.name for run in runs)
+    asked = {f"`{p}` run": run for p, run in newest.items() if run.name in coming or often[run.name] > 1}
     asked |= {"tests run": run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)}
     for what, run in asked.items():
         own = set(terms(run.name)) - set(terms(what))
