@@ -12,6 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
+Author = Literal["rules", "harness"]
+"""Who wrote a message of role user when no person did: a file of rules (AGENTS.md), or the agent's harness (hooks,
+reminders, skills)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,9 @@ class Message:
     def is_unreadable(self) -> bool:
         """Whether it is an item that nobody but its provider can read."""
         return bool(self.opaque) and not self.text.strip()
+
+    author: Author | None = field(default=None, metadata={"added": "later"})
+    """Who wrote it in the person's name, where the log says so; None for what a person wrote, and where it does not."""
 
     def with_text(self, text: str) -> Message:
         """The same message with another text, to be counted anew."""

@@ -12,7 +12,6 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from itertools import cycle, product
 from pathlib import Path
@@ -255,9 +254,12 @@ def _of_intake() -> Iterator[Component]:
     registry = flows.sources.registry
     yield component_of("readers", registry, lambda: [("formats", [known.name for known in formats()])])
     for known in formats():
-        yield replace(
-            component_of(f"reader {known.name}", registry, partial(_read_logs, known.name)),
-            samples=partial(_read_samples, known.name),
+        yield Component(
+            f"reader {known.name}",
+            str(known.version),
+            f"version={known.version + 1} in FORMAT of {known.read.__module__.replace('.', '/')}.py",
+            partial(_read_logs, known.name),
+            partial(_read_samples, known.name),
         )
     yield component_of(
         "task-types",

@@ -58,10 +58,17 @@ def digest(values: Iterable[Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON: fields of dataclasses by name, sets in order, functions left out."""
+    """A value as JSON: fields of dataclasses by name, sets in order, functions left out.
+
+    A field that was added later is left out while it says nothing, so that digests of before hold.
+    """
     if is_dataclass(value):
-        pairs = ((field.name, getattr(value, field.name)) for field in fields(value))
-        return {name: plain(item) for name, item in pairs if not callable(item)}
+        pairs = ((field, getattr(value, field.name)) for field in fields(value))
+        return {
+            field.name: plain(item)
+            for field, item in pairs
+            if not callable(item) and not (field.metadata.get("added") and item is None)
+        }
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, AbstractSet):

@@ -22,6 +22,8 @@ _NEW_KEYS = tuple(
 )
 _CONTENT_KEYS = ("content", "file_text", "contents", "text", "file_content", "code")
 _COMMAND_KEYS = ("cmd", "command", "script", "input", "action", "keystrokes")
+_NO_SHELLS = ("apply_patch", "exec")
+"""Tools whose ``input`` is a patch or a program (Codex)."""
 _READ_NAME = re.compile(r"read|view|open|cat\b|get_file|show_file|scroll|goto", re.IGNORECASE)
 _SEARCH_NAME = re.compile(r"grep|search|glob|find|list|^ls$|tree", re.IGNORECASE)
 _DELETE_NAME = re.compile(r"delete|remove|unlink", re.IGNORECASE)
@@ -48,7 +50,7 @@ def shell_command(call: ToolCall, arguments: dict[str, Any] | None = None) -> st
                 return str(value[2])
             return shlex.join(value)
         if isinstance(value, str) and value:
-            return None if key == "input" and tool_name(call) == "apply_patch" else value
+            return None if key == "input" and tool_name(call) in _NO_SHELLS else value
     return None
 
 

@@ -324,7 +324,7 @@ def write_text_views(draft: DatabaseDraft, folders: Mapping[str, Path], elsewher
             run_sql(
                 draft.connection,
                 f"macros/{macro}.sql",
-                f"CREATE OR REPLACE MACRO {macro}() AS TABLE FROM read_parquet({files})",
+                f"CREATE OR REPLACE MACRO {macro}() AS TABLE FROM read_parquet({files}, union_by_name = true)",
             )
 
 

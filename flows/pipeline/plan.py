@@ -99,9 +99,12 @@ def input_name(input: Input) -> str:
     return path_text(input.path.absolute())
 
 
-def reader_of(study: Study) -> str:
-    """Versions of the code that reads logs. A log read by other versions is read again."""
-    names = [f"readers@{registry.VERSION}", f"task-types@{task_type_rule.VERSION}"]
+def reader_of(study: Study, format: str | None = None) -> str:
+    """Versions of the code that reads logs of a format; of all where no format is given, or knew the log.
+
+    A log read by other versions is read again.
+    """
+    names = [registry.reader_version(format), f"task-types@{task_type_rule.VERSION}"]
     if study.redact:
         names.append(content_id(Redactor().version))  # hashed, since the key takes part
     return "+".join(names)
@@ -119,8 +122,14 @@ def is_gone(path: str) -> bool:
 
 def unread_inputs(parts: Sequence[Part], inputs: Sequence[Input], study: Study) -> list[Input]:
     """The inputs whose current content is not in the store."""
-    known = {record.fingerprint for part in parts for record in part.inputs}
-    return [input for input in inputs if fingerprint(input, study) not in known]
+    readers = {name: reader_of(study, name) for name in (None, *(known.name for known in registry.formats()))}
+    known = {
+        (record.fingerprint.path, record.fingerprint.size, record.fingerprint.mtime_ns)
+        for part in parts
+        for record in part.inputs
+        if record.fingerprint.reader == readers.get(record.format)
+    }
+    return [input for input in inputs if (input_name(input), input.size, input.mtime_ns) not in known]
 
 
 def sessions_in_scope(parts: Sequence[Part], study: Study, limit: int | None) -> list[SessionInfo]:

@@ -21,6 +21,7 @@ from flows.sessions.part_writer import FLUSH_BYTES
 from flows.sessions.session_parts import DIGEST, InputRecord, Part, SessionInfo, open_part, split_digests, with_digests
 from flows.sources.registry import formats
 from flows.store import parquet_schemas
+from flows.store.row_codec import with_author
 from flows.store.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.store.store import Store
 from flows.support.atomic_files import temporary_path
@@ -351,7 +352,7 @@ def _rows_of(file: pq.ParquetFile, sessions: Iterable[SessionInfo]) -> Iterator[
             for info in inside:
                 first, last = max(info.first_row, start), min(info.first_row + info.n_messages, end)
                 ids = pa.array([info.session_id] * (last - first), pa.string())
-                rows = group.slice(first - start, last - first)
+                rows = with_author(group.slice(first - start, last - first))
                 yield rows.set_column(0, parquet_schemas.MESSAGES.field("session_id"), ids).cast(
                     parquet_schemas.MESSAGES
                 )

@@ -6,6 +6,7 @@ import fnmatch
 import glob
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -27,7 +28,11 @@ _NEVER_READ = {
     "context_history.json",
     "history_item.json",
 }
+_SAYS_LITTLE = re.compile(r"journal\.jsonl|wf_.*\.json")
+"""Names of Claude Code's records of workflows, which are inputs only where a format knows them."""
 _GLOB = "*?["
+_COMPACTED = ".compaction.json"
+"""Cline's context after a compaction, which is read with the history beside it."""
 _STORE = "store.json"
 _REMEMBERED = 200_000
 
@@ -246,9 +251,11 @@ def _is_input(path: Path) -> bool:
     plain = plain_name(path.name)
     if plain in _NEVER_READ or plain.endswith(".meta.json") or (plain[:1] == "." and not _is_known_hidden(plain)):
         return False
-    if plain.endswith(_suffixes(shared=False)):
+    if plain.endswith(_COMPACTED) and path.with_name(path.name[: -len(_COMPACTED)] + ".messages.json").exists():
+        return False
+    if plain.endswith(_suffixes(shared=False)) and not _SAYS_LITTLE.fullmatch(plain):
         return True
-    if not plain.endswith(_suffixes(shared=True)):
+    if not plain.endswith((*_suffixes(shared=True), *_suffixes(shared=False))):
         return False
     try:
         found = path.stat()

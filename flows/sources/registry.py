@@ -13,6 +13,7 @@ from compaction.transcript import Transcript
 from flows.sources.reading.account import SHORTER_COPY, Account
 from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Source, SourceFormat
 from flows.sources.reading.inputs import EXCERPT, HEAD_BYTES, Input, ReadResult, SetAside, plain_name
+from flows.sources.reading.kinds import knows_most
 from flows.sources.reading.opening import open_source
 
 FOLDER = "flows.sources.formats"
@@ -28,9 +29,8 @@ def _collected() -> Iterator[SourceFormat]:
 
 _FORMATS: tuple[SourceFormat, ...] = tuple(sorted(_collected(), key=lambda known: (known.order, known.name)))
 
-VERSION = max(1, *(known.since for known in _FORMATS))
-"""The version of all readers together: all logs are read again when it rises. A new format says ``since=2`` (one more
-than this). Raise the number here when the output of a reader changes."""
+VERSION = 2
+"""The version of what all readers share: all logs are read again when it rises. Each format has its own besides."""
 
 _content = attrgetter("role", "text", "reasoning", "tool_calls", "tool_call_id")
 """What two copies of a message have in common."""
@@ -40,6 +40,12 @@ _MEMBERS = tuple(known.folder_member for known in _FORMATS if known.folder_membe
 def formats() -> tuple[SourceFormat, ...]:
     """The known formats in the order in which they are tried."""
     return _FORMATS
+
+
+def reader_version(format: str | None) -> str:
+    """The versions that the reading of a log depends on: those of its format; of all where no format knew it."""
+    names = (f"{known.name}@{known.version}" for known in _FORMATS if format in (None, known.name))
+    return "+".join((f"readers@{VERSION}", *names))
 
 
 def is_member(folder: str, file: str) -> bool:
@@ -180,7 +186,7 @@ def _lists_as_records(known: SourceFormat, head: Head) -> Head:
 
 def _detects(known: SourceFormat, head: Head) -> bool:
     try:
-        return known.detect(head)
+        return known.detect(head) and (known.knows is None or knows_most(known.knows, head.values()))
     except BAD_CONTENT:  # a value of a kind that the format never has: then it is another format
         return False
 
@@ -188,7 +194,6 @@ def _detects(known: SourceFormat, head: Head) -> bool:
 def _quarantine_unknown(source: Source, head: Head) -> None:
     if source.set_aside and not head.records:
         return
-    names = ", ".join(known.name for known in _FORMATS)
     problem = source.problem
     if problem is not None:
         source.quarantine(problem.line, f"no known format: {problem.reason}", problem.excerpt)
@@ -200,4 +205,8 @@ def _quarantine_unknown(source: Source, head: Head) -> None:
         shown = f"members: {', '.join(list(head.entries)[:20])}"
     elif shown is None:
         shown = next((line[:400].decode("utf-8", "replace") for _, line in source.lines()), "")
-    source.quarantine(None, f"no known format: not one of {names}", shown[:3] if isinstance(shown, list) else shown)
+    source.quarantine(
+        None,
+        "no known format: not one of those of `compaction-eval list formats`",
+        shown[:3] if isinstance(shown, list) else shown,
+    )

@@ -24,6 +24,7 @@ MESSAGES = pa.schema(
         ("tokens", pa.int32()),
         ("source_ref", pa.string()),
         ("timestamp", pa.string()),
+        ("author", pa.string()),
     ]
 )
 """One row a message; the rows of a session lie together, in order."""

@@ -32,11 +32,20 @@ def message_columns(session_id: str, messages: Sequence[Message], start: int = 0
         "tokens": [m.tokens for m in messages],
         "source_ref": [m.source_ref for m in messages],
         "timestamp": [m.timestamp for m in messages],
+        "author": [m.author for m in messages],
     }
+
+
+def with_author(table: pa.Table) -> pa.Table:
+    """Rows of messages with the column ``author``, which parts of earlier versions lack."""
+    if "author" in table.column_names:
+        return table
+    return table.append_column(parquet_schemas.MESSAGES.field("author"), pa.nulls(len(table), pa.string()))
 
 
 def messages_of(table: pa.Table) -> tuple[Message, ...]:
     """The messages in the rows of one session."""
+    table = with_author(table)
     columns = {name: table.column(name).to_pylist() for name in parquet_schemas.MESSAGES.names}
     return tuple(
         Message(
@@ -51,6 +60,7 @@ def messages_of(table: pa.Table) -> tuple[Message, ...]:
             tokens=columns["tokens"][i],
             timestamp=columns["timestamp"][i],
             source_ref=columns["source_ref"][i],
+            author=columns["author"][i],
         )
         for i, calls in enumerate(columns["tool_calls"])
     )

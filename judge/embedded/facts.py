@@ -131,7 +131,8 @@ class SessionFacts:
     @cached_property
     def person(self) -> list[Message]:
         """The user messages that a person wrote: with words of their own, and not a text that comes again and again."""
-        return [m for m in self.messages if m.role == "user" and own_words(m.text) and not self._is_harness(m)]
+        said = (m for m in self.messages if m.role == "user" and m.author is None and own_words(m.text))
+        return [m for m in said if not self._is_harness(m)]
 
     @cached_property
     def commands(self) -> list[tuple[int, str, Message | None]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from compaction import Transcript, counted
 from flows.config.study import Study
 from flows.pipeline.engine import engine_for
-from flows.pipeline.plan import fingerprint, input_name
+from flows.pipeline.plan import fingerprint, input_name, reader_of
 from flows.pipeline.tasks.task_context import Tally, redactor, timed_task
 from flows.sessions.part_writer import PartWriter, WriteError
 from flows.sessions.session_parts import Fingerprint, InputRecord
@@ -85,9 +85,10 @@ def _read(
         aside = [replace(a, excerpt=a.excerpt[:EXCERPT]) for a in aside]
     quarantine(store, input, aside, known)
     account = reading.account if reading else Account()
+    format = reading.format if reading else None
     return InputRecord(
-        replace(print_of, reader="") if reading is not None and reading.may_pass else print_of,
-        reading.format if reading else None,
+        replace(print_of, reader="" if reading and reading.may_pass else reader_of(study, format)),
+        format,
         len(sizes),
         sum(sizes),
         len(aside),

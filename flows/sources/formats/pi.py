@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from compaction.transcript import Transcript, Usage
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import block_text, iso_time, text_of
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft, SessionDraft
+from flows.sources.reading.kinds import has_only, kind_of_unknown, knows_most
+from flows.sources.reading.session import (
+    BOOKKEEPING,
+    DUPLICATE,
+    INHERITED,
+    REWOUND,
+    UNKNOWN,
+    MessageDraft,
+    SessionDraft,
+)
+from flows.sources.reading.siblings import load_first, sibling_path
 from flows.sources.reading.usage import from_parts
-from flows.sources.reading.values import as_dict, need_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, first_text, need_list, need_object, nested, objects_in, text_or_none
+from flows.support.clock import utc_time
 
 NAME = "pi"
+_LOG_NAME = re.compile(r".*_([^_]+)\.jsonl")
 _ROLES = {"user", "assistant", "toolResult", "bashExecution"}
+_BESIDE = {"model_change", "thinking_level_change", "custom", "label"}
 _KINDS: dict[str, Kind] = {
     "user": "user",
     "assistant": "assistant",
@@ -23,6 +38,7 @@ _KINDS: dict[str, Kind] = {
     "custom": "user",
     "hookMessage": "user",
 }
+_BLOCKS = frozenset({"text", "thinking", "image", "toolCall"})
 _BRANCH = "Summary of a branch that was left:\n\n"
 
 
@@ -33,8 +49,13 @@ def detect(head: Head) -> bool:
         if record.get("type") == "session" and "id" in record and "cwd" in record:
             return True
         if record.get("type") == "message" and isinstance(message, dict) and message.get("role") in _ROLES:
-            return True
+            return knows_most(_is_own, head.records)
     return False
+
+
+def _is_own(record: Record) -> bool:
+    """Whether it has no blocks of another agent's messages (Factory Droid's have the same envelope)."""
+    return has_only(as_dict(record.get("message")), _BLOCKS)
 
 
 def read(source: Source) -> Iterator[Transcript]:
@@ -51,10 +72,10 @@ def read(source: Source) -> Iterator[Transcript]:
     # The header of a branched session is younger than the messages that it copied.
     times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
     session.started_at = min(filter(None, times), default=None)
-    parent = text_or_none(header.get("parentSession"))
-    # A fork names its origin by path; only an id can be a session here.
-    started_by = f"{NAME}-{parent}" if parent and "/" not in parent and "\\" not in parent else None
-    yield from session.build(NAME, text_or_none(header.get("id")), parent_session_id=started_by)
+    parent = reading.parent
+    yield from session.build(
+        NAME, text_or_none(header.get("id")), parent_session_id=f"{NAME}-{parent}" if parent else None
+    )
 
 
 def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
@@ -85,11 +106,30 @@ def _dead_branch_ids(entries: list[Record]) -> set[str]:
     return {own for own, at in places.items() if own not in live and at > before}
 
 
+def _origin(source: Source, header: Record) -> tuple[str | None, bool]:
+    """The id of the session that a fork comes from, and whether its log stands beside this one.
+
+    A fork names it by the path of its log, whose name ends in the id; older versions by the id.
+    """
+    named = first_text(header.get("parentSession"), header.get("branchedFrom"))
+    if named is None or not re.search(r"[/\\]|\.jsonl\Z", named):
+        return named, False
+    name = re.split(r"[/\\]", named)[-1]
+    path = sibling_path(source, name)
+    if path is not None:
+        return text_or_none(nested(load_first(path), "id")), True
+    found = _LOG_NAME.fullmatch(name)
+    return (found[1] if found else None), False
+
+
 class _Reading:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.session = SessionDraft(source)
         self.header: Record = {}
+        self.parent: str | None = None
+        self.given_before: datetime | None = None
+        """What is older was copied from the log beside this one."""
         self.not_live: set[str] = set()
         self.seen: set[str] = set()
         self.starts: list[int] = []
@@ -101,7 +141,10 @@ class _Reading:
         kind, own = entry.get("type"), entry.get("id")
         self.starts.append(len(session.drafts))
         if kind == "session":
-            self.header = self.header or entry
+            if not self.header:
+                self.header = entry
+                self.parent, is_beside = _origin(self.source, entry)
+                self.given_before = utc_time(iso_time(entry.get("timestamp"))) if is_beside else None
             session.leave_out(BOOKKEEPING)
             return
         if isinstance(own, str):
@@ -114,10 +157,14 @@ class _Reading:
                 self._leave_out(REWOUND, entry)
                 return
         ref, time = self.source.ref(where), iso_time(entry.get("timestamp"))
+        at = utc_time(time) if self.given_before else None
+        if at and self.given_before and at < self.given_before:
+            self._leave_out(INHERITED, entry)
+            return
         if kind == "message":
             self._message(entry.get("message"), ref, time)
         elif kind == "custom_message":
-            session.say("user", text_of(entry.get("content")), ref, time)
+            session.say("user", text_of(entry.get("content")), ref, time, is_harness=True)
         elif kind == "compaction":
             self._compaction(entry)
         elif not isinstance(kind, str):
@@ -127,8 +174,10 @@ class _Reading:
             session.leave_out(BOOKKEEPING)
         elif kind == "branch_summary":
             self._branch_summary(entry, ref, time)
-        else:
+        elif kind in _BESIDE:
             session.leave_out(BOOKKEEPING)
+        else:
+            session.leave_out(UNKNOWN, kind_of_unknown(entry))
 
     def _leave_out(self, reason: str, entry: Record) -> None:
         """Counts an entry as left out, under the kind of message that it would have become."""
@@ -168,7 +217,7 @@ class _Reading:
             else:
                 session.say("user", _bash(message), ref, time)
         elif role in ("custom", "hookMessage"):
-            session.say("user", text_of(message.get("content")), ref, time)
+            session.say("user", text_of(message.get("content")), ref, time, is_harness=True)
         else:
             raise MalformedError(f"role is {role!r}, expected user, assistant, toolResult or bashExecution")
 
@@ -224,4 +273,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=50,
+    version=2,
 )

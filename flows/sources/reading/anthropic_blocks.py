@@ -12,9 +12,10 @@ from typing import Any
 from flows.sources.reading.base import MalformedError, Record
 from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.decode import dumps
+from flows.sources.reading.kinds import has_only, knows_most
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
-from flows.sources.reading.values import as_list, need_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, objects_in, text_or_none
 
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 THINKING = {"thinking", "redacted_thinking"}
@@ -49,6 +50,18 @@ def is_message(value: Any) -> bool:
         return False
     content = value.get("content")
     return "tool_calls" not in value and isinstance(content, list) and any(map(is_block, content))
+
+
+_BLOCKS = frozenset({"text", "image", "document", "tool_reference", "search_result", "container_upload"})
+
+
+def knows(value: Any) -> bool:
+    """Whether a value is a message without blocks of another API, holds such messages, or says no kind."""
+    if isinstance(nested(value, "messages"), list):
+        return knows_most(knows, value["messages"])
+    if not isinstance(value, dict) or "role" not in value:
+        return "type" not in as_dict(value)
+    return all(is_block(block) or has_only({"content": [block]}, _BLOCKS) for block in as_list(value.get("content")))
 
 
 def blocks_of(message: Record) -> list[Any]:

@@ -84,8 +84,8 @@ class SourceFormat:
     """The sessions, one by one where the file holds many, so that few are in memory at a time."""
     order: int = field(kw_only=True)
     """Formats are tried by this number: plain chat messages come last, since several agents wrap them."""
-    since: int = field(default=1, kw_only=True)
-    """The version of all readers together that this format came with (``registry.VERSION``)."""
+    version: int = field(default=1, kw_only=True)
+    """Rises when the reader makes something else of its logs: then they, and no others, are read again."""
     suffixes: tuple[str, ...] = (".jsonl", ".json", ".ndjson")
     """File names that a folder is searched for, without ``.gz`` or ``.zst``."""
     shared_suffixes: tuple[str, ...] = ()
@@ -96,6 +96,9 @@ class SourceFormat:
     """Names, as ``folder/file``, of the files that make their folder one input."""
     is_made_of_others: bool = False
     """Whether programs make it of agents' own logs, and leave something out."""
+    knows: Callable[[Any], bool] | None = None
+    """Of a reader that knows no marker of an agent, only the shape of messages: whether a value is of a kind that it
+    knows. It refuses a file of whose first values more than a fifth are of others."""
     of_list: Callable[[list[Any]], Record] | None = None
     """The object that a list on a line of its own stands for; None where lines are objects only."""
 
@@ -292,9 +295,15 @@ class Source:
 
     def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
         loads, head = orjson.loads, self._head
-        for number, line in self.lines():
-            if line.isspace():
+        last: Record = {}
+        for number, found in self.lines():
+            if found.isspace():
                 continue
+            line = found.lstrip(b"\0")  # a power cut leaves blocks unwritten
+            if not line or line.isspace():
+                line = found
+            elif line is not found:
+                self.quarantine(number, f"{len(found) - len(line):,} NUL bytes before what is read of the line")
             if skip is not None and skip(line):
                 continue
             try:
@@ -302,11 +311,16 @@ class Source:
             except orjson.JSONDecodeError:
                 values, reason, rest = decode.loads_line(line)
                 yield from self._only_objects(number, values)
-                if reason:
+                whole, rest = decode.rescue(rest, last.keys()) if reason else (None, rest)
+                if whole is not None:
+                    yield number, whole
+                    self.quarantine(number, f"cut, with a whole object behind it, which is read: {reason}", rest)
+                elif reason:
                     cut = "the last line is cut: " if self.is_broken or not line.endswith(b"\n") else ""
                     self.quarantine(number, cut + reason, rest)
                 continue
             if type(value) is dict:
+                last = value
                 yield number, value
             else:
                 yield from self._only_objects(number, [value])

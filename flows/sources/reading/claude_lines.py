@@ -18,7 +18,7 @@ _ARGUMENTS = re.compile(r"<command-args>\s*[^\s<]")
 _NOTICE = "task-notification"
 _ENVELOPE = tuple(
     """type uuid timestamp isSidechain agentId isMeta isCompactSummary isApiErrorMessage isSynthetic
-    requestId subtype compactMetadata microcompactMetadata attachment""".split()
+    requestId subtype compactMetadata microcompactMetadata attachment origin forkedFrom""".split()
 )
 
 
@@ -32,9 +32,16 @@ def is_local(text: str) -> bool:
     return text.startswith(_LOCAL) or (text.startswith("<command-name>") and _ARGUMENTS.search(text) is None)
 
 
+def is_harness(record: Record) -> bool:
+    """Whether a machine wrote the line in the person's name: a hook, a task that ended, a reminder, a skill."""
+    origin = nested(record, "origin", "kind") or nested(record, "attachment", "origin", "kind")
+    notice = nested(record, "attachment", "commandMode") == _NOTICE
+    return bool(record.get("isMeta")) or notice or origin not in (None, "human")
+
+
 def is_prompt(record: Record) -> bool:
     """Whether a line is something that a person wrote, and so could take back."""
-    if record["type"] != "user" or record.get("isMeta") or record.get("isCompactSummary") or record.get("isSidechain"):
+    if record["type"] != "user" or is_harness(record) or record.get("isCompactSummary") or record.get("isSidechain"):
         return False
     content = record["message"].get("content")
     if isinstance(content, list):
@@ -50,12 +57,6 @@ def queued_prompt(record: Record) -> Any:
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return None
     return attachment.get("prompt") if attachment.get("commandMode") in (None, "prompt", _NOTICE) else None
-
-
-def is_typed(record: Record) -> bool:
-    """Whether a person typed what was queued, and not a task or another session."""
-    attachment = record["attachment"]
-    return attachment.get("commandMode") != _NOTICE and nested(attachment, "origin", "kind") in (None, "human")
 
 
 def log_line(record: Record, agents: dict[str, str]) -> Record:

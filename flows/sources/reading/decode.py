@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -49,7 +49,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*")
 _STARTS = frozenset(bytes((byte,)) for byte in b'{["-0123456789tfnNI')
-_TRIED_LINES = 100
+_TRIED_LINES, _TRIED_STARTS = 100, 1_000
 _LONGEST_INT = 4000  # digits; Python itself refuses to convert more than 4300
 
 
@@ -347,6 +347,26 @@ def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | No
     except RecursionError:
         return values, "not read: nested too deeply", text[position:]
     return values, None, ""
+
+
+def rescue(rest: str, keys: Set[str]) -> tuple[dict[str, Any] | None, str]:
+    """The whole object at the end of what could not be read of a line, and what stands before it.
+
+    A program that was stopped in the middle of a line writes the next one behind it. What is nested in the cut object
+    is not taken for one of the log's: it must have at least two of the keys of its other lines, and half of them.
+    """
+    position = 0
+    for _ in range(_TRIED_STARTS if keys else 0):
+        position = rest.find('{"', position + 1)
+        if position < 0:
+            break
+        try:
+            value, end = _DECODER.raw_decode(rest, position)
+            if _skip_space(rest, end) == len(rest) and len(keys & value.keys()) >= max(2, len(keys) / 2):
+                return replace_surrogates(value), rest[:position]
+        except (json.JSONDecodeError, RecursionError):
+            continue
+    return None, rest
 
 
 def load_values(path: Path, at_most: int = 1 << 30) -> tuple[list[Any], str | None, str]:

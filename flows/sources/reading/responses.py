@@ -53,6 +53,12 @@ def is_item(value: Any) -> bool:
     return (kind in ITEM_CALLS or is_output) and ("call_id" in value or "id" in value)
 
 
+def is_known(kind: str) -> bool:
+    """Whether it is the type of an item."""
+    call = kind.removesuffix("_output")
+    return call in ITEM_CALLS or kind in {"message", "reasoning", "agent_message"} | COMPACTIONS | _NOTICES
+
+
 def _has_parts(content: Any) -> bool:
     kinds = [part.get("type") for part in objects_in(content)]
     return any(isinstance(kind, str) and kind in _PARTS for kind in kinds)
@@ -65,23 +71,31 @@ class Items:
         session: Where the messages go.
         has_compactions: Whether an opaque ``compaction`` item is a compaction of its own. A rollout tells of it on
             another line.
-        injected: How a prompt begins that a harness wrote.
+        injected: How a prompt begins that gives no title.
+        harness: How a prompt begins that a harness wrote.
     """
 
     def __init__(
-        self, session: SessionDraft, *, has_compactions: bool = True, injected: tuple[str, ...] = ("<",)
+        self,
+        session: SessionDraft,
+        *,
+        has_compactions: bool = True,
+        injected: tuple[str, ...] = ("<",),
+        harness: tuple[str, ...] = (),
     ) -> None:
         self.session = session
         self._has_compactions = has_compactions
         self._injected = injected
-        self._response: MessageDraft | None = None
+        self._harness = harness
+        self.response: MessageDraft | None = None
+        """The response that the next item may belong to."""
         self._seen: dict[str, str] = {}
         self._ids: set[str] = set()
         self._from = 0
 
     def end_response(self) -> None:
         """Ends the current response: the next item belongs to another one."""
-        self._response = None
+        self.response = None
 
     def take(self, item: Record, ref: str, time: str | None = None) -> None:
         """One item.
@@ -97,7 +111,7 @@ class Items:
         elif kind == "message":
             self._message(item, ref, time)
         elif kind.endswith("_output"):
-            self._response = None
+            self.response = None
             text, failed = output_text(item)
             self.session.result(item.get("call_id") or item.get("id"), text, ref, time, is_error=failed)
         elif kind == "reasoning":
@@ -112,8 +126,10 @@ class Items:
             self._compaction()
         elif kind not in _NOTICES and ("content" in item or "role" in item):
             raise MalformedError(f"an item of type {kind}, which is not known")
-        else:
+        elif is_known(kind):
             self.session.leave_out(BOOKKEEPING)
+        else:
+            self.session.leave_unknown(item)
 
     def _is_repeated(self, kind: str, item: Record) -> bool:
         """Whether the item is a copy: with its id alone some libraries give all items the same one."""
@@ -140,15 +156,17 @@ class Items:
         if role == "assistant":
             self._respond(ref, time).add_text(text)
             return
-        self._response = None
+        self.response = None
         if role == "system":
             self.session.say("system", text, ref, time)
         else:
-            self.session.say("user", text, ref, time, typed=not text.startswith(self._injected))
+            is_harness = text.startswith(self._harness)
+            typed = not text.startswith(self._injected)
+            self.session.say("user", text, ref, time, typed=typed, is_harness=is_harness)
 
     def _from_agent(self, item: Record, ref: str, time: str | None) -> None:
         """What another agent wrote to this one (Codex); some of it only the provider can read."""
-        self._response = None
+        self.response = None
         text = content_text(item.get("content"))
         self.session.say("user", text or f"[encrypted message of {item.get('author') or 'another agent'}]", ref, time)
 
@@ -165,13 +183,13 @@ class Items:
             self.session.result(own, _inline_text(item[key]), ref, time, name=name)
 
     def _respond(self, ref: str, time: str | None) -> MessageDraft:
-        if self._response is None:
-            self._response = self.session.respond(None, ref, time)
-        return self._response
+        if self.response is None:
+            self.response = self.session.respond(None, ref, time)
+        return self.response
 
     def _compaction(self) -> None:
         """Notes a compaction: an opaque item replaces what came before it, but not the prompts that it returns."""
-        self._response = None
+        self.response = None
         if not self._has_compactions:
             self.session.leave_out(BOOKKEEPING)
             return

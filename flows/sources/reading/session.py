@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from compaction.transcript import Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
+from compaction.transcript import Author, Message, RecordedCompaction, Role, ToolCall, Transcript, Usage
 from flows.sources.reading.account import Kind
-from flows.sources.reading.base import Source
+from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import NO_TIME, arguments_text, first_line, shows_failure
 from flows.sources.reading.identity import fingerprint, plain_id
+from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.usage import sum_usages
 from flows.support.clock import utc_time
 
 RECORDED_SUMMARY = "recorded compaction summary"
 BOOKKEEPING = "bookkeeping"
 REWOUND = "rewound branch"
+INHERITED = "history of the session that this one comes from"
+"""What a sub-agent or a fork was given: it is stored with the session whose work it is."""
+BEHIND_COMPACTION = "beginning of the session, before its first compaction"
 DEMONSTRATION = "demonstration"
 DUPLICATE = "duplicate"
 EMPTY = "empty response"
+UNKNOWN = "line of an unknown kind"
+_LOOKED_AT = 1_000
+_RULES = re.compile(
+    r"^\s*(?:#+ *(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b|# claudeMd\b|<user_instructions>|"
+    r"Contents of \S*(?:AGENTS|CLAUDE|GEMINI)(?:\.local)?\.md\b)",
+    re.MULTILINE,
+)
+"""How a file of rules begins when a harness hands it to the model."""
 
 
 class MessageDraft:
     """A message that may still grow."""
 
     __slots__ = (
+        "author",
         "calls",
         "is_error",
         "reasoning",
@@ -50,6 +64,7 @@ class MessageDraft:
         self.tool_name: str | None = None
         self.is_error = False
         self.typed = False
+        self.author: Author | None = None
         self.seq = -1
 
     def add_text(self, text: str) -> None:
@@ -80,6 +95,7 @@ class MessageDraft:
             seq=self.seq,
             timestamp=self.timestamp,
             source_ref=self.ref,
+            author=self.author,
         )
 
 
@@ -121,19 +137,46 @@ class SessionDraft:
             self.left_out[reason] += count
             self.source.account.leave_out(reason, kind, count)
 
+    def leave_unknown(self, record: Record) -> None:
+        """Counts a line of a kind that a reader without a marker does not know; one with a call or a result as that."""
+        kind = kind_of_unknown(record)
+        self.leave_out(UNKNOWN if kind else BOOKKEEPING, kind)
+
     def use(self, key: str | None, usage: Usage | None) -> None:
         """Notes what a response used; of several reports on the response with this key the last one counts."""
         if usage is not None:
             self._usage[f"response {key}" if key else f"number {len(self._usage)}"] = usage
 
+    def forget_usage(self) -> None:
+        """Forgets what was used so far: it was another session's."""
+        self._usage.clear()
+
     def say(
-        self, role: Role, text: str, ref: str, timestamp: str | None = None, *, typed: bool = False
+        self,
+        role: Role,
+        text: str,
+        ref: str,
+        timestamp: str | None = None,
+        *,
+        typed: bool = False,
+        is_harness: bool = False,
     ) -> MessageDraft:
-        """Adds a message of text. ``typed`` marks what a person wrote: the first such message gives the title."""
+        """Adds a message of text.
+
+        Args:
+            role: Who it is from for the model.
+            text: What it says.
+            ref: Where it stands.
+            timestamp: When it was written.
+            typed: A person wrote it: the first such message gives the title.
+            is_harness: The log says that a machine wrote it in the person's name, and so it is no request.
+        """
         draft = MessageDraft(role, ref, timestamp)
         if text:
             draft.texts.append(text)
-        draft.typed = typed
+        draft.typed = typed and not is_harness
+        if is_harness:
+            draft.author = "rules" if _RULES.search(text[:_LOOKED_AT]) else "harness"
         self.drafts.append(draft)
         self.source.account.met[role] += 1
         return draft
@@ -154,6 +197,10 @@ class SessionDraft:
     def has_response(self, key: str) -> bool:
         """Whether there is a message of the response with this key."""
         return key in self._responses
+
+    def has_call(self, call_id: Any) -> bool:
+        """Whether the log has a call with this id."""
+        return _id(call_id) in self._calls
 
     def call(self, draft: MessageDraft, call_id: Any, name: Any, arguments: Any) -> str:
         """Adds a call to a response and returns its id.

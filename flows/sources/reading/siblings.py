@@ -32,3 +32,15 @@ def load_sibling(path: Path) -> Any:
     except OSError:
         return None
     return values[0] if values and not reason else None
+
+
+def load_first(path: Path) -> Any:
+    """The JSON value on the first line of a file; None when it cannot be read."""
+    try:
+        file, _ = decode.open_bytes(path)
+        with file:
+            line = decode.read_line(file, decode.LONGEST_VALUE)
+    except OSError:
+        return None
+    values = decode.loads_line(line)[0] if isinstance(line, bytes) else []
+    return values[0] if values else None

@@ -60,6 +60,20 @@ def sum_usages(usages: Iterable[Usage]) -> Usage:
     )
 
 
+def less(usage: Usage, other: Usage) -> Usage:
+    """What is left when the tokens of the other are taken off, never less than none; a cost is not split."""
+    return Usage(
+        _rest(usage.input_tokens, other.input_tokens),
+        _rest(usage.output_tokens, other.output_tokens),
+        _rest(usage.cached_tokens, other.cached_tokens),
+        usage.cost_usd,
+    )
+
+
+def _rest(count: int | None, taken: int | None) -> int | None:
+    return count if count is None or taken is None else max(count - taken, 0)
+
+
 def sum_counts(counts: Iterable[Figure | None]) -> Figure | None:
     """The sum of the counts that are there; None when none is."""
     known = [count for count in counts if count is not None]

@@ -292,7 +292,7 @@ def test_a_line_of_an_unknown_type_that_holds_a_message_is_set_aside(read, claud
     odd = claude.line("telepathy", "x1", "u1", {"role": "user", "content": "Psst"})
     result = read("s.jsonl", lines=[claude.user("u1", None, "Go"), odd, claude.line("glow", "x2", "u1")])
     assert [aside.reason for aside in result.set_aside] == ["a line of the unknown type 'telepathy' holds a message"]
-    assert dict(result.account.aside) == {("record", "bookkeeping"): 1}
+    assert dict(result.account.aside) == {("record", "line of an unknown kind"): 1}
 
 
 def test_times_are_those_of_the_first_and_the_last_line_whatever_their_order(read, claude):
@@ -300,3 +300,40 @@ def test_times_are_those_of_the_first_and_the_last_line_whatever_their_order(rea
     lines = [claude.user(f"u{n}", None, f"Prompt {n}", timestamp=time) for n, time in enumerate(times)]
     transcript = one(read("s.jsonl", lines=lines))
     assert (transcript.started_at, transcript.ended_at) == (times[1], times[2])
+
+
+def test_what_a_fork_was_given_is_left_out_and_counted(read, claude):
+    def given(line):
+        return {**line, "forkedFrom": {"sessionId": "s-0", "messageUuid": line["uuid"]}}
+
+    lines = [
+        given(claude.user("u1", None, "Go")),
+        given(claude.line("assistant", "a1", "u1", {"role": "assistant", "id": "m1", "content": "Went"})),
+        claude.user("u2", "a1", "Now the dam"),
+    ]
+    result = read("s.jsonl", lines=lines)
+    [transcript] = result.transcripts
+    assert [m.text for m in transcript.messages] == ["Now the dam"]
+    assert transcript.parent_session_id == "claude_code-s-0"
+    assert dict(result.account.aside) == {
+        ("user", "history of the session that this one comes from"): 1,
+        ("assistant", "history of the session that this one comes from"): 1,
+    }
+
+
+def test_a_history_that_a_resumed_session_writes_again_with_new_ids_is_there_once(read, claude):
+    def turns(prefix):
+        said = {"role": "assistant", "id": "m1", "content": "Went"}
+        more = {"role": "assistant", "id": "m2", "content": "Went on"}
+        return [
+            claude.user(f"{prefix}1", None, "Go"),
+            claude.line("assistant", f"{prefix}2", f"{prefix}1", said),
+            claude.user(f"{prefix}3", f"{prefix}2", "Go on"),
+            claude.line("assistant", f"{prefix}4", f"{prefix}3", more),
+        ]
+
+    own = {"role": "assistant", "id": "m3", "content": "Went again"}
+    later = [claude.user("c1", "b4", "Go"), claude.line("assistant", "c2", "c1", own)]
+    [transcript] = read("s.jsonl", lines=[*turns("a"), *turns("b"), *later]).transcripts
+    assert [m.text for m in transcript.messages] == ["Go", "Went", "Go on", "Went on", "Go", "Went again"]
+    assert transcript.set_aside["duplicate"] == 2

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.flows.sources.folders import read_all
 from tests.flows.sources.logs.cline import DETAILS, DOCUMENT
 
 NAME = "1777073160794/api_conversation_history.json"
@@ -227,3 +228,21 @@ def test_the_files_beside_a_history_are_no_inputs(write):
     for name in ("ui_messages.json", "task_metadata.json", "context_history.json"):
         (path.parent / name).write_text("[]")
     assert [found.path for found in discover([str(path.parent)])] == [path]
+
+
+def test_the_context_beside_a_history_is_a_recorded_compaction_and_no_session(write, tmp_path):
+    def said(role, text, **fields):
+        return {"role": role, "content": [{"type": "text", "text": text}], **fields}
+
+    messages = [said("user", "Mend the mill"), said("assistant", "Looking", modelInfo={"id": "m"})]
+    messages += [said("user", "And the dam"), said("assistant", "Both done"), said("user", "Now the roof")]
+    summary = said("user", "The mill was looked at.")
+    left = [messages[0], summary, messages[3]]
+    write("s/c-1.messages.json", {"sessionId": "c-1", "systemPrompt": "Be brief.", "messages": messages})
+    write("s/c-1.compaction.json", {"version": 1, "source_message_count": 4, "messages": left})
+    [(name, result)] = read_all(tmp_path / "s").items()
+    assert name == "c-1.messages.json"
+    [transcript] = result.transcripts
+    assert len(transcript) == 6
+    [done] = transcript.compactions
+    assert (done.at_seq, done.dropped, done.summary, done.summary_at) == (5, (2, 3), "The mill was looked at.", 2)

@@ -2,6 +2,8 @@
 
 import json
 
+from compaction.reading.file_effects import file_ops
+
 
 def one(result):
     assert result.format == "codex_rollout"
@@ -230,3 +232,101 @@ def test_of_a_prompt_with_an_editors_context_the_request_is_the_title(read, code
     prompt = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nMend the mill\n"
     lines = [codex_line("session_meta", id="c-1"), item(codex_line, **text("user", prompt))]
     assert one(read("r.jsonl", lines=lines)).title == "Mend the mill"
+
+
+def test_a_log_that_begins_behind_a_compaction_has_what_was_kept_as_messages(read, codex_line):
+    kept = [text("user", "Keep the API stable"), text("developer", "Sandbox off."), text("user", "Nothing new")]
+    compacted = codex_line("compacted", message="", replacement_history=[*kept, {"type": "compaction"}])
+    lines = [
+        codex_line("session_meta", id="c-1", base_instructions={"text": "Be brief."}),
+        compacted,
+        item(codex_line, **text("user", "Now the tests")),
+        item(codex_line, **text("assistant", "Done.")),
+        codex_line("compacted", message="All is done.", replacement_history=[text("user", "Now the tests")]),
+        item(codex_line, **text("assistant", "More.")),
+    ]
+    transcript = one(read("r.jsonl", lines=lines))
+    assert [m.text for m in transcript.messages] == [
+        "Be brief.", "Keep the API stable", "Sandbox off.", "Nothing new", "Now the tests", "Done.", "More.",
+    ]  # fmt: skip
+    assert [(c.at_seq, c.dropped, c.has_opaque_summary) for c in transcript.compactions] == [
+        (0, (), True),
+        (6, (1, 2, 3, 5), False),
+    ]
+    assert transcript.set_aside["beginning of the session, before its first compaction"] == 1
+    assert transcript.title == "Keep the API stable"
+
+
+def test_a_summary_among_what_was_kept_is_the_summary_and_no_message(read, codex_line):
+    kept = [text("user", "Keep the API stable"), text("user", "Another model wrote:\nHalf is done.")]
+    lines = [
+        codex_line("compacted", message="Half is done.", replacement_history=kept),
+        item(codex_line, **text("assistant", "Done.")),
+    ]
+    transcript = one(read("r.jsonl", lines=lines))
+    assert [m.text for m in transcript.messages] == ["Keep the API stable", "Done."]
+    assert [(c.at_seq, c.summary) for c in transcript.compactions] == [(0, "Half is done.")]
+
+
+def completed(codex_line, **fields):
+    return codex_line("event_msg", type="item_completed", thread_id="c-1", turn_id="1", item=fields)
+
+
+def test_what_a_program_ran_are_calls_of_the_response_that_called_it(read, codex_line):
+    """In code mode one call holds a program; commands and changes stand in events."""
+    program = 'await tools.exec_command({"cmd": "rm -rf build > log.txt"}); await tools.apply_patch("...");'
+    changes = {
+        "/w/src/port.rs": {"type": "update", "unified_diff": "@@\n-80\n+8080\n", "move_path": None},
+        "/w/new.rs": {"type": "add", "content": "fn main() {}"},
+        "/w/old.rs": {"type": "delete", "content": ""},
+    }
+    lines = [
+        codex_line("session_meta", id="c-1", cwd="/w"),
+        item(codex_line, **text("user", "Set the port")),
+        item(codex_line, type="custom_tool_call", call_id="e1", name="exec", input=program),
+        completed(codex_line, type="CommandExecution", id="i1", command=["bash", "-lc", "cat a.toml"], exit_code=0),
+        completed(codex_line, type="FileChange", id="i2", changes=changes, status="completed"),
+        completed(
+            codex_line, type="FileChange", id="i3", changes=[{"path": "b.rs", "kind": "update"}], status="failed"
+        ),
+        completed(codex_line, type="AgentMessage", id="i4", content=[]),
+        item(codex_line, type="custom_tool_call_output", call_id="e1", output="Script completed\nOutput:\n80"),
+        completed(codex_line, type="CommandExecution", id="i5", command="cargo test", exit_code=101, status="failed"),
+        item(codex_line, **text("assistant", "Port is 8080 now")),
+    ]
+    result = read("r.jsonl", lines=lines)
+    transcript = one(result)
+    assert result.set_aside == ()
+    [calling] = [m for m in transcript.messages if m.tool_calls]
+    assert [c.name for c in calling.tool_calls] == [
+        "exec",
+        "exec_command",
+        "apply_patch",
+        "apply_patch",
+        "exec_command",
+    ]
+    results = [m for m in transcript.messages if m.role == "tool"]
+    assert [(m.tool_call_id, m.is_error) for m in results] == [
+        ("i1", False), ("i2", False), ("i3", True), ("e1", False), ("i5", True),
+    ]  # fmt: skip
+    assert [m.text for m in results] == [
+        "Exit code: 0", "M /w/src/port.rs\nA /w/new.rs\nD /w/old.rs", "M b.rs", "Script completed\nOutput:\n80",
+        "Exit code: 101",
+    ]  # fmt: skip
+    assert {(op.path, op.verb) for op in file_ops(transcript.messages, "/w")} == {
+        ("a.toml", "examined"), ("src/port.rs", "modified"), ("new.rs", "created"), ("old.rs", "deleted"),
+    }  # fmt: skip
+
+
+def test_an_event_that_tells_of_a_call_of_the_log_is_no_second_call(read, codex_line):
+    """Where there is no program the same events repeat the model's own calls."""
+    lines = [
+        item(codex_line, **text("user", "Look")),
+        item(codex_line, type="custom_tool_call", call_id="e1", name="exec", input="text(1)"),
+        item(codex_line, type="custom_tool_call_output", call_id="e1", output="1"),
+        item(codex_line, type="function_call", call_id="f1", name="exec_command", arguments='{"cmd": "ls"}'),
+        completed(codex_line, type="CommandExecution", id="f1", command="ls", exit_code=0),
+        item(codex_line, type="function_call_output", call_id="f1", output="a"),
+    ]
+    transcript = one(read("r.jsonl", lines=lines))
+    assert [call.id for m in transcript.messages for call in m.tool_calls] == ["e1", "f1"]

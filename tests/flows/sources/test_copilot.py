@@ -214,3 +214,32 @@ def test_size_and_trigger_of_a_compaction_are_those_told_when_it_began(read):
     ended = event(4, "session.compaction_complete", success=True, summaryContent="Short.")
     (done,) = one(read("e.jsonl", lines=[START, asks(1, "Go"), answers(2, "Gone."), begins, ended])).compactions
     assert (done.tokens_before, done.trigger, done.dropped) == (9000, "threshold", (0, 1))
+
+
+def hooked(n, prompt):
+    return event(n, "hook.start", hookType="userPromptSubmitted", input={"prompt": prompt})
+
+
+def test_a_prompt_that_only_a_hook_tells_of_is_a_prompt_and_another_is_said_once(read):
+    lines = [
+        START,
+        hooked(1, "Mend the mill"),
+        answers(2, "Mended."),
+        hooked(3, "And the dam"),
+        asks(4, "And the dam"),
+        answers(5, "Done."),
+        hooked(6, "Thanks"),
+        event(7, "hook.start", hookType="agentStop", input={"prompt": "no"}),
+    ]
+    transcript = one(read("e.jsonl", lines=lines))
+    assert [(m.role, m.text) for m in transcript.messages] == [
+        ("user", "Mend the mill"), ("assistant", "Mended."),
+        ("user", "And the dam"), ("assistant", "Done."), ("user", "Thanks"),
+    ]  # fmt: skip
+    assert transcript.title == "Mend the mill"
+
+
+def test_a_queued_prompt_that_a_hook_told_of_early_is_one_prompt(read):
+    lines = [START, asks(1, "Go"), hooked(2, "Hurry"), answers(3, "Going."), asks(4, "Hurry")]
+    transcript = one(read("e.jsonl", lines=lines))
+    assert [m.text for m in transcript.messages] == ["Go", "Hurry", "Going."]

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from flows.sources import SourceError, discover, formats, read_input
+from tests.flows.sources.folders import chat
 from tests.flows.sources.logs import aider_md, specstory_md
 
 
@@ -141,3 +142,11 @@ def test_markdown_that_may_not_be_read_is_no_silent_loss(tmp_path, monkeypatch):
     (tmp_path / "chat.md").write_text("# The mill")
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert [(one.path.name, one.mtime_ns) for one in discover([str(tmp_path)])] == [("chat.md", 0)]
+
+
+def test_the_records_of_a_workflow_are_no_logs(tmp_path, write):
+    started = {"type": "started", "key": "k", "agentId": "a1"}
+    write("s/subagents/workflows/wf_1/journal.jsonl", lines=[started, {**started, "type": "result", "result": "ok"}])
+    write("s/workflows/wf_1.json", {"runId": "wf_1", "script": "..."})
+    kept = write("s/journal.jsonl", chat("mill"))
+    assert [one.path for one in discover([str(tmp_path)])] == [kept]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from flows.sources import discover, read_input
+from tests.flows.sources import logs
 
 
 @pytest.fixture
@@ -227,3 +228,16 @@ def test_an_event_of_an_unknown_kind_with_a_message_in_it_is_set_aside(read):
     other = {"kind": "WhisperEvent", "id": "e1", "source": "user", "llm_message": {"role": "user", "content": []}}
     result = read("e.jsonl", lines=[known, other, {"kind": "HookExecutionEvent", "id": "e2", "source": "hook"}])
     assert "WhisperEvent" in result.set_aside[0].reason
+
+
+def test_the_events_as_a_list_or_under_a_key_are_the_session_of_their_lines(read):
+    events = logs.MODULES["openhands_v1_events"].LINES
+    [of_lines] = read("events.jsonl", lines=events).transcripts
+    for document in (events, {"events": events}, {"trajectory": events}, {"trajectory": events, "test_result": {}}):
+        result = read("events.json", document)
+        [transcript] = result.transcripts
+        assert result.format == "openhands_v1_events"
+        assert transcript.session_id == of_lines.session_id
+        assert [(m.role, m.text, m.tool_calls) for m in transcript.messages] == [
+            (m.role, m.text, m.tool_calls) for m in of_lines.messages
+        ]

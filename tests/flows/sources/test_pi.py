@@ -144,3 +144,31 @@ def test_a_response_without_content_is_left_out_of_messages_and_compactions(read
     assert result.account.met["assistant"] == 4
     (event,) = transcript.compactions
     assert (event.at_seq, event.dropped, event.summary_at) == (3, (0,), 0)
+
+
+def at(entry, minute):
+    return {**entry, "timestamp": f"2026-03-01T10:{minute:02}:00Z"}
+
+
+def fork(name):
+    """A fork at 10:30, of which two entries are copied."""
+    header = at({**HEADER, "id": "p-2", "parentSession": f"/home/ada/.pi/sessions/{name}"}, 30)
+    copied = [at(say("Go", id="a", parentId=None), 1), at(say("Went", "assistant", id="b", parentId="a"), 2)]
+    return [header, *copied, at(say("Now the dam", id="c", parentId="b"), 31)]
+
+
+def test_a_fork_has_its_own_entries_and_the_parent_that_the_named_log_is(read, write):
+    write("2026-03-01T10-00_named.jsonl", lines=[at(HEADER, 0), at(say("Go", id="a", parentId=None), 1)])
+    result = read("2026-03-01T10-30_p-2.jsonl", lines=fork("2026-03-01T10-00_named.jsonl"))
+    [transcript] = result.transcripts
+    assert [m.text for m in transcript.messages] == ["Now the dam"]
+    assert transcript.parent_session_id == f"pi-{HEADER['id']}"
+    assert transcript.set_aside["history of the session that this one comes from"] == 2
+
+
+def test_of_a_fork_whose_parent_is_not_there_all_stays_and_the_name_of_the_log_gives_the_id(read):
+    [transcript] = read("f.jsonl", lines=fork("2026-03-01T10-00_p-1.jsonl")).transcripts
+    assert [m.text for m in transcript.messages] == ["Go", "Went", "Now the dam"]
+    assert transcript.parent_session_id == "pi-p-1"
+    [transcript] = read("g.jsonl", lines=fork("work.jsonl")).transcripts
+    assert transcript.parent_session_id is None

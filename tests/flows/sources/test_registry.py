@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import orjson
 import pytest
 
+from flows.config.study import Study
+from flows.pipeline.plan import unread_inputs
+from flows.sessions.session_parts import read_parts
+from flows.sources import registry
 from flows.sources.discovery import discover
-from flows.sources.registry import VERSION, formats, read_input
+from flows.sources.registry import formats, read_input
 from tests.flows.conftest import ROOT
 from tests.flows.sources import logs
+from tests.flows.sources.folders import ingest
 
 NAMES = [known.name for known in formats()]
 FIRST = """
@@ -19,11 +25,11 @@ FIRST = """
     aider_md gemini_cli_chat gemini_contents entire_compact openai_responses cline anthropic_messages llm_request_log
     inspect tau2_bench tau_bench openai_chat
 """.split()
-"""The formats of version 1 of the readers, as they are tried."""
+"""The formats of the first version, as they are tried."""
 
 
 def test_the_formats_of_the_first_version_are_tried_in_this_order() -> None:
-    assert [known.name for known in formats() if known.since == 1] == FIRST
+    assert [name for name in NAMES if name in FIRST] == FIRST
 
 
 def test_no_two_formats_have_the_same_place() -> None:
@@ -31,8 +37,31 @@ def test_no_two_formats_have_the_same_place() -> None:
     assert places == sorted(set(places))
 
 
-def test_the_version_of_the_readers_rises_with_a_new_format() -> None:
-    assert all(1 <= known.since <= VERSION for known in formats())
+def raised(name: str):
+    return tuple(replace(known, version=known.version + (known.name == name)) for known in formats())
+
+
+def test_a_log_is_read_again_when_the_version_of_its_reader_rises_and_no_other_is(tmp_path, store, monkeypatch) -> None:
+    names = ("pi", "codex_rollout", "unknown")
+    for name in names[:2]:
+        written(logs.MODULES[name], tmp_path / "logs").rename(tmp_path / "logs" / f"{name}.jsonl")
+    (tmp_path / "logs" / "unknown.jsonl").write_text('{"said": "hello"}\n')
+    study = Study(sources=(str(tmp_path / "logs"),))
+    ingest(store, study)
+
+    def unread() -> list[str]:
+        return [one.path.stem for one in unread_inputs(read_parts(store), discover(study.sources), study)]
+
+    assert unread() == []
+    monkeypatch.setattr(registry, "_FORMATS", raised("pi"))
+    assert unread() == ["pi", "unknown"]
+    ingest(store, study, generation=2)
+    assert unread() == []
+    new = replace(formats()[0], name="new", order=1_000)
+    monkeypatch.setattr(registry, "_FORMATS", (*formats(), new))
+    assert unread() == ["unknown"]
+    monkeypatch.setattr(registry, "VERSION", registry.VERSION + 1)
+    assert unread() == sorted(names)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,12 +11,12 @@ from typing import Any
 
 from compaction.transcript import Message, ToolCall, Transcript, Usage
 from flows.sources.formats.anthropic._stream import join_stream
-from flows.sources.reading.anthropic_blocks import Turns, is_message, prompt_text
+from flows.sources.reading.anthropic_blocks import Turns, is_message, knows, prompt_text
 from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.identity import fingerprint
 from flows.sources.reading.requests import drop_openings, native_id, request_and_response
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import sum_usages
 from flows.sources.reading.values import as_list, first_text, nested, objects_in, text_or_none
 
@@ -79,7 +79,7 @@ def _sessions(source: Source) -> Iterator[Transcript]:
             for transcript in _exchange(source, where, ref, value):
                 yield told.setdefault(transcript.session_id, _ResponseDetails()).of_all(transcript)
         elif isinstance(value, dict) and "role" not in value and document is None:
-            together.session.leave_out(BOOKKEEPING)
+            together.session.leave_unknown(value)
         else:
             together.message(where, ref, value)
     if together.session.drafts or not found:
@@ -171,5 +171,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=210,
+    version=2,
+    knows=knows,
     of_list=lambda messages: {"messages": messages},
 )

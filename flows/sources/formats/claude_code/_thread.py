@@ -7,7 +7,7 @@ from typing import Any
 
 from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import block_text, iso_time, text_of
-from flows.sources.reading.claude_lines import is_local, is_result, is_typed, kinds_of, queued_prompt, response_id
+from flows.sources.reading.claude_lines import is_harness, is_local, is_result, kinds_of, queued_prompt, response_id
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
@@ -51,7 +51,8 @@ class ClaudeThread:
         elif kind == "user":
             draft = self._user(record, ref, time)
         elif kind == "attachment":
-            draft = session.say("user", text_of(queued_prompt(record)), ref, time, typed=is_typed(record))
+            text = text_of(queued_prompt(record))
+            draft = session.say("user", text, ref, time, typed=True, is_harness=is_harness(record))
         else:
             self._compaction(record)
             return
@@ -118,8 +119,8 @@ class ClaudeThread:
         if is_local(text):
             session.leave_out("local command", "user")
             return None
-        typed = not record.get("isMeta") and not text.startswith(("<", "[Request interrupted"))
-        return session.say("user", text, ref, time, typed=typed)
+        typed = not text.startswith(("<", "[Request interrupted"))
+        return session.say("user", text, ref, time, typed=typed, is_harness=is_harness(record))
 
     def _compaction(self, record: Record) -> None:
         self._note_compaction(None)

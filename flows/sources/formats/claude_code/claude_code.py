@@ -16,15 +16,27 @@ from compaction.transcript import Transcript
 from flows.sources.formats.claude_code._thread import ClaudeThread
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
-from flows.sources.reading.claude_lines import agent_line, is_prompt, kinds_of, log_line, queued_prompt, slim_line
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND
+from flows.sources.reading.claude_lines import (
+    agent_line,
+    is_prompt,
+    is_result,
+    kinds_of,
+    log_line,
+    queued_prompt,
+    response_id,
+    slim_line,
+)
+from flows.sources.reading.decode import dumps
+from flows.sources.reading.kinds import kind_of_unknown
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, INHERITED, REWOUND, UNKNOWN
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, as_list, need_object, nested, objects_in, text_or_none
 
 NAME = "claude_code"
 _KNOWN = frozenset(
     """progress file-history-snapshot queue-operation last-prompt custom-title ai-title agent-name mode
-    permission-mode pr-link summary attachment system tag agent-setting""".split()
+    permission-mode pr-link summary attachment system tag agent-setting result stream_event rate_limit_event
+    worktree-state continued-in content-replacement""".split()
 )
 _SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
 _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
@@ -79,8 +91,12 @@ class _Log:
         self.places: dict[str, int] = {}
         self.prompts: dict[str, list[str]] = defaultdict(list)
         self.bookkeeping = 0
+        self.unknown: Counter[Kind | None] = Counter()
+        """Lines of kinds that are not known, by what they would have been."""
         self.duplicates: Counter[Kind | None] = Counter()
         self.session_id: str | None = None
+        self.forked_from: str | None = None
+        """The session whose lines a fork was given."""
         self.cwd: str | None = None
         self.cost: Any = None
         self.agents: dict[str, str] = {}
@@ -120,6 +136,7 @@ class _Log:
             raise MalformedError("a line without a type")
         if self.session_id is None:
             self.session_id = text_or_none(record.get("sessionId"))
+        self.forked_from = self.forked_from or text_or_none(nested(record, "forkedFrom", "sessionId"))
         if isinstance(uuid, str):
             if uuid in self.parents:
                 self._repeated(self.session_id or "", record)
@@ -136,7 +153,10 @@ class _Log:
         elif kind not in _KNOWN and "role" in as_dict(record.get("message")):
             raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
         else:
-            self.bookkeeping += 1
+            if kind in _KNOWN:
+                self.bookkeeping += 1
+            else:
+                self.unknown[kind_of_unknown(record)] += 1
             self.cwd = self.cwd or text_or_none(record.get("cwd"))
             self.cost = record.get("total_cost_usd", self.cost)
             title = record.get("customTitle") or record.get("aiTitle") or record.get("summary")
@@ -199,6 +219,8 @@ class _Log:
         main.use("total", make_usage(cost=self.cost))
         for session in sessions:
             session.cwd = session.cwd or self.cwd
+        for kind, count in self.unknown.items():
+            first.leave_out(UNKNOWN, kind, count)
         for kind, count in self.duplicates.items():
             first.leave_out(DUPLICATE, kind, count)
         parent = f"{NAME}-{native}" if native else None
@@ -208,13 +230,14 @@ class _Log:
                 continue
             thread.finish()
             if key is None:
-                yield from thread.session.build(NAME, native)
+                origin = f"{NAME}-{self.forked_from}" if self.forked_from else None
+                yield from thread.session.build(NAME, native, parent_session_id=origin)
             else:
                 own = f"{native}-agent-{key}" if native else None
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
 
     def _threads(self) -> dict[str | None, ClaudeThread]:
-        gone = self.rewound()
+        gone, again = self.rewound(), self._written_again()
         threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
         owned = {self._sidechain(record) for _, record in self.lines}
         # Each line is released once its messages are made: a long log does not fit into memory twice.
@@ -227,6 +250,10 @@ class _Log:
             thread = threads[key]
             if str(record.get("uuid")) in gone:
                 thread.leave_out(REWOUND, record)
+            elif where in again:
+                thread.leave_out(DUPLICATE, record)
+            elif isinstance(record.get("forkedFrom"), dict):
+                thread.leave_out(INHERITED, record)
             else:
                 self.source.guard(thread.take, where, record)
         for where, record in self.agent_lines:
@@ -240,6 +267,25 @@ class _Log:
                 self.source.guard(thread.take, where, record)
         self.agent_lines.clear()
         return threads
+
+    def _written_again(self) -> set[int]:
+        """Lines of prompts that a resumed session wrote again with new ids: the answer behind them was there before."""
+        found: set[int] = set()
+        said: set[str] = set()
+        answered: set[str] = set()
+        waiting: list[int] = []
+        for where, record in self.lines:
+            if record["type"] == "assistant" and (response := response_id(record)) is not None:
+                if response in answered:
+                    found.update(waiting)
+                waiting.clear()
+                answered.add(response)
+            elif record["type"] == "user" and not any(map(is_result, as_list(record["message"].get("content")))):
+                text = dumps(record["message"].get("content"))
+                if text in said:
+                    waiting.append(where)
+                said.add(text)
+        return found
 
     def _sidechain(self, record: Record) -> str | None:
         """The owner of a line: a sub-agent's id, or else the first line of its chain; None for the session."""
@@ -283,4 +329,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=10,
+    version=2,
 )

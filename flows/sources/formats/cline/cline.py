@@ -19,6 +19,7 @@ from flows.sources.reading.base import Head, MalformedError, Record, Source, Sou
 from flows.sources.reading.blocks import first_line, iso_time
 from flows.sources.reading.inputs import plain_name
 from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.siblings import load_sibling, sibling_path
 from flows.sources.reading.usage import from_parts, make_usage
 from flows.sources.reading.values import as_dict, first_text, need_list, nested, objects_in, text_or_none
 
@@ -62,7 +63,7 @@ def read(source: Source) -> list[Transcript]:
     document = source.document
     about = as_dict(document)
     messages = need_list(about.get("messages") if about else document, "messages")
-    task = _Task(source, messages, read_screen(source))
+    task = _Task(source, messages, read_screen(source), _compaction_beside(source))
     prompt = text_or_none(about.get("systemPrompt") or about.get("system_prompt"))
     if prompt:
         task.session.say("system", prompt, source.name)
@@ -71,6 +72,13 @@ def read(source: Source) -> list[Transcript]:
     folder = source.input.path.absolute().parent.name
     native = text_or_none(about.get("sessionId")) or (folder if _is_task(source, folder) else None)
     return task.session.build(NAME, native)
+
+
+def _compaction_beside(source: Source) -> Record:
+    """The context after the last compaction (since version 4), which stands in a file of its own; empty without one."""
+    name, ending, _ = source.name.partition(".messages.json")
+    path = sibling_path(source, f"{name}.compaction.json") if ending else None
+    return as_dict(load_sibling(path)) if path is not None else {}
 
 
 def _is_task(source: Source, folder: str) -> bool:
@@ -89,10 +97,11 @@ class _OpenResult:
 
 
 class _Task:
-    def __init__(self, source: Source, messages: list[Any], screen: Screen) -> None:
+    def __init__(self, source: Source, messages: list[Any], screen: Screen, compaction: Record) -> None:
         self.source = source
         self.messages = messages
         self.screen = screen
+        self.compaction = compaction
         self.session = SessionDraft(source)
         self.turns = Turns(self.session)
         self.open: list[tuple[str, str]] = []
@@ -110,6 +119,25 @@ class _Task:
         removed = self.screen.removed.pop(index, None)
         if removed is not None:
             self.session.compacted(summary=None, dropped=self._between(*removed))
+        if index + 1 == self.compaction.get("source_message_count"):
+            self._compacted()
+
+    def _compacted(self) -> None:
+        """Cline 4: of the messages so far those stayed that are in the context; what else is there is the summary."""
+        context = objects_in(self.compaction.get("messages"))
+        left = [(one.get("role"), one.get("content")) for one in context]
+        so_far = [(nested(one, "role"), nested(one, "content")) for one in self.messages[: len(self.spans)]]
+        dropped = [at for at, message in enumerate(so_far) if message not in left]
+        made = [at for at, message in enumerate(left) if message not in so_far]
+        told = [visible_text(block) or "" for at in made for block in blocks_of(context[at])]
+        event = self.session.compacted(
+            summary="\n".join(filter(None, told)),
+            dropped=[draft for at in dropped for draft in self._between(at, at)],
+        )
+        before = [at for at, message in enumerate(so_far) if made and message in left[: made[0]]]
+        if before:
+            prompts = sum(draft.role == "system" for draft in self.session.drafts[: self.spans[0][0]])
+            event["summary_at"] = prompts + sum(len(self._between(at, at)) for at in before)
 
     def _message(self, index: int, message: Any) -> None:
         if not isinstance(message, dict):
@@ -268,4 +296,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=200,
+    version=2,
 )

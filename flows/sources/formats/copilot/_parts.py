@@ -85,6 +85,8 @@ class AgentSession:
         self.system: str | None = None
         self.reasoning: list[str] = []
         """Blocks of reasoning that were reported before their response."""
+        self.announced: list[tuple[str, str, str | None]] = []
+        """Prompts that only a hook has told of so far: text, place, time."""
         self.injected: list[tuple[str, MessageDraft]] = []
         """Text that a later message of the user may repeat, with the message that it became."""
         self.compaction_from: int | None = None

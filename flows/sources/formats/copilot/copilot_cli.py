@@ -162,6 +162,7 @@ class _Log:
     def user(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A prompt as the model got it; what was typed gives the title."""
         typed_text, session = text_of(data.get("content")), agent.session
+        agent.announced.clear()
         text = text_of(data.get("transformedContent")) or typed_text
         text = "\n".join(filter(None, [text, *attachment_marks(data.get("attachments"), text)]))
         for index, (content, draft) in enumerate(agent.injected):
@@ -171,13 +172,14 @@ class _Log:
                 session.leave_out(DUPLICATE, "user")
                 return
         typed = data.get("source") in (None, "", "user") and agent.key is None
-        draft = session.say("user", text, ref, time, typed=typed)
+        is_harness = data.get("source") not in (None, "", "user")
+        draft = session.say("user", text, ref, time, typed=typed, is_harness=is_harness)
         if typed and typed_text and session.title is None and not any(d.typed for d in session.drafts[:-1]):
             session.title = typed_text
 
     def notice(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Something that the harness tells the model: a task in the background is done."""
-        agent.session.say("user", text_of(data.get("content")), ref, time)
+        agent.session.say("user", text_of(data.get("content")), ref, time, is_harness=True)
 
     def skill(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A skill's text; some versions repeat it as a message of the user, others do not."""
@@ -185,14 +187,27 @@ class _Log:
         if not text:
             agent.session.leave_out(BOOKKEEPING)
             return
-        agent.injected.append((text, agent.session.say("user", text, ref, time)))
+        agent.injected.append((text, agent.session.say("user", text, ref, time, is_harness=True)))
 
     def reason(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Reasoning of the response that comes next."""
         agent.reasoning.append(text_of(data.get("content")))
 
+    def hook(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
+        """A hook on a prompt; some versions have the prompt nowhere else."""
+        prompt = nested(data, "input", "prompt")
+        if data.get("hookType") == "userPromptSubmitted" and isinstance(prompt, str) and prompt:
+            agent.announced.append((prompt, ref, time))
+
+    def _say_announced(self, agent: AgentSession) -> None:
+        """Adds the prompts that only hooks told of; one that comes later after all takes their place."""
+        for text, ref, time in agent.announced:
+            agent.injected.append((text, agent.session.say("user", text, ref, time, typed=True)))
+        agent.announced.clear()
+
     def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
+        self._say_announced(agent)
         session, own = agent.session, text_or_none(data.get("messageId"))
         text, requests = text_of(data.get("content")), need_list(data.get("toolRequests") or [], "toolRequests")
         draft = session.respond(own if own != "REDACTED" else None, ref, time)
@@ -310,6 +325,7 @@ class _Log:
         """The main session, then the sub-agents."""
         in_total = self.agents[None].add_usage()  # the totals of a run hold those of its sub-agents
         for key, agent in self.agents.items():
+            self._say_announced(agent)
             for text in agent.reasoning:
                 agent.session.respond("reasoning at the end", self.source.name).add_reasoning(text)
             native, parent = self.native, None
@@ -342,6 +358,7 @@ _NOTICES = {
     "session.shutdown": _Log.shutdown,
     "assistant.reasoning": _Log.reason,
     "assistant.usage": _Log.used,
+    "hook.start": _Log.hook,
     "tool.user_requested": _Log.person_runs,
     "tool.execution_start": _Log.tool_starts,
     "subagent.started": _Log.subagent,
@@ -367,4 +384,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=20,
+    version=2,
 )

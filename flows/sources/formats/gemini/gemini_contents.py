@@ -13,7 +13,7 @@ from compaction.transcript import Transcript
 from flows.sources.formats.gemini._parts import CONTENT_KEYS, Turn, is_context, is_snapshot, parts_of, sort_parts
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
 from flows.sources.reading.values import (
     as_dict,
@@ -42,6 +42,11 @@ def _is_turn(value: Any) -> bool:
     if not isinstance(parts, list) or value.get("role", "user") not in _ROLES:
         return False
     return any("type" not in part and not CONTENT_KEYS.isdisjoint(part) for part in objects_in(parts))
+
+
+def _knows(value: Any) -> bool:
+    """Whether a value is a turn, holds turns, or says no kind."""
+    return not isinstance(value, dict) or "type" not in value or "parts" in value or "role" in value
 
 
 def _wrapped_turns(value: Any) -> list[Any] | None:
@@ -130,7 +135,7 @@ class _Reading:
         turn = need_object(turn, "a turn")
         role = turn.get("role") or "user"
         if "parts" not in turn and "role" not in turn:
-            self.session.leave_out(BOOKKEEPING)
+            self.session.leave_unknown(turn)
             return
         if role not in _ROLES:
             raise MalformedError(f"role is {role!r}, expected user, model, function or system")
@@ -199,5 +204,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=170,
+    version=2,
+    knows=_knows,
     of_list=lambda turns: {"contents": turns},
 )

@@ -8,8 +8,8 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.chat import add_all, add_message, has_messages, is_message
-from flows.sources.reading.session import BOOKKEEPING, SessionDraft
+from flows.sources.reading.chat import add_all, add_message, has_messages, is_message, knows
+from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.usage import from_openai
 from flows.sources.reading.values import nested, objects_in, text_or_none
@@ -46,7 +46,7 @@ def read(source: Source) -> Iterator[Transcript]:
 
 def _take(source: Source, session: SessionDraft, where: int, record: Record) -> None:
     if "role" not in record and "type" in record:
-        session.leave_out(BOOKKEEPING)
+        session.leave_unknown(record)
     else:
         add_message(session, record, source.ref(where))
 
@@ -88,5 +88,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=260,
+    version=2,
+    knows=knows,
     of_list=lambda messages: {"messages": messages},
 )

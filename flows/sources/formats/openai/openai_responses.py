@@ -14,10 +14,10 @@ from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.requests import drop_openings, native_id, request_and_response
-from flows.sources.reading.responses import Items, is_item
+from flows.sources.reading.responses import Items, is_item, is_known
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import from_openai
-from flows.sources.reading.values import as_list, text_or_none
+from flows.sources.reading.values import as_list, nested, text_or_none
 
 NAME = "openai_responses"
 _MOST_OPEN = 64
@@ -48,6 +48,12 @@ def is_exchange(value: Any) -> bool:
         any(isinstance(one, dict) and "role" in one for one in as_list(given))
         and ("instructions" in request or "previous_response_id" in request)
     )
+
+
+def _knows(value: Any) -> bool:
+    """Whether a value is an item, an exchange, an event of a stream, or says no kind."""
+    kind = nested(value, "type")
+    return kind is None or is_known(str(kind)) or str(kind).startswith("response.") or is_exchange(value)
 
 
 def _finished_response(record: Record) -> Record | None:
@@ -201,5 +207,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=190,
+    version=2,
+    knows=_knows,
     of_list=lambda items: {"items": items},
 )

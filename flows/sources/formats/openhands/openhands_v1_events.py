@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.reading.account import Kind
@@ -37,12 +38,22 @@ _TEXT_KEYS = ("content", "output", "message", "text", "result")
 
 def detect(head: Head) -> bool:
     """Whether one of the first records is an event of the SDK."""
-    return any(record.get("kind") in _KINDS and ("source" in record or "id" in record) for record in head.records)
+    return any(map(_is_event, head.records if head.document is None else _events_of(head.document)))
+
+
+def _is_event(record: Record) -> bool:
+    return record.get("kind") in _KINDS and ("source" in record or "id" in record)
+
+
+def _events_of(document: Any) -> list[Record]:
+    """The events of a document: the one, a list, or a list under a key."""
+    lists = (document, nested(document, "events"), nested(document, "trajectory"), [document])
+    return objects_in(next(filter(objects_in, lists), None))
 
 
 def read(source: Source) -> Iterator[Transcript]:
     """The conversation of the folder or file."""
-    events = list(source.records())
+    events = list(source.records() if source.document is None else enumerate(_events_of(source.document), 1))
     native = None
     if source.members:
         # After a resume two files can have the same number: then the earlier one comes first.
@@ -263,5 +274,6 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=60,
+    version=2,
     folder_member=_MEMBER,
 )

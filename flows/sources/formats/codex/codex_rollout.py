@@ -1,7 +1,8 @@
 """Codex CLI rollouts: JSON lines ``{timestamp, type, payload}`` round items of the Responses API.
 
 ``response_item`` lines are the model's context; ``event_msg`` lines repeat them for the screen. Items of one response
-carry no common id: assistant items in a row are one response until an output or a prompt follows.
+carry no common id: assistant items in a row are one response until an output or a prompt follows. What a sub-agent or
+a fork was given of another session's history is left out.
 """
 
 from __future__ import annotations
@@ -9,19 +10,35 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from compaction.transcript import Transcript
+from compaction.transcript import Transcript, Usage
+from flows.sources.formats.codex._code_mode import add_what_ran, is_program
+from flows.sources.formats.codex._lineage import Lineage
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import first_line, iso_time, text_of
+from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.responses import ITEM_CALLS, ROLES, Items, is_item
-from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
-from flows.sources.reading.usage import from_openai
+from flows.sources.reading.session import (
+    BEHIND_COMPACTION,
+    BOOKKEEPING,
+    INHERITED,
+    REWOUND,
+    UNKNOWN,
+    MessageDraft,
+    SessionDraft,
+)
+from flows.sources.reading.usage import from_openai, less
 from flows.sources.reading.values import as_dict, first_text, need_object, nested, objects_in, text_or_none
 
 NAME = "codex_rollout"
 _ENVELOPES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_BESIDE = {"world_state", "inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record"}
 _BARE_ITEMS = {"message", "reasoning", *ITEM_CALLS, *(f"{call}_output" for call in ITEM_CALLS)}
 _BESIDE_TURNS = ("# AGENTS.md instructions", "<")
 _INJECTED = (*_BESIDE_TURNS, "# Context from my IDE setup")
+_HARNESS = (
+    *("# AGENTS.md instructions", "<user_instructions>", "<environment_context>", "<permissions instructions>"),
+    *("<skill>", "<hook_prompt", "<turn_aborted>", "<subagent_notification>"),
+)
 _REQUEST = "## My request for Codex:"
 _CWD = re.compile(r"<environment_context>.{0,2000}?<cwd>([^<\n]+)</cwd>", re.DOTALL)
 
@@ -48,7 +65,8 @@ def read(source: Source) -> list[Transcript]:
     rollout = _Rollout(source)
     source.each(rollout.take)
     rollout.finish()
-    return rollout.session.build(NAME, rollout.native, parent_session_id=rollout.parent)
+    parent = rollout.lineage.parent
+    return rollout.session.build(NAME, rollout.native, parent_session_id=f"{NAME}-{parent}" if parent else None)
 
 
 class _Rollout:
@@ -56,12 +74,22 @@ class _Rollout:
         self.source = source
         self.session = SessionDraft(source)
         self.native: str | None = None
-        self.parent: str | None = None
-        self.items = Items(self.session, has_compactions=False, injected=_INJECTED)
+        self.lineage = Lineage()
+        self.given_from = 0
+        """Where the messages that were copied from another session begin."""
+        self.items = self._items()
+        self.program: MessageDraft | None = None
+        """The last response that called a program."""
         self.instructions: MessageDraft | None = None
         self.tokens: int | None = None
         self.used = 0
         self.runs = 1
+        self.totals: Usage | None = None
+        self.given_totals: Usage | None = None
+        """What the other session had used when its history was copied."""
+
+    def _items(self) -> Items:
+        return Items(self.session, has_compactions=False, injected=_INJECTED, harness=_HARNESS)
 
     def take(self, where: int, record: Record) -> None:
         kind, payload, time = record.get("type"), record.get("payload"), iso_time(record.get("timestamp"))
@@ -71,19 +99,41 @@ class _Rollout:
             kind, payload = ("session_meta" if "id" in record else "event_msg"), record
         else:
             kind, payload = ("response_item" if kind in _BARE_ITEMS else str(kind)), record
+        if self.native is not None:
+            self._follow(kind, payload, record.get("ordinal"), time)
         if kind == "response_item":
             self.items.take(payload, self.source.ref(where), time)
+            if is_program(payload):
+                self.program = self.items.response
         elif kind == "session_meta":
             self._meta(payload, self.source.ref(where), time)
         elif kind == "compacted":
-            self._compacted(payload)
+            self._compacted(payload, self.source.ref(where), time)
         elif kind == "inter_agent_communication" and isinstance(payload.get("payload"), dict):
             self.items.take({**payload["payload"], "type": "agent_message"}, self.source.ref(where), time)
         elif kind not in _ENVELOPES and _holds_message(payload):
             raise MalformedError(f"a line of the unknown type {kind!r} holds a message")
-        else:
-            self.session.leave_out(BOOKKEEPING)
+        elif self.program is None or not add_what_ran(
+            self.session, self.program, payload.get("item"), self.source.ref(where), time
+        ):
+            if kind in _ENVELOPES or kind in _BESIDE:
+                self.session.leave_out(BOOKKEEPING)
+            else:
+                self.session.leave_out(UNKNOWN, kind_of_unknown(payload))
             self._event(kind, payload)
+
+    def _follow(self, kind: str, payload: Record, ordinal: Any, time: str | None) -> None:
+        """Takes back what was copied from another session when the rollout's own work begins."""
+        before = self.lineage.is_copied
+        now = self.lineage.follow(kind, payload, ordinal, time)
+        if before is False and now:
+            self.given_from = len(self.session.drafts)
+        elif before and now is False:
+            self.items = self._items()
+            self.program = self.tokens = self.session.model = None
+            self.session.take_back(self.given_from, INHERITED)
+            self.session.forget_usage()
+            self.given_totals = self.totals
 
     def finish(self) -> None:
         """Takes from the prompts what only they say: the folder (oldest versions), requests made in an editor."""
@@ -103,14 +153,14 @@ class _Rollout:
         self.native = text_or_none(meta.get("id"))
         session.cwd = text_or_none(meta.get("cwd"))
         session.started_at = iso_time(meta.get("timestamp")) or time
-        parent = _find(meta.get("source"), "parent_thread_id") or text_or_none(meta.get("parent_thread_id"))
-        self.parent = f"{NAME}-{parent}" if parent else None
+        self.lineage.begin(meta, time)
         base = meta.get("base_instructions")
         text = first_text(nested(base, "text"), base, meta.get("instructions"))
         if text:
             self.instructions = session.say("system", text, ref, time)
         else:
             session.leave_out(BOOKKEEPING)
+        self.given_from = len(session.drafts)
 
     def _event(self, kind: str, payload: Record) -> None:
         if kind == "turn_context":
@@ -141,14 +191,18 @@ class _Rollout:
         if usage is None:
             return
         used = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        self.runs += used < self.used
-        self.used = used
-        self.session.use(f"run {self.runs}", usage)
+        if used < self.used:  # a sub-agent counts from 0 too, a fork goes on counting
+            self.runs, self.given_totals = self.runs + 1, None
+        self.used, self.totals = used, usage
+        self.session.use(f"run {self.runs}", less(usage, self.given_totals) if self.given_totals else usage)
 
-    def _compacted(self, payload: Record) -> None:
+    def _compacted(self, payload: Record, ref: str, time: str | None) -> None:
         """The context was replaced by ``replacement_history``; without one the log does not say what stayed."""
         self.items.end_response()
         history = payload.get("replacement_history")
+        if isinstance(history, list) and not any(draft.role != "system" for draft in self.session.drafts):
+            self._begin_behind(payload, objects_in(history), ref, time)
+            return
         dropped: list[MessageDraft] | None = None
         if isinstance(history, list):
             kept = {(ROLES.get(str(item.get("role"))), text_of(item.get("content"))) for item in objects_in(history)}
@@ -164,21 +218,23 @@ class _Rollout:
         if dropped is not None:  # Codex puts the summary behind what it keeps
             event["summary_at"] = self.session.number_kept()
 
+    def _begin_behind(self, payload: Record, history: list[Record], ref: str, time: str | None) -> None:
+        """The log begins behind a compaction: what that kept stands nowhere else, and is taken as messages."""
+        summary = text_or_none(payload.get("message"))
+        if self.lineage.is_copied is False:  # else it is the other session that begins so
+            self.session.leave_out(BEHIND_COMPACTION)
+            self.session.compacted(summary=summary, dropped=(), at=0, has_opaque_summary=summary is None)
+        for item in history:
+            if not summary or summary not in text_of(item.get("content")):
+                self.items.take(item, ref, time)
+        self.items.end_response()
+
 
 def _holds_message(record: Record) -> bool:
     """Whether a line of an unknown type may hold a message."""
     payload = as_dict(record.get("payload"))
     lists = [value for value in payload.values() if isinstance(value, list)]
     return is_item(payload) or any(is_item(item) for value in lists for item in value[:20])
-
-
-def _find(value: Any, key: str) -> str | None:
-    """A text under a key, however deep: the origin of a sub-agent is nested differently by version."""
-    if isinstance(value, dict):
-        if isinstance(value.get(key), str):
-            return str(value[key])
-        return next((found for item in value.values() if (found := _find(item, key))), None)
-    return None
 
 
 FORMAT = SourceFormat(
@@ -188,4 +244,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=30,
+    version=2,
 )

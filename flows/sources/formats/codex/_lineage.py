@@ -1,0 +1,91 @@
+"""What of a rollout a sub-agent or a fork was given: the history of the session that it comes from.
+
+Such a rollout begins with its own header; the headers and the lines of that other session follow, most often with the
+time at which they were copied, and then its own work.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from flows.sources.reading.base import Record
+from flows.sources.reading.values import int_or_none, nested, text_or_none
+from flows.support.clock import utc_time
+
+_BURST = timedelta(seconds=1)
+"""A copy is written at once: a longer pause between two lines ends it."""
+_TIMED_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+"""A UUID of version 7: later ones sort behind earlier ones."""
+
+
+class Lineage:
+    """Says line by line whether a line was copied from another session."""
+
+    def __init__(self) -> None:
+        self.own: str | None = None
+        self.parent: str | None = None
+        """The id of the session that this one comes from."""
+        self.is_copied: bool | None = False
+        """Of the last line; None while nothing has told yet."""
+        self._born: datetime | None = None
+        self._start: int | None = None
+        self._before: datetime | None = None
+
+    def begin(self, meta: Record, time: str | None) -> None:
+        """Takes the first header, which is the rollout's own."""
+        self.own = text_or_none(meta.get("id"))
+        named = (
+            _find(meta.get("source"), "parent_thread_id"),
+            meta.get("parent_thread_id"),
+            meta.get("forked_from_id"),
+        )
+        self.parent = next(filter(None, map(text_or_none, named)), None)
+        self._born = utc_time(text_or_none(meta.get("timestamp")) or time)
+        starts = (meta.get("subagent_history_start_ordinal"), nested(meta, "history_base", "end_ordinal_exclusive"))
+        self._start = next((start for start in map(int_or_none, starts) if start is not None), None)
+        self._before = utc_time(time)
+        if self.parent is not None:
+            self.is_copied = None
+
+    def follow(self, kind: str, payload: Record, ordinal: Any, time: str | None) -> bool | None:
+        """Takes the next line behind the first header; whether it was copied."""
+        at = utc_time(time)
+        told = self._told(kind, payload, int_or_none(ordinal), at)
+        if told is None and self.is_copied is not False and at and self._before and at - self._before >= _BURST:
+            told = False
+        if told is not None:
+            self.is_copied = told
+        self._before = at or self._before
+        return self.is_copied
+
+    def _told(self, kind: str, payload: Record, ordinal: int | None, at: datetime | None) -> bool | None:
+        """What a line itself says; None when it says nothing."""
+        if kind == "session_meta":
+            other = text_or_none(payload.get("id"))
+            if other is None or other == self.own:
+                return None
+            self.parent = self.parent or other
+            return True
+        if self.parent is None:
+            return None
+        if self._start is not None and ordinal is not None:
+            return ordinal < self._start
+        if at and self._born and at < self._born:
+            return True
+        turn = payload.get("turn_id")
+        if isinstance(turn, str) and self.own and _TIMED_ID.fullmatch(turn) and _TIMED_ID.fullmatch(self.own):
+            return turn < self.own
+        if payload.get("type") == "thread_settings_applied" and self.is_copied:
+            return False
+        return None
+
+
+def _find(value: Any, key: str) -> str | None:
+    """A text under a key, however deep: the origin of a sub-agent is nested differently by version."""
+    if isinstance(value, dict):
+        if isinstance(value.get(key), str):
+            return str(value[key])
+        return next((found for item in value.values() if (found := _find(item, key))), None)
+    return None
