@@ -17,27 +17,30 @@ MAX_RULES = 6
 MAX_CHARS = 300
 MAX_BEGINNING = 60
 _FORBIDS = re.compile(
-    r"(?:^|[,;:.(]\s*|\b(?:and|but|so|or|please|you|we|also|then|just|should|must|may|can)\s+)"
-    r"(?:never|do not|don't|must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|"
-    r"avoid|no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|\bwithout (?:chang|modify|touch|break)\w*|"
-    r"\b(?:forbidden|not allowed)\b",
+    r"(?:^|[,;:.(]\s*|\b(?:and|but|so|or|please|you|we|also|then|just|should|must|may|can)\s+)(?:never|do not|don't|"
+    r"must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|avoid|"
+    r"no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|"
+    r"\bwithout (?:chang|modify|touch|break)\w*|\b(?:forbidden|not allowed)\b",
     re.IGNORECASE,
 )
 _REQUIRES = re.compile(
-    r"\b(?:must|always|make sure|be careful|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|no longer than|"
-    r"minimal changes?|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
+    r"\b(?:must|always|make sure|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|minimal changes?|"
+    r"no longer than|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
     r"^(?:only|keep|ensure|prefer|be sure)\b",
     re.IGNORECASE,
 )
+_WORK = r"(?!to (?:modify|change|touch|edit|install))"
 _PASSING = re.compile(
-    r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|"
-    r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|have (?!to (?:modify|change|touch|edit|install))|"
-    r"need (?!to (?:modify|change|touch|edit|install))|get|care|worry|want to)|i (?:have|had|must|only)|have to admit|why|doesn't|didn't|"
-    r"isn't|not sure|seems?|must have|must be (?:a|an|the|because)|error)\b|"
-    r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means|plan must|file must))|"
-    r"^(?:can|could|would|will|is|are|do you|does|how|when|where)\b|^(?:if|so that)\b|^\d+\.\d+ |"
-    r"\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|edit command|currently open file|"
-    r"the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
+    r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|why|error|"
+    r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|get|care|worry|want to|have "
+    + _WORK
+    + r"|need "
+    + _WORK
+    + r")|i (?:have|had|must|only)|have to admit|doesn't|didn't|isn't|not sure|seems?|must have|"
+    r"must be (?:a|an|the|because))\b|^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that)\b|"
+    r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means))|^\d+\.\d+ |"
+    r"\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|edit command|"
+    r"currently open file|the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
     re.IGNORECASE,
 )
 """Questions, remarks, steps of a template, how to use the tools, and rules for a moment that is over."""
@@ -45,19 +48,23 @@ _PASSING = re.compile(
 _CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
 """Words after which a prohibition is part of a description."""
 
+_RULES_PATH = re.compile(r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI)\.md|[^/]*\.mdc)$")
+
 
 def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
     """A question for each message of the person, and each section of a rules file or a long task, that sets rules."""
-    found: list[Candidate] = []
-    for message in session.person:
-        if (message.seq or 0) < cut:
-            found += _of_message(session, message, cut)
+    found = {
+        candidate.question: candidate
+        for message in session.person
+        if (message.seq or 0) < cut
+        for candidate in _of_message(session, message, cut)
+    }
     for source, seq, heading, rules in _sections(session, cut):
-        question = f"What does {source} require or forbid under the heading “{heading}”?"
-        if 0 < len(rules) <= MAX_RULES and all(question != candidate.question for candidate in found):
-            statements = tuple(Statement("constraint", shorten(r, MAX_CHARS), (seq,), (r,)) for r in rules)
-            found.append(Candidate("rules", question, "; ".join(s.text for s in statements), statements))
-    return found
+        if 0 < len(rules) <= MAX_RULES:
+            statements = tuple(Statement("constraint", shorten(rule, MAX_CHARS), (seq,), (rule,)) for rule in rules)
+            question = f"What does {source} require or forbid under the heading “{heading}”?"
+            found.setdefault(question, Candidate("rules", question, "; ".join(rules), statements))
+    return list(found.values())
 
 
 def is_rule(sentence: str) -> bool:
@@ -77,21 +84,16 @@ def is_prohibition(sentence: str) -> bool:
 def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
     """What a message forbids, and what else it requires."""
     seq, said = message.seq or 0, sentences(own_words(message.text))
-    forbidden = [sentence for sentence in said if is_rule(sentence) and is_prohibition(sentence)]
-    required = [sentence for sentence in said if is_rule(sentence) and sentence not in forbidden]
-    for asked, rules in (
-        ("forbid, or say that it need not be done,", forbidden),
-        ("require or ask to be careful of", required),
-    ):
-        lifted = {rule: _lifted_at(session, rule, seq) for rule in rules}
-        statements = tuple(
-            Statement("constraint", rule, (seq,), (rule,), until=until)
-            for rule, until in lifted.items()
-            if until is None or until >= cut
-        )
-        if 0 < len(rules) <= MAX_RULES and statements:
-            question = f"What did the person {asked} {_place(session, seq, said, rules)}?"
-            yield Candidate(asked[:6], question, "; ".join(s.text for s in statements), statements)
+    rules = [sentence for sentence in said if is_rule(sentence)]
+    forbidden = [rule for rule in rules if is_prohibition(rule)]
+    required = [rule for rule in rules if rule not in forbidden]
+    for asked, told in (("forbid, or say that it need not be done,", forbidden), ("require or warn of", required)):
+        until = {rule: _lifted_at(session, rule, seq) for rule in told}
+        in_force = [rule for rule, lifted in until.items() if lifted is None or lifted >= cut]
+        if in_force and len(told) <= MAX_RULES:
+            question = f"What did the person {asked} {_place(session, seq, said, told)}?"
+            statements = tuple(Statement("constraint", r, (seq,), (r,), until=until[r]) for r in in_force)
+            yield Candidate(asked[:6], question, "; ".join(in_force), statements)
 
 
 def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -> str:
@@ -106,40 +108,24 @@ def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -
 
 def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
     """``seq`` of a later message in which the person asks for what the rule forbids."""
-    forbidden = _FORBIDS.search(rule)
-    if forbidden is None:
-        return None
-    wanted = set(terms(rule[forbidden.end() :])[:3])
-    for message in session.person:
-        if (message.seq or 0) > seq and len(wanted) > 1:
-            for sentence in sentences(own_words(message.text)):
-                if wanted <= set(terms(sentence)) and not _FORBIDS.search(sentence):
-                    return message.seq
+    forbidden = _FORBIDS.search(rule.replace("’", "'"))
+    wanted = set(terms(rule[forbidden.end() :])[:3]) if forbidden else set()
+    for message in session.person if len(wanted) > 1 else ():
+        said = sentences(own_words(message.text)) if (message.seq or 0) > seq else []
+        if any(wanted <= set(terms(sentence)) and not is_prohibition(sentence) for sentence in said):
+            return message.seq
     return None
 
 
 def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
     """(file, seq, heading, rules) of each section of the rules files that the session was given or has read."""
     for seq, message in enumerate(session.messages[:cut]):
-        named = _read_rules(session, message)
-        if message.role == "user":
-            named = rules_of(message.text)
-        if named is None:
-            continue
-        name, text = named
-        for part in re.split(r"^(?=#{1,4} )", text, flags=re.MULTILINE):
-            head, _, body = part.partition("\n")
-            lines = [
-                re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip()
-                for line in re.sub(r"```.*?(?:```|\Z)", "", body, flags=re.DOTALL).splitlines()
-            ]
-            if head.startswith("#"):
-                yield name, seq, head.strip("# ").strip(), [line for line in lines if is_rule(line)]
-
-
-def _read_rules(session: SessionFacts, message: Message) -> tuple[str, str] | None:
-    """A rules file that a call showed."""
-    path = session.shown_file(message) if message.role == "tool" else ""
-    if not re.search(r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI)\.md|[^/]*\.mdc)$", path):
-        return None
-    return path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)
+        named = rules_of(message) if message.role == "user" and message.author != "harness" else None
+        path = session.shown_file(message) if message.role == "tool" else ""
+        if _RULES_PATH.search(path):
+            named = path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)
+        for part in re.split(r"^(?=#{1,4} )", named[1], flags=re.MULTILINE) if named else ():
+            head, _, body = re.sub(r"```.*?(?:```|\Z)", "", part, flags=re.DOTALL).partition("\n")
+            lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines()]
+            if named and head.startswith("#"):
+                yield named[0], seq, head.strip("# ").strip(), [line for line in lines if is_rule(line)]

@@ -1,4 +1,4 @@
-"""What the person decided: answers to questions, plans approved or refused, calls refused, choices in their own words."""
+"""What the person decided: answers to questions, plans approved or refused, calls refused, choices in words."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _DIRECTS = re.compile(
 )
 _CHOOSES = re.compile(
     r"^(?:(?:ok(?:ay)?|yes|yeah|no|alright|actually|so|and|but|then|great|cool|fine|hm+)\b[,.!:; ]*)*"
-    r"(?:let'?s |(?:i|we) (?:want|prefer|would prefer|'d prefer|decided|should use|chose)|i'd (?:rather|prefer)|use|keep|"
-    r"go with|stick (?:to|with)|prefer|make it|call it|name it|drop|skip|(?:just )?(?:go ahead|do it|start))\b",
+    r"(?:let'?s |(?:i|we) (?:want|prefer|would prefer|'d prefer|decided|should use|chose)|i'd (?:rather|prefer)|use|"
+    r"keep|go with|stick (?:to|with)|prefer|make it|call it|name it|drop|skip|(?:just )?(?:go ahead|do it|start))\b",
     re.IGNORECASE,
 )
 _REPLIES = re.compile(r"(?:yes|yeah|yep|no|nope|both|neither|all of|none)\b", re.IGNORECASE)

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from compaction.reading.prose import sentences, terms
+from compaction.transcript import Message
 
 _REQUEST_TAGS = frozenset("task user_query user_request user_message request feedback answer user_input".split())
 """Tags in which harnesses put what the person typed; every other tag holds data."""
@@ -76,10 +77,7 @@ MIN_ASKED_TERMS = 3
 MAX_ASKED = 4
 """Sentences of a request; what says more is a document, and no list of what it asks for is complete."""
 
-_RULES_FILE = re.compile(
-    r"\s*(?:<[\w-]+>\s*)*# ?((?:AGENTS|CLAUDE|GEMINI)\.md)\b[^\n]*\n(?:\s*<INSTRUCTIONS>)?(.*?)(?:</INSTRUCTIONS>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
+_RULES_FILE = re.compile(r"\s*(?:<[\w-]+>\s*)*(?:# ?|Contents of \S*?)((?:AGENTS|CLAUDE|GEMINI)\.md)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=8_192)
@@ -101,12 +99,13 @@ def own_words(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def rules_of(text: str) -> tuple[str, str] | None:
+def rules_of(message: Message) -> tuple[str, str] | None:
     """(name, text) of a rules file that a harness puts in the person's place, or of a task's marked instructions."""
-    match = _RULES_FILE.match(text)
-    if match:
-        return match[1], match[2]
-    marked = "\n".join(block[2] for block in _BLOCK.finditer(text) if block[1].lower() in ("instructions", "rules"))
+    match = _RULES_FILE.search(message.text[:200]) if message.author == "rules" else _RULES_FILE.match(message.text)
+    if match or message.author == "rules":
+        return match[1] if match else "the file of rules", message.text
+    blocks = _BLOCK.finditer(message.text)
+    marked = "\n".join(block[2] for block in blocks if block[1].lower() in ("instructions", "rules"))
     return ("the task", marked) if marked else None
 
 

@@ -127,7 +127,12 @@ def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate
             for path, name in _FOUND.findall(session.messages[seq].text):
                 places.setdefault(name, set()).add(session.roots.name(path)[0])
     for name, paths in places.items():
-        told = paths == {need.value} and is_code_name(name) and not name.lower().startswith("test") and session.holders((name,), cut)
+        told = (
+            paths == {need.value}
+            and is_code_name(name)
+            and not name.lower().startswith("test")
+            and session.holders((name,), cut)
+        )
         if told and any(session.messages[seq].role == "assistant" for seq in told):
             text = f"`{name}` is defined in {need.value}"
             statements = _exact(session, "value", text, (need.value,), cut, (), need.needed_at)
