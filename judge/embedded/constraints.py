@@ -18,8 +18,8 @@ MAX_CHARS = 300
 MAX_BEGINNING = 60
 _FORBIDS = re.compile(
     r"(?:^|[,;:.(]\s*|\b(?:and|but|so|or|please|you|we|also|then|just|should|must|may|can)\s+)(?:never|do not|don't|"
-    r"must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|avoid|"
-    r"no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|"
+    r"must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|"
+    r"avoid|no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|"
     r"\bwithout (?:chang|modify|touch|break)\w*|\b(?:forbidden|not allowed)\b",
     re.IGNORECASE,
 )

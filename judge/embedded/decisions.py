@@ -112,7 +112,8 @@ def _plans(session: SessionFacts, cut: int) -> Iterator[Candidate]:
         if heads and (refused or _APPROVED.search(result.text[:200])):
             steps = [head for head in heads[1:] if _STEP.match(head)][:MAX_STEPS]
             statements = [_decided(heads[0], result.seq or 0), *(_decided(step, message.seq or 0) for step in steps)]
-            asked = f"Which plan did the person {'refuse' if refused else 'approve'}{', and which steps does it have' if steps else ''}?"
+            asked = f"Which plan did the person {'refuse' if refused else 'approve'}"
+            asked += ", and which steps does it have?" if steps else "?"
             yield Candidate("plan", asked, "; ".join(s.text for s in statements), tuple(statements))
 
 

@@ -101,7 +101,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
 
 
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
-    """The tests that failed, or the errors, in the last run of each command, unless files were changed and others run."""
+    """What the last run of each command left failing, unless files were changed and others were run since."""
     last = {run.cue: run for run in session.runs if cut - RUN_AGE <= run.seq and run.ended < cut}
     ran = max((seq for seq, command, _ in session.commands if seq < cut and session.may_test(seq, command)), default=0)
     found: dict[str, Statement] = {}

@@ -1,7 +1,7 @@
 """Five questions a point, each with a true answer that structure, the person's words or the later session proves.
 
-A question is asked only if the untouched history yields each of its statements, if the system prompt alone does not, and
-if an earlier point of the session has not asked for the same.
+A question is asked only if the untouched history yields its statements, if the system prompt alone does not, and if an
+earlier point of the session has not asked for the same.
 """
 
 from __future__ import annotations
@@ -34,21 +34,27 @@ MAX_EVIDENCE = 12
 RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS, CONSTRAINT_TOKENS = 100, 900, 350, 160, 200
 """Limits of the answers, stated in the questions."""
 
-LIMITS: dict[ProbeType, int] = {
-    "recall": RECALL_TOKENS,
-    "artifact": ARTIFACT_TOKENS,
-    "continuation": CONTINUATION_TOKENS,
-    "decision": DECISION_TOKENS,
-    "constraint": CONSTRAINT_TOKENS,
-}
 RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
 FREE_FORM = " Answer in at most {limit} tokens."
 ARTIFACT_QUESTION = (
     "{place}{which} have been created in the session, which existed before and were modified and what was changed in "
-    "each, and which were deleted? What was undone again does not count. Answer in three lines that begin with "
-    "`Created:`, `Modified:` and `Deleted:`, files separated by `; ` and changes in parentheses, or `none`; at most "
-    "{limit} tokens."
+    "each, and which were deleted? What was undone again does not count."
 )
+ARTIFACT_FORM = (
+    " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; ` and "
+    "changes in parentheses, or `none`; at most {limit} tokens."
+)
+SINCE = "Of the project's files on which the work since message {since} left its mark (the last compaction), which"
+MOST = f"Of the {MAX_FILES} files of the project that were changed most often, which"
+CONTINUATION_QUESTION = "{place}How does the work stand: {parts}?"
+CONTINUATION_FORM = " Answer in lines that begin with {labels}, items separated by `; `; at most {limit} tokens."
+FORMS: dict[ProbeType, tuple[str, int]] = {
+    "recall": (RECALL_FORM, RECALL_TOKENS),
+    "artifact": (ARTIFACT_FORM, ARTIFACT_TOKENS),
+    "continuation": ("", CONTINUATION_TOKENS),
+    "decision": (FREE_FORM, DECISION_TOKENS),
+    "constraint": (FREE_FORM, CONSTRAINT_TOKENS),
+}
 PARTS = {
     "todo": ("Open", "which items of the to-do list are not done"),
     "untested": (
@@ -147,10 +153,8 @@ class _SessionProbes:
             if yielded:
                 asked.statements |= keys
                 asked.kinds[candidate.kind] += 1
-                form = RECALL_FORM if probe_type == "recall" else FREE_FORM
-                limit = LIMITS[probe_type]
-                question = candidate.question
-                question += "" if probe_type in ("artifact", "continuation") else form.format(limit=limit)
+                form, limit = FORMS[probe_type]
+                question = candidate.question + form.format(limit=limit)
                 evidence = tuple(self._evidence(candidate))
                 return Probe(probe_type, question, candidate.truth, yielded, evidence, limit)
         return NotAsked(probe_type, reason)
@@ -173,60 +177,47 @@ class _SessionProbes:
                 yielded.append(statement)
         return tuple(yielded), "the full history does not yield the answer"
 
-    def _candidates(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Iterator[Candidate]:
+    def _candidates(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Sequence[Candidate]:
         if probe_type == "artifact":
-            yield from self._artifact(since, cut)
-        elif probe_type == "continuation":
-            yield from self._continuation(cut)
-        elif probe_type == "recall":
-            yield from self._balanced(recall_facts(self.facts, cut), cut, asked)
-        elif probe_type == "decision":
-            yield from decisions(self.facts, cut)
-        else:
-            yield from self._balanced(constraints(self.facts, cut), cut, asked)
+            return self._artifact(since, cut)
+        if probe_type == "continuation":
+            return self._continuation(cut)
+        if probe_type == "decision":
+            return decisions(self.facts, cut)
+        found = recall_facts(self.facts, cut) if probe_type == "recall" else constraints(self.facts, cut)
+        return self._balanced(found, cut, asked)
 
-    def _balanced(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Iterator[Candidate]:
-        """Candidates: first the kinds that were asked for least, in a kind what is needed behind the point."""
-        by_kind: dict[str, list[Candidate]] = {}
-        for candidate in found:
-            if not {_key(statement) for statement in candidate.statements} <= asked.statements:
-                by_kind.setdefault(candidate.kind, []).append(candidate)
-        needed = {kind for kind, candidates in by_kind.items() if any(map(_is_needed, candidates))}
-        for kind in sorted(by_kind, key=lambda kind: (asked.kinds[kind], kind not in needed, self._draw(cut, kind))):
-            yield from sorted(by_kind[kind], key=lambda c: (not _is_needed(c), self._draw(cut, c.question)))
+    def _balanced(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Sequence[Candidate]:
+        """Candidates: first the kinds that were asked for least, and of these what is needed behind the point."""
+        needed = {c.kind for c in found if _is_needed(c)}
+        return sorted(
+            (c for c in found if not set(map(_key, c.statements)) <= asked.statements),
+            key=lambda c: (
+                *(asked.kinds[c.kind], c.kind not in needed, self._draw(cut, c.kind)),
+                *(not _is_needed(c), self._draw(cut, c.question)),
+            ),
+        )
 
-    def _artifact(self, since: int, cut: int) -> Iterator[Candidate]:
+    def _artifact(self, since: int, cut: int) -> list[Candidate]:
         files = net_files(self.facts, since, cut)
         chosen = sorted(files, key=lambda file: (-len(file.changes), -file.touched))[:MAX_FILES]
         chosen.sort(key=lambda file: file.touched)
-        if not chosen:
-            return
-        which = "Which files of the project"
-        if since:
-            which = f"Of the project's files on which the work since message {since} left its mark (where the session was compacted last), which"
-        if len(files) > MAX_FILES:
-            which = f"Of the {MAX_FILES} files of the project that were changed most often, which"
+        which = MOST if len(files) > MAX_FILES else SINCE.format(since=since) if since else "Which files of the project"
+        told = {verb: "; ".join(_told(file) for file in chosen if file.verb == verb) for verb in FILE_KINDS}
+        truth = "\n".join(f"{verb.capitalize()}: {files or 'none'}" for verb, files in told.items())
         statements = tuple(Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.names) for f in chosen)
-        lines = []
-        for verb in FILE_KINDS:
-            told = "; ".join(_told(file) for file in chosen if file.verb == verb)
-            lines.append(f"{verb.capitalize()}: {told or 'none'}")
-        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which, limit=ARTIFACT_TOKENS)
-        yield Candidate("artifact", question, "\n".join(lines), statements)
+        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which)
+        return [Candidate("artifact", question, truth, statements)] if chosen else []
 
-    def _continuation(self, cut: int) -> Iterator[Candidate]:
+    def _continuation(self, cut: int) -> list[Candidate]:
         parts = open_work(self.facts, cut)
-        if not parts:
-            return
         asked = "; ".join(PARTS[part][1] for part in parts)
         labels = ", ".join(f"`{PARTS[part][0]}:`" for part in parts)
-        question = (
-            f"{place_of(self.facts.roots)}How does the work stand: {asked}? Answer in lines that begin with {labels}, items "
-            f"separated by `; `; at most {CONTINUATION_TOKENS} tokens."
-        )
-        lines = [f"{PARTS[part][0]}: {'; '.join(s.text for s in told)}" for part, told in parts.items()]
+        question = CONTINUATION_QUESTION.format(place=place_of(self.facts.roots), parts=asked)
+        question += CONTINUATION_FORM.format(labels=labels, limit=CONTINUATION_TOKENS)
+        truth = "\n".join(f"{PARTS[part][0]}: {'; '.join(s.text for s in told)}" for part, told in parts.items())
         statements = tuple(statement for told in parts.values() for statement in told)
-        yield Candidate("continuation", question, "\n".join(lines), statements)
+        return [Candidate("continuation", question, truth, statements)] if parts else []
 
     def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
         for statement in candidate.statements[:MAX_EVIDENCE]:

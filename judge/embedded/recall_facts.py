@@ -155,7 +155,7 @@ def _errors(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candid
 
 
 def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
-    """Whether a failure came again, was mended by a change of the project, or is new and the project was changed since."""
+    """Whether a failure came again, or the project was changed for it: until it passed, or since, if it is new."""
     run = runs[n]
     again = next((r for r in runs[n + 1 :] if r.cue == run.cue), None)
     until = again.seq if again else cut
@@ -206,7 +206,8 @@ def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Cand
     newest = {run.name.split()[0].rsplit("/", 1)[-1]: run for run in runs}
     often = Counter(run.name for run in runs)
     asked = {f"`{p}` run": run for p, run in newest.items() if run.name in coming or often[run.name] > 1}
-    asked |= {"tests run": run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)}
+    tests = [run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)]
+    asked |= {"tests run": tests[-1]} if tests else {}
     for what, run in asked.items():
         own = set(terms(run.name)) - set(terms(what))
         if (
