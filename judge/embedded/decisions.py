@@ -70,9 +70,8 @@ def _answers(session: SessionFacts, cut: int) -> Iterator[Candidate]:
             chosen = _answer_to(asked, options, result.text)
             if chosen:
                 foils = tuple(option for option in options if option not in chosen)
-                given = f" The options were: {'; '.join(options)}." if options else ""
-                statement = Statement("decision", f"{asked} {chosen}", (result.seq or 0,), foils=foils)
-                question = f"What did the person answer to “{shorten(asked, 200)}”?{given}"
+                statement = Statement("decision", f"{asked} {chosen}", (result.seq or 0,), (chosen,), foils=foils)
+                question = f"What did the person answer to “{shorten(asked, 200)}”?"
                 yield Candidate("answer", question, chosen, (statement,))
 
 

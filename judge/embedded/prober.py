@@ -240,7 +240,7 @@ def _is_told(statement: Statement, question: str) -> bool:
     """Whether a question has the words of its answer."""
     if statement.exact:
         return all(words in question for words in statement.exact)
-    own = set(terms(statement.text))
+    own = set(terms(" ".join(statement.quotes) or statement.text))
     return statement.kind not in BY_CALLS and len(own & set(terms(question))) > TOLD * len(own)
 
 
