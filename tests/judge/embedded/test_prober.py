@@ -233,7 +233,7 @@ def test_a_rule_goes_on_holding_for_the_work(sentence: str, rule: bool) -> None:
 
 
 def test_rules_of_a_message_are_asked_for_without_being_told() -> None:
-    before = [said("Never touch the generated parser files. The import is slow."), *ran("ls")]
+    before = [said("Never touch the generated parser files. The import is slow."), ran("ls")]
     probe = asked("constraint", before)
     assert isinstance(probe, Probe)
     assert (probe.ground_truth, "generated" in probe.question) == ("Never touch the generated parser files.", False)
@@ -244,28 +244,28 @@ def test_a_rule_ends_where_the_person_asks_for_what_it_forbids() -> None:
         said("The import is slow. Never push the release branch."),
         said("Now push the release branch please."),
     )
-    assert truth("constraint", [rule, *ran("ls"), lifting]) == ""
-    probe = asked("constraint", [rule, *ran("ls")], [lifting])
+    assert truth("constraint", [rule, ran("ls"), lifting]) == ""
+    probe = asked("constraint", [rule, ran("ls")], [lifting])
     assert isinstance(probe, Probe)
     assert probe.statements[0].until == 3
 
 
 def test_a_rules_file_counts_and_a_hook_does_not() -> None:
     rules = "# AGENTS.md instructions for /srv/app\n\n## Style\n- Never use tabs in source files.\n"
-    assert truth("constraint", [Message("user", rules, author="rules"), TASK]) == "Never use tabs in source files."
+    assert truth("constraint", [[Message("user", rules, author="rules")], TASK]) == "Never use tabs in source files."
     hook = "Stop hook feedback:\nNever use tabs in source files."
-    assert truth("constraint", [Message("user", hook, author="harness"), TASK]) == ""
+    assert truth("constraint", [[Message("user", hook, author="harness")], TASK]) == ""
 
 
 def test_what_the_system_prompt_tells_is_not_asked_for() -> None:
     rule = said("The import is slow. Never touch the generated parser files.")
-    probe = asked("constraint", [Message("system", "Never touch the generated parser files."), rule, *ran("ls")])
+    probe = asked("constraint", [[Message("system", "Never touch the generated parser files.")], rule, ran("ls")])
     assert probe == NotAsked("constraint", "the system prompt gives the answer away")
 
 
 def test_nothing_is_asked_for_twice() -> None:
     rule = said("The import is slow. Never touch the generated parser files.")
-    transcript = session(rule, *ran("ls"), told("Next."), told("And next."))
+    transcript = session(rule, ran("ls"), told("Next."), told("And next."))
     first, second = CompactionPoint("s", 1, 3, 0), CompactionPoint("s", 2, 4, 0, (3,))
     prober = EmbeddedProber()
     assert isinstance(prober.probes(transcript, first)[4], Probe)
