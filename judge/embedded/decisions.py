@@ -1,114 +1,158 @@
-"""Choices that somebody stated: what was chosen, against what, and why."""
+"""What the person decided: answers to questions, plans approved or refused, calls refused, choices in words."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from typing import Any
 
-from compaction.reading.prose import sentences, split_reason
-from judge.embedded.cues import topic
-from judge.embedded.facts import FactCandidate, SessionFacts, make_fact
-from judge.embedded.own_words import own_words
+from compaction.reading.prose import sentences, shorten, terms
+from compaction.transcript import ToolCall
+from judge.embedded.facts import Candidate, SessionFacts
+from judge.embedded.own_words import FILLING, own_words
+from judge.statement import Statement
 
-MIN_CHARS, MAX_CHARS = 40, 420
-MIN_CHOICE_TERMS = 3
-"""Terms of a choice that its question must not hold."""
+MAX_STEPS = 8
+MAX_REPLY = 300
+"""Characters of an answer that somebody gives in passing."""
+
+MIN_OWN = 3
+"""Content words of an answer that are not the question's."""
+
+MAX_QUOTE = 90
+"""Characters of a call that a question quotes."""
+
+_PLAN_TOOL = re.compile(r"exit_?plan|present_plan|propose_plan", re.IGNORECASE)
+_STEP = re.compile(
+    r"(?:step |phase )?\d+\b|(?:create|add|modify|update|implement|fix|remove|test|write)\b", re.IGNORECASE
+)
+_APPROVED = re.compile(r"approved|accepted|you can now (?:start|proceed)", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"^(?:The user (?:doesn't want|rejected|declined|denied)|Permission for this tool use was denied|User rejected|"
+    r".{0,20}rejected by (?:the )?user)",
+    re.IGNORECASE,
+)
+_SAID = re.compile(r"the user said:\s*(.+)", re.IGNORECASE | re.DOTALL)
+_ANSWER = re.compile(r'"([^"\n]{3,400})"\s*=\s*"([^"\n]{1,400})"')
+_RESPONDED = re.compile(r"user (?:responded|answered|selected|chose)[^:]{0,20}:\s*(.{1,300})", re.IGNORECASE)
+_DIRECTS = re.compile(
+    r"\b(?:no|don't|do not|not|instead|should|rather|prefer\w*|stop|use|keep|let's|want|would have|just|only|never)\b",
+    re.IGNORECASE,
+)
+_CHOOSES = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|yeah|no|alright|actually|so|and|but|then|great|cool|fine|hm+)\b[,.!:; ]*)*"
+    r"(?:let'?s |(?:i|we) (?:want|prefer|would prefer|'d prefer|decided|should use|chose)|i'd (?:rather|prefer)|use|"
+    r"keep|go with|stick (?:to|with)|prefer|make it|call it|name it|drop|skip|(?:just )?(?:go ahead|do it|start))\b",
+    re.IGNORECASE,
+)
+_REPLIES = re.compile(r"(?:yes|yeah|yep|no|nope|both|neither|all of|none)\b", re.IGNORECASE)
+_NUMBERED = re.compile(r"\b(?:option|variant|approach|number) *#?\w\b|^\W*\w\W*$", re.IGNORECASE)
+"""A choice by a number or letter, which says nothing without the list."""
 
 _CONTRAST = re.compile(
-    r"\b(?:instead of|rather than|in favou?r of|as opposed to|(?:and|but) not)\b|, not\b|"
-    r"\b(?:prefer\w*|cho(?:se|ose|osing)|pick\w*|favou?r\w*)\b.{3,80}\bover\b|"
-    r"\b(?:switch|mov|migrat|chang)(?:ed?|ing)\b.{3,60}\bfrom\b.{3,60}\bto\b",
-    re.IGNORECASE,
-)
-_CHOSE = re.compile(
-    r"\b(?:decided (?:to|on|against|that)|(?:going|went|gone) with|opt(?:ed|ing)? for|cho(?:se|osing|sen)|settled on|"
-    r"agreed (?:to|on|that)|stick(?:ing)? (?:to|with)|the (?:decision|choice) (?:is|was))\b",
-    re.IGNORECASE,
-)
-_DO = (
-    "use|keep|treat|preserve|leave|avoid|make|add|put|store|implement|switch|move|replace|go|stick|skip|drop|create|"
-    "build|"
-    "modify|update|change|return|write|prefer|choose|pick|set|rename|remove|support|handle|call|import|define|base|"
-    "ship|"
-    "do|take|widen|narrow|limit|have|not|reuse|rely|pass|merge|split|extract|name|introduce|defer|fork|pin|mark|open|"
-    "calculate|compute"
-)
-_COMMITS = re.compile(
-    r"\b(?:i'll|i will|we'll|we will|let's|i should|we should|we must|i'm going to|we're going to|i decided to|"
-    r"we decided to|i want (?:you )?to|i need to|we need to|please|i've|we've|i|we) (?:also |now |just |then |"
-    r"only )?(?:"
-    + _DO
-    + r")(?:d|ed)?\b|\b(?:i'm|i am|we're|we are) (?:now |also )?(?:us|keep|treat|preserv|leav|avoid|mak|add|putt|stor|"
-    r"implement|switch|mov|replac|go|stick|skipp|dropp|chang|defer|remov)ing\b|"
-    r"^(?:ok(?:ay)?,? |yes,? |no,? |so |then |and |but |actually,? |instead,? )*(?:please )?(?:"
-    + _DO
-    + r"|using|keeping|going|sticking|replacing|switching|chose|decided)\b",
-    re.IGNORECASE,
-)
-"""Somebody of the session chooses; code that does one thing instead of another does not."""
-
-_REASON = re.compile(
-    r"\b(?:because|due to|to avoid|in order to|otherwise|given that|as (?:it|this|that|they|we)(?:'s| is| are|'re|"
-    r" has)?|"
-    r"to (?:keep|prevent|preserve)|so that)\b|\bsince (?!the (?:merge|last|first|start|beginning)|then\b|v?\d)|"
-    r"[,;] so (?:we|i|it|the|they|that|this)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\?|^(?:(?:so|and|then|now|but),? )?(?:if|when|unless|maybe|perhaps|hmm|wait|what if|either|option \w\b|let me|"
-    r"now let me|should (?:i|we)|"
-    r"would you|do you|whether)\b|\b(?:need to decide|have to decide|whether|might|maybe|perhaps|could|would you|"
-    r"not sure|"
-    r"i think|i wonder|probably|possibly|or should|if you (?:prefer|want|like)|would (?:be|have|need)|seems?|"
-    r"make sure|(?:doesn't|does not) have|worth investigating|either|key insight|debug|for testing|reproduc\w*|"
-    r"let me (?:check|see|look|try|verify|find|use|run|read)|(?:i'll|i will|i'm|let's) (?:also |now |first |just |"
-    r"quickly )?"
-    r"(?:do (?:a|one)|check|look|find|inspect|verif|read|search|see|run|print|view|explor|try|tak|test|debug|"
-    r"examin)\w*)\b"
-    r"|:$",
-    re.IGNORECASE,
-)
-"""Deliberation, conditions, offers and narration decide nothing."""
-
-_DEICTIC = re.compile(
-    r"^(?:so )?(?:it|this|that|these|those|they|he|she|which|there)\b(?! (?:decision|choice|approach|way))",
-    re.IGNORECASE,
+    r"\b(?:instead of|rather than|as opposed to|(?:and|but) not|, not) (.{3,80}?)(?:[.,;!]|$)", re.IGNORECASE
 )
 
 
-@lru_cache(maxsize=32_768)
-def is_choice(sentence: str) -> bool:
-    """Whether a sentence states a choice together with what it was made against or with its reason."""
-    sentence = sentence.replace("’", "'")
-    if not MIN_CHARS <= len(sentence) <= MAX_CHARS or _OPEN.search(sentence) or _DEICTIC.match(sentence):
-        return False
-    if not _COMMITS.search(sentence):
-        return False
-    return bool(_CONTRAST.search(sentence) or _REASON.search(sentence))
+def decisions(session: SessionFacts, cut: int) -> list[Candidate]:
+    """What can be asked for at a point, the surest proof first."""
+    return [*_answers(session, cut), *_plans(session, cut), *_refusals(session, cut), *_choices(session, cut)]
 
 
-def decisions(session: SessionFacts) -> list[FactCandidate]:
-    """The choices of a session in order, each with a name in it that no other choice has."""
-    stated = [
-        (message, sentence)
-        for message in session.messages
-        if message.role in ("user", "assistant")
-        for sentence in sentences(message.text if message.role == "assistant" else own_words(message.text))
-        if is_choice(sentence)
-    ]
-    pool = {sentence.lower() for _, sentence in stated}
-    found = []
-    seen: set[str] = set()
-    for message, sentence in stated:
-        named = topic(sentence, pool)
-        if not named or sentence.lower() in seen:
-            continue
-        seen.add(sentence.lower())
-        asked = " ".join(named)
-        choice, reason = split_reason(sentence)
-        decided = make_fact("decision", choice, message, asked, MIN_CHOICE_TERMS)
-        because = make_fact("reason", reason, message, without=asked) if reason else None
-        if decided is not None:
-            facts = (decided,) if because is None else (decided, because)
-            found.append(FactCandidate("decision", message.seq or 0, "` and `".join(named), facts, sentence))
-    return found
+def _decided(text: str, seq: int, foils: tuple[str, ...] = ()) -> Statement:
+    return Statement("decision", text, (seq,), (text,), foils=foils)
+
+
+def _answers(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Questions that a tool put to the person, with the options and the choice."""
+    for _, call, result in session.tool_calls(cut):
+        for asked, options in _asked(call.parsed()) if not result.is_error else ():
+            chosen = _answer_to(asked, options, result.text)
+            if chosen:
+                foils = tuple(option for option in options if option not in chosen)
+                statement = Statement("decision", f"{asked} {chosen}", (result.seq or 0,), (chosen,), foils=foils)
+                question = f"What did the person answer to “{shorten(asked, 200)}”?"
+                yield Candidate("answer", question, chosen, (statement,))
+
+
+def _asked(values: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """(question, labels of the options) of each question in a call's arguments."""
+    listed = values.get("questions")
+    for item in listed if isinstance(listed, list) else [values]:
+        if isinstance(item, dict) and isinstance(item.get("question"), str):
+            options = item.get("options") or item.get("choices") or []
+            labels = (
+                [o.get("label") if isinstance(o, dict) else o for o in options] if isinstance(options, list) else []
+            )
+            if labels or listed:
+                yield item["question"], [str(label) for label in labels if label]
+
+
+def _answer_to(asked: str, options: list[str], text: str) -> str:
+    """What the result says was answered."""
+    pairs = dict(_ANSWER.findall(text))
+    if asked in pairs:
+        return str(pairs[asked])
+    named = [option for option in options if re.search(rf"(?<!\w){re.escape(option)}(?!\w)", text)]
+    said = _RESPONDED.match(text)
+    return named[0] if len(named) == 1 else said[1].strip() if said else ""
+
+
+def _plans(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Plans that were put to the person, and what became of them, the last one first."""
+    for message, call, result in reversed(list(session.tool_calls(cut))):
+        plan = call.parsed().get("plan") if _PLAN_TOOL.search(call.name) else None
+        heads = (
+            [h.strip("# *").strip() for h in re.findall(r"^#{1,4} .+$", plan, re.MULTILINE)]
+            if isinstance(plan, str)
+            else []
+        )
+        refused = result.is_error or _REFUSED.match(result.text) is not None
+        if heads and (refused or _APPROVED.search(result.text[:200])):
+            steps = [head for head in heads[1:] if _STEP.match(head)][:MAX_STEPS]
+            statements = [_decided(heads[0], result.seq or 0), *(_decided(step, message.seq or 0) for step in steps)]
+            asked = f"Which plan did the person {'refuse' if refused else 'approve'}"
+            asked += ", and which steps does it have?" if steps else "?"
+            yield Candidate("plan", asked, "; ".join(s.text for s in statements), tuple(statements))
+
+
+def _refusals(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Calls that the person refused, where they said what to do or not to do."""
+    for _, call, result in session.tool_calls(cut):
+        said = _SAID.search(result.text) if _REFUSED.match(result.text) else None
+        words = " ".join(said[1].split("\n\nNote:")[0].split()) if said else ""
+        if (
+            len(terms(words)) >= MIN_OWN
+            and len(words) <= MAX_REPLY
+            and not words.endswith("?")
+            and _DIRECTS.search(words)
+        ):
+            question = f"What did the person say when they refused {_call_words(call)}?"
+            yield Candidate("refusal", question, words, (_decided(words, result.seq or 0),))
+
+
+def _call_words(call: ToolCall) -> str:
+    values = call.parsed()
+    keys = ("command", "cmd", "file_path", "path", "filePath", "pattern", "prompt")
+    told = next((values[key] for key in keys if isinstance(values.get(key), str)), "")
+    return f"the call of {call.name} with `{shorten(told, MAX_QUOTE)}`" if told else f"a call of {call.name}"
+
+
+def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """What the person answered or chose when the agent had ended its turn; the whole of a short message."""
+    for message in session.person:
+        seq, words = message.seq or 0, own_words(message.text)
+        before = session.messages[seq - 1] if 0 < seq < cut and len(words) <= MAX_REPLY else None
+        told = (
+            (sentences(before.text) or [""])[-1]
+            if before and before.role == "assistant" and not before.tool_calls
+            else ""
+        )
+        said = sentences(words) if told else []
+        own = {term for sentence in said for term in terms(sentence)} - set(terms(told)) - FILLING
+        chooses = said and (_CHOOSES.search(said[0]) or (told.endswith("?") and _REPLIES.match(said[0])))
+        once = sum(told in m.text for m in session.messages[:cut] if m.role == "assistant") == 1
+        if chooses and once and len(own) >= MIN_OWN and not any(s.endswith("?") or _NUMBERED.search(s) for s in said):
+            statements = tuple(_decided(s, seq, tuple(_CONTRAST.findall(s))) for s in said)
+            question = f"What did the person answer when the agent had ended with “{shorten(told, 200)}”?"
+            yield Candidate("choice", question, " ".join(said), statements)

@@ -8,63 +8,125 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from compaction.reading.file_effects import FileOp, Ledger, ToolResults, file_ops
-from compaction.reading.file_paths import Roots, find_roots
+from compaction.measures.needs import SessionNeeds
+from compaction.reading.call_outcomes import exit_code
+from compaction.reading.file_effects import FileOp, Ledger, ToolResults
+from compaction.reading.file_paths import Roots
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, shorten, specific_terms, terms
-from compaction.reading.shell.effects import only_reads
+from compaction.reading.prose import sentences
+from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
-from compaction.transcript import Message, Transcript
+from compaction.tokens import TiktokenCounter
+from compaction.transcript import Message, ToolCall, Transcript
 from judge.embedded.own_words import own_words
-from judge.statement import Statement, StatementKind
+from judge.statement import Statement
 
-CUE_CHARS = 120
 MIN_TERMS = 2
 """A fact with fewer telling terms cannot be told from a lucky guess."""
 
 MAX_TERMS = 12
-_FILE = re.compile(r"\b[\w-]+\.(?:py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|h|cpp|cs|sh|sql|md|toml|ya?ml|json|html|css)\b")
+MAX_CUE = 160
+"""Characters of a command that a question quotes."""
+
+_BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
+_PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|tests?)\b(?!\.\w)"
+)
+_INTERPRETER = re.compile(
+    r"\b(?:python[\d.]*|node|bun|deno|go|cargo|npm|npx|pnpm|yarn|make|ruby|java|mvn|gradle|tsc)\b"
+)
+_WRAPPER = re.compile(
+    r"exited with|exit (?:code|status)|command failed|non-zero|ELIFECYCLE|\*\*\*|CalledProcessError|tests? failed|"
+    r"Process completed|^(?:--- )?FAIL(?:ED)?\b(?!.* - \w)|^ERROR:? \S+(?: \(.*\))?$|^not ok|^test \S+ \.\.\.|"
+    r"Interrupted|^npm (?:ERR!|error) (?:code|errno|A complete|Lifecycle|command)|SystemExit|BrokenPipe|"
+    r"^error: (?:recipe|script|could not compile|aborting|test failed|could not apply)|Warning:|(?:…|\.\.\.|:)$",
+    re.IGNORECASE,
+)
+"""Lines that say only that something failed, or half of what failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class FactCandidate:
-    """A fact that can be asked for, and the words that identify it in a question."""
+class Candidate:
+    """A question with its true answer."""
 
-    kind: StatementKind
+    kind: str
+    question: str
+    truth: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A shell call that tests, builds or runs something."""
+
     seq: int
-    cue: str
-    facts: tuple[Statement, ...]
-    quote: str
+    """Of the call."""
+    command: str
+    name: str
+    """What it runs, without what only wraps it."""
+    result: Message
+
+    @property
+    def ended(self) -> int:
+        """``seq`` of the result."""
+        return self.result.seq or 0
+
+    @property
+    def cue(self) -> str:
+        """It as a question quotes it; empty for one that is too long, or whose text goes on in other lines."""
+        whole = _BEFORE.sub("", self.command).strip()
+        if "\n" not in whole and len(whole) <= MAX_CUE:
+            return whole
+        return "" if "\n" in self.name or len(self.name) > MAX_CUE or "<<" in self.command else self.name
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it runs tests, by its name or its report."""
+        return bool(_TESTS.search(self.name)) or read_message(self.result).totals is not None
+
+    @property
+    def failed(self) -> bool:
+        """Whether its status, its totals, or the end of its output say so."""
+        code = None if _PIPED.search(self.command) else exit_code(self.result.text)
+        reading = read_message(self.result)
+        if self.result.is_error or code not in (0, None) or (reading.totals is not None and reading.totals[1] > 0):
+            return True
+        if code == 0 or reading.totals is not None or not reading.errors:
+            return False
+        last = [line.strip() for line in self.result.text.rstrip().splitlines()[-6:]]
+        return any(line.startswith(reading.errors[-1].line[:200]) for line in last)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """The lines that say what went wrong, none of which follows from another; none where it passed."""
+        told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)] if self.failed else []
+        own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
+        return tuple(dict.fromkeys(e.line for e in (own[-1:] if own and own[-1].kind == "exception" else own)))
 
 
 class SessionFacts:
-    """A session read for facts: its file operations, to-do lists, test runs, and who said what."""
+    """A session read for facts: its file operations, to-do lists, runs, and who said what."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.messages = transcript.messages
         self.results = ToolResults(self.messages)
+        self.needs = SessionNeeds(transcript, TiktokenCounter())
         self._ledgers: dict[int, Ledger] = {}
 
-    @cached_property
+    @property
     def roots(self) -> Roots:
         """Where the project lies."""
-        return find_roots(self.messages, self.transcript.cwd)
+        return self.needs.roots
 
     @cached_property
     def ops(self) -> dict[int, list[FileOp]]:
         """``seq`` → file operations, told with everything that the session knows."""
         found: dict[int, list[FileOp]] = {}
-        for op in file_ops(self.messages, self.transcript.cwd, self.roots):
+        for op in self.needs.ops:
             found.setdefault(op.seq, []).append(op)
         return found
-
-    @cached_property
-    def is_support(self) -> bool:
-        """Whether the session serves a customer: it runs no command, touches no file and speaks of no code."""
-        if self.ops or any(True for _ in self.calls()):
-            return False
-        return not any("```" in m.text or _FILE.search(m.text) for m in self.messages if m.role != "system")
 
     @cached_property
     def person(self) -> list[Message]:
@@ -72,12 +134,58 @@ class SessionFacts:
         said = (m for m in self.messages if m.role == "user" and m.author is None and own_words(m.text))
         return [m for m in said if not self._is_harness(m)]
 
-    def calls(self) -> Iterator[tuple[Message, str, Message | None]]:
-        """(calling message, command, result) of every shell call, in order."""
-        for message in self.messages:
-            if message.tool_calls:
-                for call_id, command in read_message(message).commands:
-                    yield message, command, self.results.get(call_id)
+    @cached_property
+    def commands(self) -> list[tuple[int, str, Message | None]]:
+        """(seq, command, result) of every shell call, in order."""
+        return [
+            (seq, command, self.results.get(call_id))
+            for seq, message in enumerate(self.messages)
+            if message.tool_calls
+            for call_id, command in read_message(message).commands
+        ]
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """Every answered call that runs something, in order; of several programs, tests are what it runs."""
+        found = []
+        for seq, command, result in self.commands:
+            if result is not None and not only_reads(command) and (names := program_runs(command)):
+                name = next((name for name in reversed(names) if _TESTS.search(name)), names[-1])
+                found.append(Run(seq, command, name, result))
+        return found
+
+    @cached_property
+    def _callers(self) -> dict[str, Message]:
+        return {call.id: message for message in self.messages for call in message.tool_calls}
+
+    def shown_file(self, result: Message) -> str:
+        """The only file that the call of a result looked at; empty for any other call."""
+        caller = self._callers.get(result.tool_call_id or "")
+        ops = self.ops.get(caller.seq or 0, []) if caller is not None and len(caller.tool_calls) == 1 else []
+        return ops[0].path if len(ops) == 1 and ops[0].verb == "examined" else ""
+
+    def tool_calls(self, cut: int) -> Iterator[tuple[Message, ToolCall, Message]]:
+        """(message, call, result) of every call that was answered before ``cut``."""
+        for message in self.messages[:cut]:
+            for call in message.tool_calls:
+                result = self.results.get(call.id)
+                if result is not None and (result.seq or 0) < cut:
+                    yield message, call, result
+
+    def happened(self, seq: int) -> bool:
+        """Whether the calls of a message were carried out, as far as the log has results at all."""
+        calls = self.messages[seq].tool_calls
+        return not self._has_results or any(self.results.get(call.id) is not None for call in calls)
+
+    @cached_property
+    def _has_results(self) -> bool:
+        return any(message.role == "tool" for message in self.messages)
+
+    def may_test(self, seq: int, command: str) -> bool:
+        """Whether a command runs something that could show a fault; a script that only edits files does not."""
+        changes = any(op.verb != "examined" for op in self.ops.get(seq, ()))
+        tries = bool(program_runs(command)) or (not changes and _INTERPRETER.search(command) is not None)
+        return tries and not only_reads(command)
 
     def ledger(self, cut: int) -> Ledger:
         """The state of all files before ``cut``, folded from the nearest earlier cut."""
@@ -105,9 +213,9 @@ class SessionFacts:
         """What the person said last before ``cut``."""
         return next((m for m in reversed(self.person) if (m.seq or 0) < cut), None)
 
-    def is_repeated(self, sentence: str) -> bool:
-        """Whether a sentence comes again in another message, as templates and reminders do."""
-        return self._said[_key(sentence)] > 1
+    def holders(self, words: tuple[str, ...], cut: int) -> tuple[int, ...]:
+        """``seq`` of the messages before ``cut`` that have all of some words."""
+        return tuple(seq for seq in range(cut) if all(word in self.needs.text(seq) for word in words))
 
     @cached_property
     def _shown(self) -> frozenset[str]:
@@ -130,24 +238,8 @@ class SessionFacts:
 
     def _is_harness(self, message: Message) -> bool:
         said = sentences(own_words(message.text))
-        return bool(said) and all(self.is_repeated(sentence) for sentence in said)
+        return bool(said) and all(self._said[_key(sentence)] > 1 for sentence in said)
 
 
 def _key(sentence: str) -> str:
     return re.sub(r"\d+", "0", sentence.lower())
-
-
-def cue_of(command: str) -> str:
-    """The first line of a command as it would be quoted: verbatim, cut at ``CUE_CHARS``."""
-    return command.split("\n", 1)[0].strip()[:CUE_CHARS].strip()
-
-
-def make_fact(
-    kind: StatementKind, value: str, message: Message, without: str = "", least: int = MIN_TERMS
-) -> Statement | None:
-    """A statement of a message; None when too few of its telling words are not in the question."""
-    asked = set(terms(without)) | set(specific_terms(without))
-    if sum(term not in asked and len(term) > 1 for term in terms(value)) < least:
-        return None
-    text = shorten(value, 400)
-    return Statement(kind, text, (message.seq or 0,), (text,) if text in message.text else ())

@@ -1,148 +1,124 @@
-"""What is still to be done at a point: the to-do list, failing tests, the open request, what was announced last."""
+"""What is open at a point: to-do items, edits without a test or a commit, what the last runs left failing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from compaction.points import LOOKAHEAD
-from compaction.reading.file_effects import same_file
-from compaction.reading.prose import sentences, shorten, terms
-from compaction.reading.run_reports import MAX_REASON
+from compaction.reading.message_facts import read_message
+from compaction.reading.prose import shorten
 from compaction.transcript import Message
-from judge.embedded.cues import is_name
-from judge.embedded.facts import SessionFacts, make_fact
-from judge.embedded.own_words import agrees, asked_for, own_words
+from judge.embedded.facts import SessionFacts
+from judge.embedded.net_files import COMMIT, net_files
+from judge.embedded.own_words import agrees, requests
 from judge.statement import Statement
 
-MAX_AGE = 10
-"""Messages after which an announcement no longer says what comes next."""
+RUN_AGE = 50
+"""Messages after which a run no longer tells what fails."""
 
-MAX_FAILING = 10
+MAX_ITEMS = 8
+MAX_ERRORS = 4
+"""Errors of one run that are all told; of more, nobody tells all."""
 
-_STEP = re.compile(
-    r"\b(?:next,? (?:i|we|let|step)|now,? (?:i|let|we)|i'll|i will|i need to|we need to|i'm going to|let's|let me|"
-    r"then i|"
-    r"i still|we still|remaining (?:is|are|steps?|tasks?|work))\b",
-    re.IGNORECASE,
+_LIST_TOOL = re.compile(r"todo|plan|task|checklist", re.IGNORECASE)
+_CODE = re.compile(
+    r"\.(?:py|pyx|jsx?|tsx?|mjs|cjs|go|rs|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|sql|php|scala|vue|svelte|lua|jl|ex|exs)$"
 )
-"""Announcements of what the agent is about to do."""
+_TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$", re.IGNORECASE)
+_SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
+"""Files that an agent makes to try something out: called so, or beside the project's folders."""
 
-_LATER = re.compile(
-    r"\b(?:next(?:,| i| we| step| up)|(?:and |, )then (?:i|we|run|add|update|test|fix|write)|after (?:that|this)|"
-    r"afterwards?|once "
-    r"(?:that|this|it)|remaining|still (?:need|to do|have to|missing)|left to do|(?:i|we)(?:'ll| will) (?:also|"
-    r"then))\b",
-    re.IGNORECASE,
-)
-"""Announcements of more than the call that stands beside them."""
-
-_NO_STEP = re.compile(
-    r"\blet me know\b|\bif you\b|\bwould you\b|\bfeel free\b|\bplease confirm\b|^(?:so,? |but )?if\b|"
-    r"\b(?:let's|let me|i'll|i will|i need to) (?:also |now |first |just |quickly |double-)*(?:check|look|see|verify|"
-    r"find|view|"
-    r"examine|read|search|try)\b",
-    re.IGNORECASE,
-)
-"""Offers, conditions, and looks at something, which say nothing of what is left to do."""
-
-_DELIVERABLE = re.compile(
-    r"\b(?:write|create|add|save|produce|generate|put)\b[^.?!\n]{0,80}?[\s`'\"(]((?:[\w.-]+/)*[\w-]+\.[a-z]{1,5})\b",
-    re.IGNORECASE,
-)
+_COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
 
-def open_work(session: SessionFacts, cut: int) -> Iterator[tuple[Statement, str]]:
-    """Each open matter at ``cut`` with the words of the history that say it, the most binding first."""
-    yield from _todo_items(session, cut)
-    yield from _failing_tests(session, cut)
-    following = session.messages[cut : cut + LOOKAHEAD]
-    request = open_request([m for m in session.person if (m.seq or 0) < cut], session.messages[:cut], following)
-    if request is not None:
-        sentence = asked_for(request.text)
-        fact = make_fact("request", sentence, request) if sentence else None
-        if fact is not None:
-            yield fact, sentence
-        yield from _deliverables(session, cut, request)
-    step = announced(session.messages[:cut])
-    fact = make_fact("next_step", step[1], step[0]) if step else None
-    if step is not None and fact is not None:
-        yield fact, step[1]
+def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
+    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended."""
+    if turn_has_ended(session.messages, cut):
+        return {}
+    found = {
+        "todo": _todo_items(session, cut),
+        "untested": _untested(session, cut),
+        "uncommitted": _uncommitted(session, cut),
+        "failing": _failing(session, cut),
+    }
+    found = {part: statements for part, statements in found.items() if statements}
+    if found and (asked := _request(session, cut)):
+        found["asked"] = asked
+    return found
 
 
-def open_request(
-    person: Sequence[Message], messages: Sequence[Message], following: Sequence[Message]
-) -> Message | None:
-    """The person's last request, if the agent has not yet ended its turn on it.
-
-    A turn has ended with a message of the agent without tool calls that the person then answers, or would have to. An
-    answer that only agrees opens the request again.
-
-    Args:
-        person: The messages that a person wrote, in order.
-        messages: The history, or what is left of it.
-        following: What the session went on with.
-    """
-    request = next((m for m in reversed(person) if not agrees(m.text)), None)
-    if request is None:
-        return None
-    start = next((i for i, message in enumerate(messages) if message is person[-1]), len(messages)) + 1
-    later = [*messages[start:], *following]
-    for i in range(len(messages) - start):
-        ends = later[i].role == "assistant" and not later[i].tool_calls and later[i].text.strip()
-        if ends and i + 1 < len(later) and later[i + 1].role == "user":
-            return None
-    return request
+def turn_has_ended(messages: Sequence[Message], cut: int) -> bool:
+    """Whether the agent had said its last word before the cut, and a person has to speak."""
+    before, after = messages[cut - 1], messages[cut] if cut < len(messages) else None
+    ended = before.role == "assistant" and not before.tool_calls and bool(before.text.strip())
+    return (ended and after is None) or (after is not None and after.role == "user" and not agrees(after.text))
 
 
-def _todo_items(session: SessionFacts, cut: int) -> Iterator[tuple[Statement, str]]:
+def _todo_items(session: SessionFacts, cut: int) -> list[Statement]:
     todo = session.todos(cut)
-    for item in todo.items if todo else ():
-        source = session.messages[max(todo.seq, 0) if todo else 0]
-        fact = make_fact("open_task", item.text, source) if item.status != "done" else None
-        if fact is not None:
-            yield fact, item.text
+    if todo is None or not any(_LIST_TOOL.search(call.name) for call in session.messages[todo.seq].tool_calls):
+        return []
+    if any(todo.seq < (m.seq or 0) < cut and not agrees(m.text) for m in session.person):
+        return []  # the person has asked for something else since
+    coming = _ticked_next(session, cut)
+    items = [item for item in todo.items if item.status != "done" and item.text not in coming]
+    return [Statement("open_task", item.text, (todo.seq,), (item.text,)) for item in items[: 2 * MAX_ITEMS]]
 
 
-def _failing_tests(session: SessionFacts, cut: int) -> Iterator[tuple[Statement, str]]:
-    seq, failing = session.failing(cut) or (0, [])
-    for test, reason in failing[:MAX_FAILING]:
-        value = shorten(f"{test}: {reason}" if reason else test, MAX_REASON)
-        if terms(test):
-            yield Statement("failing_test", value, (seq,), exact=(test,)), test
+def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
+    """Items that the first call behind the cut ticks off: they were done before it."""
+    following = session.messages[cut : cut + LOOKAHEAD]
+    first = next((n for n, message in enumerate(following, cut) if message.tool_calls), cut)
+    after = session.todos(first + 2)
+    if first >= len(session.messages) or after is None or after.seq < cut:
+        return set()
+    return {item.text for item in after.items if item.status == "done"}
 
 
-def _deliverables(session: SessionFacts, cut: int, request: Message) -> Iterator[tuple[Statement, str]]:
-    """Files that the open request asks for and that nothing has written since."""
-    for path in dict.fromkeys(_DELIVERABLE.findall(own_words(request.text))):
-        written = (
-            op.verb in ("created", "modified", "moved") and same_file(op.path.lower(), path.lower())
-            for seq in range(request.seq or 0, cut)
-            for op in session.ops.get(seq, ())
-        )
-        if is_name(path) and not any(written):
-            yield Statement("open_task", f"write {path}", (request.seq or 0,)), path
+def _untested(session: SessionFacts, cut: int) -> list[Statement]:
+    """Code of the project that was changed after its tests were run last."""
+    ran = max((run.seq for run in session.runs if run.ended < cut and run.is_test), default=-1)
+    files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
+    files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    if len(files) > 2 * MAX_ITEMS:
+        return []
+    return [
+        Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.names)
+        for f in files
+    ]
 
 
-def announced(messages: Sequence[Message]) -> tuple[Message, str] | None:
-    """What the agent last said it would do and has not begun, if nobody has asked for something else since."""
-    recent = [m for m in messages[-MAX_AGE:] if m.role in ("user", "assistant")]
-    calls = 0
-    for message in reversed(recent):
-        if message.role == "user":
-            if not agrees(message.text):
-                return None
+def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
+    """Files that differ from the last commit, in a session that commits."""
+    commits = [seq for seq, command, _ in session.commands if seq < cut + LOOKAHEAD and COMMIT.search(command)]
+    since = max((seq for seq in commits if seq < cut), default=-1)
+    told = any(_COMMITTED.search(m.text) for m in session.person if since < (m.seq or 0) < cut)
+    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed] if commits and not told else []
+    if len(files) > 2 * MAX_ITEMS:
+        return []
+    return [Statement("open_task", f"{f.path} is {f.verb} and not committed", f.seqs) for f in files]
+
+
+def _failing(session: SessionFacts, cut: int) -> list[Statement]:
+    """What the last run of each command left failing, unless files were changed and others were run since."""
+    last = {run.cue: run for run in session.runs if cut - RUN_AGE <= run.seq and run.ended < cut}
+    ran = max((seq for seq, command, _ in session.commands if seq < cut and session.may_test(seq, command)), default=0)
+    found: dict[str, Statement] = {}
+    for cue, run in last.items():
+        changed = any(op.verb != "examined" for seq in range(run.seq + 1, cut) for op in session.ops.get(seq, ()))
+        if not run.failed or (changed and run.seq < ran):
             continue
-        calls += bool(message.tool_calls)
-        said = [
-            sentence
-            for sentence in sentences(message.text)
-            if _STEP.search(sentence.replace("’", "'"))
-            and not _NO_STEP.search(sentence.replace("’", "'"))
-            and (calls == 0 or (calls == 1 and _LATER.search(sentence)))
-            and not sentence.endswith((":", "?"))
-            and len(terms(sentence)) >= 3
-        ]
-        if said:
-            return message, said[-1]
-    return None
+        tests = [test for test, _ in read_message(run.result).failing]
+        for test in tests[:MAX_ITEMS]:
+            found[test] = Statement("failing_test", f"{test} fails", (run.ended,), exact=(test.split("::")[-1],))
+        for error in run.errors if cue and not tests and run.seq == ran and len(run.errors) <= MAX_ERRORS else ():
+            found[error] = Statement("failing_test", f"`{cue}` fails with: {error}", (run.ended,), exact=(error,))
+    return list(found.values())[:MAX_ITEMS]
+
+
+def _request(session: SessionFacts, cut: int) -> list[Statement]:
+    """Every sentence of the last request."""
+    last = next((m for m in reversed(session.person) if (m.seq or 0) < cut and not agrees(m.text)), None)
+    asked = requests(last.text) if last is not None else ()
+    return [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in asked] if last else []

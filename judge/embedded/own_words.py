@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from compaction.reading.prose import sentences, terms
+from compaction.transcript import Message
 
 _REQUEST_TAGS = frozenset("task user_query user_request user_message request feedback answer user_input".split())
 """Tags in which harnesses put what the person typed; every other tag holds data."""
@@ -45,45 +46,8 @@ _TEMPLATE_LINES = 12
 """List items and headings in one message from which on it is a document (an issue, a skill, a template)."""
 
 _LIST_LINE = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+\S")
-_LEAD = (
-    r"(?:(?:ok(?:ay)?|yes|yeah|no|great|good|cool|nice|perfect|thanks|thank you|now|also|and|but|so|then|next|first|"
-    r"well|hey|hi|hello|alright|actually|instead|finally|just|again)\b[,.!:; -]*)*"
-)
-_VERBS = (
-    "add|adapt|address|adjust|allow|analy[sz]e|answer|append|apply|ask|avoid|book|bring|build|bump|call|cancel|change|"
-    "check|clean|close|combine|commit|compare|complete|configure|connect|consider|continue|convert|copy|correct|cover|"
-    "create|debug|define|delete|deploy|describe|design|disable|document|don't|do not|download|draft|drop|edit|enable|"
-    "ensure|exchange|explain|explore|export|expose|extend|extract|fetch|figure out|fill|find|finish|fix|follow|format|"
-    "generate|get|give|go|group|handle|have|help|hide|ignore|implement|import|improve|include|increase|install|"
-    "integrate|introduce|investigate|join|keep|leave|limit|list|load|look|make|map|mark|match|merge|migrate|modify|"
-    "move|"
-    "never|always|open|optimi[sz]e|order|parse|perform|pick|plan|point|port|prepare|print|propose|provide|pull|push|"
-    "put|"
-    "read|rebase|recommend|redesign|reduce|refactor|reformat|refund|release|remove|rename|render|reorder|replace|reply|"
-    "report|reproduce|require|research|reset|resolve|restore|restructure|return|revert|review|rewrite|run|save|search|"
-    "see|send|separate|set|setup|show|simplify|solve|sort|split|start|stop|store|structure|submit|suggest|summari[sz]e|"
-    "support|switch|take|tell|test|think|track|translate|transfer|try|turn|undo|unify|update|upgrade|use|validate|"
-    "verify|wait|wire|work|write"
-)
-_ASKS = re.compile(
-    r"^" + _LEAD + r"(?:please\b|pls\b|let'?s\b|let us\b|let me know|i(?:'d| would) (?:like|love|prefer)|"
-    r"i (?:want|need|think we should|also want|also need)|we (?:want|need|should|must|have) to\b|we (?:want|need|"
-    r"should|"
-    r"must|can)\b|you (?:should|must|can|need|have)\b|(?:can|could|would|will|should) (?:you|we|i)\b|your (?:task|"
-    r"goal|job) is|"
-    r"help\b|make sure|try (?:to|and)\b|there should|it should|(?:the )?\w+ (?:should|must) |"
-    + "(?:"
-    + _VERBS
-    + r")\b)"
-    r"|\b(?:please|can you|could you|i(?:'d| would) like (?:you )?to|i want (?:you )?to|i need (?:you )?to|we need to|"
-    r"your task is)\b",
-    re.IGNORECASE,
-)
-_BROKEN_OFF = re.compile(
-    r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$|"
-    r"\bfollowing (?:issue|task|problem|request|description|instructions?)\b",
-    re.IGNORECASE,
-)
+_BROKEN_OFF = re.compile(r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$", re.IGNORECASE)
+_RHETORICAL = re.compile(r"^(?:isn't|aren't|wasn't|don't you|like,)|\bright\?$", re.IGNORECASE)
 _ISSUE = re.compile(
     r"(?:<(?:issue_description|pr_description|issue|problem_statement|task_description)>|^(?:ISSUE|Issue):)\s*"
     r"(?:#+ *|\*\*|[Tt]itle: *)?([^\n<]{10,200})",
@@ -97,7 +61,7 @@ _AGREEING = frozenset(
 )
 """Words that an agreement begins with."""
 
-_FILLING = _AGREEING | frozenset(
+FILLING = _AGREEING | frozenset(
     """ahead for it this so then with the plan change changes i you we all and me now both as is looks make on be would
     will like to a my your very much of course""".split()
 )
@@ -110,6 +74,10 @@ MAX_AGREEMENT = 300
 """Characters."""
 
 MIN_ASKED_TERMS = 3
+MAX_ASKED = 4
+"""Sentences of a request; what says more is a document, and no list of what it asks for is complete."""
+
+_RULES_FILE = re.compile(r"\s*(?:<[\w-]+>\s*)*(?:# ?|Contents of \S*?)((?:AGENTS|CLAUDE|GEMINI)\.md)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=8_192)
@@ -131,33 +99,25 @@ def own_words(text: str) -> str:
     return "\n".join(lines).strip()
 
 
+def rules_of(message: Message) -> tuple[str, str] | None:
+    """(name, text) of a rules file that a harness puts in the person's place, or of a task's marked instructions."""
+    match = _RULES_FILE.search(message.text[:200]) if message.author == "rules" else _RULES_FILE.match(message.text)
+    if match or message.author == "rules":
+        return match[1] if match else "the file of rules", message.text
+    blocks = _BLOCK.finditer(message.text)
+    marked = "\n".join(block[2] for block in blocks if block[1].lower() in ("instructions", "rules"))
+    return ("the task", marked) if marked else None
+
+
 @lru_cache(maxsize=8_192)
 def requests(text: str) -> tuple[str, ...]:
-    """The sentences of a person's message that ask for something, in order; the preamble is left out."""
-    return tuple(
-        sentence
-        for sentence in sentences(own_words(text))
-        if len(terms(sentence)) >= MIN_ASKED_TERMS
-        and not _BROKEN_OFF.search(sentence)
-        and not _is_agreement(sentence)
-        and (_ASKS.search(sentence.replace("’", "'")) or sentence.endswith("?"))
-    )
-
-
-@lru_cache(maxsize=8_192)
-def asked_for(text: str) -> str:
-    """What a person's message asks for, in one sentence of it; empty when none says it.
-
-    Of several requests the first of those that say most. Where the task is an issue that the message quotes, its title.
-    """
+    """All that a person's message asks for: its sentences if they are few, or the title of the issue that it quotes."""
     issue = _ISSUE.search(text)
     if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS:
-        return issue[1].strip()
-    asked = requests(text)
-    if asked:
-        return max(asked[:6], key=lambda sentence: min(len(terms(sentence)), 12))
-    said = [s for s in sentences(own_words(text)) if len(terms(s)) >= MIN_ASKED_TERMS and not _BROKEN_OFF.search(s)]
-    return said[-1] if said and len(said) <= 3 else ""
+        return (issue[1].strip(),)
+    said = tuple(sentences(own_words(text)))
+    clear = not any(_BROKEN_OFF.search(sentence) or _RHETORICAL.search(sentence) for sentence in said)
+    return said if clear and len(said) <= MAX_ASKED and len(terms(" ".join(said))) >= MIN_ASKED_TERMS else ()
 
 
 def agrees(text: str) -> bool:
@@ -171,4 +131,4 @@ def _is_agreement(sentence: str) -> bool:
     words = re.findall(r"[a-z']+|\d+", sentence.lower())
     if len(words) == 1 and len(words[0]) == 1:
         return True  # one of the options that were numbered or lettered
-    return bool(words) and words[0] in _AGREEING and sum(word not in _FILLING for word in words) <= MAX_OTHER
+    return bool(words) and words[0] in _AGREEING and sum(word not in FILLING for word in words) <= MAX_OTHER

@@ -1,80 +1,102 @@
-"""Four questions a point, each with a true answer found in the history and quoted from it.
+"""Five questions a point, each with a true answer that structure, the person's words or the later session proves.
 
-A question is asked only if it was not asked at an earlier point of the session, if the responder answers it from the
-full history, and if it does not answer it from the system prompt alone.
+A question is asked only if the untouched history yields its statements, if the system prompt alone does not, and if an
+earlier point of the session has not asked for the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from compaction.points import CompactionPoint
-from compaction.reading.file_effects import FileOp
 from compaction.reading.file_paths import Roots
-from compaction.reading.message_facts import project_ops
-from compaction.reading.prose import shorten
+from compaction.reading.prose import terms
+from compaction.recognition import READABLE, Claim, Matcher, TextIndex
 from compaction.tokens import counted_text
-from compaction.transcript import Message, Transcript
+from compaction.transcript import Transcript
+from judge.embedded.constraints import constraints
 from judge.embedded.decisions import decisions
-from judge.embedded.facts import FactCandidate, SessionFacts
+from judge.embedded.facts import Candidate, SessionFacts
+from judge.embedded.net_files import MAX_FILES, NetFile, net_files
 from judge.embedded.open_work import open_work
 from judge.embedded.recall_facts import recall_facts
-from judge.measures.states import FILE_USE, ContextReader
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 2
+VERSION = 3
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
 MAX_EVIDENCE = 12
 
-RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS = 100, 900, 350, 160
+RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS, CONSTRAINT_TOKENS = 100, 900, 350, 160, 200
 """Limits of the answers, stated in the questions."""
 
-ARTIFACT_QUESTION = (
-    "{place}Which files of the project have been created so far, which existing ones were modified and what was "
-    "changed in each, and which were examined without being changed? Answer in three lines that begin with "
-    "`Created:`, `Modified:` and `Examined:`, files separated by `; ` and changes in parentheses, or `none`; at most "
-    "{limit} tokens."
-)
-CONTINUATION_QUESTION = (
-    "{place}What is still to be done? Name what was asked for or planned and is not finished, and the tests that "
-    "still fail and why. Answer in two lines that begin with `Open:` and `Failing:`, items separated by `; `, or "
-    "`none`; at most {limit} tokens."
-)
-SUPPORT_QUESTION = (
-    "What does the customer still wait for? Name what they have asked for and not yet got. Answer in one line that "
-    "begins with `Open:`, items separated by `; `; at most {limit} tokens."
-)
-DECISION_QUESTION = (
-    "Which choice was made concerning `{cue}`? Say what was chosen, and, as far as they were said, the alternative and "
-    "the reason, in at most two sentences and {limit} tokens."
-)
-RECALL_QUESTIONS = {
-    "error": "Which error message did the command `{cue}` give the first time that it failed?",
-    "command": "What was the exact command line when `{cue}` was first run?",
-    "version": "Which version of `{cue}` did the session find?",
-    "value": "How many tests passed and how many failed when `{cue}` was first run?",
-    "request": "What did the person ask for concerning `{cue}`?",
-    "first request": "What did the person ask for at the beginning?",
-}
 RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
+FREE_FORM = " Answer in at most {limit} tokens."
+ARTIFACT_QUESTION = (
+    "{place}{which} have been created in the session, which existed before and were modified and what was changed in "
+    "each, and which were deleted? What was undone again does not count."
+)
+ARTIFACT_FORM = (
+    " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; ` and "
+    "changes in parentheses, or `none`; at most {limit} tokens."
+)
+SINCE = "Of the project's files on which the work since message {since} left its mark (the last compaction), which"
+MOST = f"Of the {MAX_FILES} files of the project that were changed most often, which"
+CONTINUATION_QUESTION = "{place}How does the work stand: {parts}?"
+CONTINUATION_FORM = " Answer in lines that begin with {labels}, items separated by `; `; at most {limit} tokens."
+FORMS: dict[ProbeType, tuple[str, int]] = {
+    "recall": (RECALL_FORM, RECALL_TOKENS),
+    "artifact": (ARTIFACT_FORM, ARTIFACT_TOKENS),
+    "continuation": ("", CONTINUATION_TOKENS),
+    "decision": (FREE_FORM, DECISION_TOKENS),
+    "constraint": (FREE_FORM, CONSTRAINT_TOKENS),
+}
+PARTS = {
+    "todo": ("Open", "which items of the to-do list are not done"),
+    "untested": (
+        "Untested",
+        "which files with code, tests and scratch scripts aside, were changed after the project's tests were run last",
+    ),
+    "uncommitted": ("Uncommitted", "which changed files are not committed"),
+    "failing": ("Failing", "what the last run left failing"),
+    "asked": ("Asked", "what the person has asked for last"),
+}
+"""Part of the open work → its line of the truth, and its words in the question."""
 
-CLOSED_BOOK, OPEN_BOOK = 0.2, 0.7
-"""Shares of the truth's terms: the most that the system prompt alone may give away, and the least that the full history
-must yield. 0.7 is the 3.5 of 5 that a full history must score."""
+FILE_KINDS: dict[str, StatementKind] = {
+    "created": "file_created",
+    "modified": "file_modified",
+    "deleted": "file_deleted",
+}
+BY_CALLS = frozenset({"file_created", "file_modified", "file_deleted", "untested_edit", "open_task"})
+"""Kinds that only calls prove."""
+
+NOTHING: dict[ProbeType, str] = {
+    "recall": "no call reports, and no person says, anything in the history that can be asked for",
+    "artifact": "no tool call since the last point creates, modifies or deletes a file of the project for good",
+    "continuation": "nothing open is known: no to-do item, untested edit, failing run or announced step",
+    "decision": "nobody answers, approves, refuses or chooses, and no edit bears out a contrast of the agent's",
+    "constraint": "neither the person nor a rules file sets a rule that is in force",
+}
+"""Why no question of a type could be made at all."""
+
+CLOSED_BOOK, OPEN_BOOK = 0.2, 0.9
+"""Support of a statement: what the system prompt alone must stay below, and the least that the history must yield."""
+
+TOLD = 0.6
+"""Share of a statement's words that its question may have."""
 
 MAX_TRIES = 12
 """Candidates of one type that are tried at a point."""
 
 
 class EmbeddedProber:
-    """Takes facts from tool calls, tool output and the speakers' own words; asks only what it can prove."""
+    """Takes statements from tool calls, tool output and people's own words; asks only what it can prove."""
 
     name = f"embedded-prober@{VERSION}"
 
@@ -92,9 +114,11 @@ class EmbeddedProber:
 class _Asked:
     """What the points of a session have been asked up to one of them."""
 
-    questions: set[str] = field(default_factory=set)
+    statements: set[tuple[object, ...]] = field(default_factory=set)
     kinds: Counter[str] = field(default_factory=Counter)
-    truths: dict[ProbeType, str] = field(default_factory=dict)
+
+    def copy(self) -> _Asked:
+        return _Asked(set(self.statements), Counter(self.kinds))
 
 
 class _SessionProbes:
@@ -103,6 +127,7 @@ class _SessionProbes:
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.facts = SessionFacts(transcript)
+        self._matcher = Matcher(transcript.messages, TextIndex(transcript.messages))
         self._made: dict[tuple[int, ...], tuple[Sequence[Probe | NotAsked], _Asked]] = {(): ((), _Asked())}
 
     def at(self, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
@@ -110,149 +135,123 @@ class _SessionProbes:
         cuts = (*point.earlier_cuts, point.cut_seq)
         for n in range(1, len(cuts) + 1):
             if cuts[:n] not in self._made:
-                asked = self._made[cuts[: n - 1]][1]
-                asked = _Asked(set(asked.questions), Counter(asked.kinds), dict(asked.truths))
-                self._made[cuts[:n]] = [self._probe(kind, cuts[n - 1], asked) for kind in PROBE_TYPES], asked
+                asked = self._made[cuts[: n - 1]][1].copy()
+                since = cuts[n - 2] if n > 1 else 0
+                self._made[cuts[:n]] = [self._probe(kind, since, cuts[n - 1], asked) for kind in PROBE_TYPES], asked
         return self._made[cuts][0]
 
-    def _probe(self, probe_type: ProbeType, cut: int, asked: _Asked) -> Probe | NotAsked:
+    def _probe(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Probe | NotAsked:
         """The first question of a type that passes; else the reason why the last of them did not."""
-        makers = {
-            "recall": self._recalls,
-            "artifact": self._artifacts,
-            "continuation": self._continuations,
-            "decision": self._decisions,
-        }
         reason = NOTHING[probe_type]
-        for n, (kind, probe) in enumerate(makers[probe_type](cut, asked)):
+        for n, candidate in enumerate(self._candidates(probe_type, since, cut, asked)):
             if n >= MAX_TRIES:
                 break
-            reason = self._refusal(probe, cut, asked)
-            if not reason:
-                asked.questions.add(probe.question)
-                asked.kinds[kind] += 1
-                asked.truths[probe_type] = probe.ground_truth
-                return probe
+            keys = {_key(statement) for statement in candidate.statements}
+            if keys <= asked.statements:
+                reason = "an earlier point of the session has asked for the same"
+                continue
+            yielded, reason = self._yielded(candidate, cut)
+            if yielded:
+                asked.statements |= keys
+                asked.kinds[candidate.kind] += 1
+                form, limit = FORMS[probe_type]
+                question = candidate.question + form.format(limit=limit)
+                evidence = tuple(self._evidence(candidate))
+                return Probe(probe_type, question, candidate.truth, yielded, evidence, limit)
         return NotAsked(probe_type, reason)
 
-    def _refusal(self, probe: Probe, cut: int, asked: _Asked) -> str:
-        """Why a probe is not asked; empty when it is."""
-        if asked.truths.get(probe.probe_type) == probe.ground_truth:
-            return "nothing of it has changed since an earlier point of the session"
+    def _yielded(self, candidate: Candidate, cut: int) -> tuple[tuple[Statement, ...], str]:
+        """The statements that the history yields; none, and why, where a question may not be asked."""
         history = self.facts.messages[:cut]
         system = tuple(message for message in history if message.role == "system")
-        said = [one for one in probe.statements if one.kind not in FILE_USE]
-        full, given = self._reader.states(said, cut, (history, system), [{}, {}])
-        if said and sum(one.support or 0 for one in given) / len(said) > CLOSED_BOOK:
-            return "the system prompt gives the answer away"
-        if said and sum(one.support or 0 for one in full) / len(said) < OPEN_BOOK:
-            return "the full history does not yield the answer"
-        return ""
+        point = self._matcher.at(cut, [history, system])
+        yielded = []
+        for statement in candidate.statements:
+            if _is_told(statement, candidate.question):
+                return (), "the question gives the answer away"
+            told, given = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
+            # What has to stand to the letter is given away only by the letter; of a file words do not tell what became.
+            most = READABLE if statement.exact else CLOSED_BOOK
+            if system and given.support >= most and statement.kind not in BY_CALLS:
+                return (), "the system prompt gives the answer away"
+            if told.support >= OPEN_BOOK:
+                yielded.append(statement)
+        return tuple(yielded), "the full history does not yield the answer"
 
-    def _recalls(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
-        """Candidates, those of the kinds that were asked for least first."""
-        known: dict[str, list[FactCandidate]] = {}
-        for candidate in self._recall_facts:
-            if candidate.seq < cut:
-                known.setdefault(candidate.kind, []).append(candidate)
-        for kind in sorted(known, key=lambda kind: (asked.kinds[kind], self._draw(cut, kind))):
-            for candidate in self._from_random_place(known[kind], cut):
-                form = "first request" if kind == "request" and not candidate.cue else kind
-                question = RECALL_QUESTIONS[form].format(cue=candidate.cue)
-                question += RECALL_FORM.format(limit=RECALL_TOKENS)
-                if question not in asked.questions:
-                    yield kind, self._single("recall", question, candidate, RECALL_TOKENS)
+    def _candidates(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Sequence[Candidate]:
+        if probe_type == "artifact":
+            return self._artifact(since, cut)
+        if probe_type == "continuation":
+            return self._continuation(cut)
+        if probe_type == "decision":
+            return decisions(self.facts, cut)
+        found = recall_facts(self.facts, cut) if probe_type == "recall" else constraints(self.facts, cut)
+        return self._balanced(found, cut, asked)
 
-    def _decisions(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
-        known = [candidate for candidate in self._decision_facts if candidate.seq < cut]
-        for candidate in self._from_random_place(known, cut):
-            question = DECISION_QUESTION.format(cue=candidate.cue, limit=DECISION_TOKENS)
-            if question not in asked.questions:
-                yield "decision", self._single("decision", question, candidate, DECISION_TOKENS)
-
-    def _artifacts(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
-        ledger = self.facts.ledger(cut)
-        groups: tuple[tuple[StatementKind, str, dict[str, FileOp]], ...] = (
-            ("file_created", "Created", ledger.created),
-            ("file_modified", "Modified", ledger.modified),
-            ("file_examined", "Examined", ledger.examined),
-        )
-        project = {op.path for op in project_ops([op for _, _, ops in groups for op in ops.values()])}
-        found: list[Statement] = []
-        lines = []
-        for kind, label, ops in groups:
-            own = [op for op in ops.values() if op.path in project]
-            found += (
-                Statement(kind, op.path, (op.seq,), details=op.details if kind != "file_examined" else ()) for op in own
-            )
-            lines.append(f"{label}: {'; '.join(_statement(op, kind) for op in own) or 'none'}")
-        if not any(fact.kind in ("file_created", "file_modified") for fact in found):
-            return
-        evidence = tuple(
-            Evidence(fact.evidence[0], quote)
-            for fact in _spread(found, MAX_EVIDENCE)
-            if (quote := _quoted_path(self.facts.messages[fact.evidence[0]], fact.text))
-        )
-        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), limit=ARTIFACT_TOKENS)
-        yield "artifact", Probe("artifact", question, "\n".join(lines), tuple(found), evidence, ARTIFACT_TOKENS)
-
-    def _continuations(self, cut: int, asked: _Asked) -> Iterator[tuple[str, Probe]]:
-        found: dict[str, tuple[Statement, Evidence]] = {}
-        for fact, quote in open_work(self.facts, cut):
-            source = self.facts.messages[fact.evidence[0]]
-            found.setdefault(fact.text.lower(), (fact, Evidence(fact.evidence[0], _verbatim(source, quote))))
-        facts = [fact for fact, _ in found.values()]
-        if not facts:
-            return
-        open_facts = [fact.text for fact in facts if fact.kind != "failing_test"]
-        lines = [f"Open: {'; '.join(open_facts) or 'none'}"]
-        if not self.facts.is_support:
-            failing = [fact.text for fact in facts if fact.kind == "failing_test"]
-            lines.append(f"Failing: {'; '.join(failing) or 'none'}")
-        question = SUPPORT_QUESTION if self.facts.is_support else CONTINUATION_QUESTION
-        question = question.format(place=place_of(self.facts.roots), limit=CONTINUATION_TOKENS)
-        evidence = tuple(evidence for _, evidence in found.values() if evidence.quote)[:MAX_EVIDENCE]
-        yield (
-            "continuation",
-            Probe("continuation", question, "\n".join(lines), tuple(facts), evidence, CONTINUATION_TOKENS),
+    def _balanced(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Sequence[Candidate]:
+        """Candidates: first the kinds that were asked for least, and of these what is needed behind the point."""
+        needed = {c.kind for c in found if _is_needed(c)}
+        return sorted(
+            (c for c in found if not set(map(_key, c.statements)) <= asked.statements),
+            key=lambda c: (
+                *(asked.kinds[c.kind], c.kind not in needed, self._draw(cut, c.kind)),
+                *(not _is_needed(c), self._draw(cut, c.question)),
+            ),
         )
 
-    @cached_property
-    def _reader(self) -> ContextReader:
-        return ContextReader(self.facts.messages, ())
+    def _artifact(self, since: int, cut: int) -> list[Candidate]:
+        files = net_files(self.facts, since, cut)
+        chosen = sorted(files, key=lambda file: (-len(file.changes), -file.touched))[:MAX_FILES]
+        chosen.sort(key=lambda file: file.touched)
+        which = MOST if len(files) > MAX_FILES else SINCE.format(since=since) if since else "Which files of the project"
+        told = {verb: "; ".join(_told(file) for file in chosen if file.verb == verb) for verb in FILE_KINDS}
+        truth = "\n".join(f"{verb.capitalize()}: {files or 'none'}" for verb, files in told.items())
+        statements = tuple(Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.names) for f in chosen)
+        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which)
+        return [Candidate("artifact", question, truth, statements)] if chosen else []
 
-    @cached_property
-    def _recall_facts(self) -> list[FactCandidate]:
-        return recall_facts(self.facts)
+    def _continuation(self, cut: int) -> list[Candidate]:
+        parts = open_work(self.facts, cut)
+        asked = "; ".join(PARTS[part][1] for part in parts)
+        labels = ", ".join(f"`{PARTS[part][0]}:`" for part in parts)
+        question = CONTINUATION_QUESTION.format(place=place_of(self.facts.roots), parts=asked)
+        question += CONTINUATION_FORM.format(labels=labels, limit=CONTINUATION_TOKENS)
+        truth = "\n".join(f"{PARTS[part][0]}: {'; '.join(s.text for s in told)}" for part, told in parts.items())
+        statements = tuple(statement for told in parts.values() for statement in told)
+        return [Candidate("continuation", question, truth, statements)] if parts else []
 
-    @cached_property
-    def _decision_facts(self) -> list[FactCandidate]:
-        return decisions(self.facts)
-
-    def _single(self, probe_type: ProbeType, question: str, chosen: FactCandidate, limit: int) -> Probe:
-        source = self.facts.messages[chosen.seq]
-        truth = chosen.facts[0].text if chosen.kind == "value" else shorten(chosen.quote, 600)
-        evidence = (Evidence(chosen.seq, _verbatim(source, chosen.quote)),)
-        return Probe(probe_type, question, truth, chosen.facts, evidence, limit)
+    def _evidence(self, candidate: Candidate) -> Iterator[Evidence]:
+        for statement in candidate.statements[:MAX_EVIDENCE]:
+            for seq in statement.evidence[-1:]:
+                text = counted_text(self.facts.messages[seq])
+                words = (*statement.quotes, *statement.exact, statement.text, statement.text.rsplit("/", 1)[-1])
+                yield Evidence(seq, next((quote[:MAX_QUOTE] for quote in words if quote in text), ""))
 
     def _draw(self, cut: int, purpose: str) -> int:
         """A number that depends on the session and the cut alone."""
         seed = f"{self.transcript.session_id}|{cut}|{purpose}".encode()
         return int.from_bytes(hashlib.blake2b(seed, digest_size=8).digest(), "big")
 
-    def _from_random_place(self, candidates: Iterable[FactCandidate], cut: int) -> list[FactCandidate]:
-        """Candidates by their distance from a place drawn evenly from the history, so that no part is favoured."""
-        place = self._draw(cut, "place") % max(cut, 1)
-        return sorted(candidates, key=lambda candidate: (abs(candidate.seq - place), candidate.seq))
+
+def _key(statement: Statement) -> tuple[object, ...]:
+    return statement.kind, statement.text, statement.details
 
 
-NOTHING: dict[ProbeType, str] = {
-    "recall": "no error, command, version, result or request in the history can be asked for",
-    "artifact": "no tool call in the history creates or modifies a file of the project",
-    "continuation": "nothing open is known: no to-do item, failing test, unfinished request or announced step",
-    "decision": "nobody states a choice with its alternative or its reason in the history",
-}
-"""Why no question of a type could be made at all."""
+def _is_told(statement: Statement, question: str) -> bool:
+    """Whether a question has the words of its answer."""
+    if statement.exact:
+        return all(words in question for words in statement.exact)
+    own = set(terms(" ".join(statement.quotes) or statement.text))
+    return statement.kind not in BY_CALLS and len(own & set(terms(question))) > TOLD * len(own)
+
+
+def _is_needed(candidate: Candidate) -> bool:
+    return any(statement.needed_at is not None for statement in candidate.statements)
+
+
+def _told(file: NetFile) -> str:
+    names = f" ({', '.join(file.names)})" if file.names and file.verb == "modified" else ""
+    return file.path + names
 
 
 def place_of(roots: Roots) -> str:
@@ -260,32 +259,6 @@ def place_of(roots: Roots) -> str:
     places = list(dict.fromkeys(filter(None, (roots.cwd, *roots.directories))))[:4]
     if not places:
         return ""
-    return f"The working directory is `{places[0]}`; the project lies in {', '.join(f'`{p}`' for p in places)}. "
-
-
-def _spread(facts: Sequence[Statement], most: int) -> Sequence[Statement]:
-    step = max(1, -(-len(facts) // most))
-    return facts[::step]
-
-
-def _statement(op: FileOp, kind: str) -> str:
-    return f"{op.path} ({', '.join(op.details)})" if op.details and kind != "file_examined" else op.path
-
-
-def _verbatim(message: Message, wanted: str) -> str:
-    """The wanted words if the message has them to the letter, else the longest run of them that it has."""
-    text = counted_text(message)
-    quote = wanted[:MAX_QUOTE]
-    if quote in text:
-        return quote
-    words = quote.split()
-    for length in range(len(words), 0, -1):
-        for start in range(len(words) - length + 1):
-            if (part := " ".join(words[start : start + length])) in text:
-                return part
-    return ""
-
-
-def _quoted_path(message: Message, path: str) -> str:
-    text = counted_text(message)
-    return next((form for form in (path, path.rsplit("/", 1)[-1]) if form in text), "")
+    told = f"The working directory is `{places[0]}`; " if roots.cwd else ""
+    lies = "`, `".join(roots.directories or tuple(places))
+    return f"{told}{'the' if told else 'The'} project lies in `{lies}`. "

@@ -1,158 +1,256 @@
-"""Single facts of a session that can be asked for: errors, commands, versions, results, requests."""
+"""Single facts of a session that can be asked for at a point; each question has one true answer there."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
 
-from compaction.reading.call_outcomes import exit_code
+from compaction.measures.needs import Need
+from compaction.measures.said import is_code_name
+from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, shorten
-from compaction.reading.shell.effects import only_reads, program_runs
-from compaction.reading.tool_output import ErrorLine
-from compaction.transcript import Message
-from judge.embedded.cues import topic
-from judge.embedded.facts import FactCandidate, SessionFacts, cue_of, make_fact
-from judge.embedded.own_words import asked_for, own_words, requests
-from judge.statement import Statement
+from compaction.reading.prose import terms
+from compaction.reading.run_reports import without_colours
+from compaction.reading.shell.effects import only_reads
+from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts
+from judge.statement import Statement, StatementKind
 
-MIN_REQUEST_TERMS = 3
-"""Terms of a request that its question must not hold."""
+MAX_LINE = 200
+"""Characters of a line that is asked for."""
 
-MAX_REQUEST = 400
-"""Characters; a longer sentence is a pasted text."""
+RECENT = 50
+"""Messages in which a failure that was never looked at again still counts."""
+
+SLIP = 6
+"""Messages within which a failure is mended that nobody has to know of."""
+
+MAX_HOLDERS = 20
+_DEFINES = (
+    r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?|final|override|inline)\s+)*"
+    r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|type|struct|enum|trait|const|let|var|val)\s+"
+)
+_PLACE = re.compile(r"^(?:([\w@./-]+?\.\w{1,8})[:-])?(?:\s*\d+\s*(?:[:→|\t-]|\s(?=\s*\S)))?\s*")
+"""What stands before a line in a listing with line numbers, or in the hits of a search."""
+
+_FOUND = re.compile(r"^(\S+?\.\w{1,8})[:-]\d+[:-]\s*" + _DEFINES + r"(\w+)", re.MULTILINE)
+"""A definition among the hits of a search."""
 
 _REPORTED = re.compile(
-    r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|-v|version)\b|\bpip3? +(?:install|show|list|freeze)\b|"
-    r"\bnpm +(?:ls|list|install|i|view)\b|\b(?:uv|poetry|yarn|pnpm|cargo|go|gem|bun) +(?:add|get|install|pip|list|"
-    r"show)\b|"
-    r"pytest|tox|nox|\bgo test\b|__version__"
+    r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|version)\b|\bpip3? +(?:install|show)\b|__version__|"
+    r"\bnpm +(?:install|i|view)\b|\b(?:uv|poetry|yarn|pnpm|cargo|go|gem|bun) +(?:add|get|install)\b"
 )
 """Commands that install something or report what is installed."""
 
 _RANGE = re.compile(r"[\^~<>=*x]")
+_LOOKS = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
+_OWN_SLIP = re.compile(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error")
+_BRANCH = re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]) +[\"']?([\w./#-]+)")
+_COMMITTED = re.compile(r"^\[([\w./#-]+) (?:\(root-commit\) )?([0-9a-f]{7,40})\] ", re.MULTILINE)
+_PULL = re.compile(r"https://\S+/pull/\d+")
+GIT_QUESTIONS = {
+    "branch": "On which branch was work committed or begun the last time?",
+    "commit": "Which hash did the last `git commit` of the session report?",
+    "pull request": "Under which address was the last pull request opened?",
+}
 
 
-def recall_facts(session: SessionFacts) -> list[FactCandidate]:
-    """All of them in the order of the session; each is asked about at its first occurrence."""
-    found = [*_errors(session), *_commands(session), *_versions(session), *_results(session), *_requests(session)]
-    return sorted(found, key=lambda candidate: candidate.seq)
+def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
+    """All that can be asked for at a point."""
+    runs = [run for run in session.runs if run.ended < cut]
+    return [
+        *_needed(session, cut),
+        *_errors(session, runs, cut),
+        *_totals(session, runs, cut),
+        *_commands(session, runs, cut),
+        *_versions(session, cut),
+        *_git(session, cut),
+    ]
 
 
-def _errors(session: SessionFacts) -> Iterator[FactCandidate]:
-    """The error of each command that failed, at its first failure."""
-    seen: set[str] = set()
-    for _, command, result in session.calls():
-        cue = cue_of(command)
-        if result is None or cue in seen or len(cue) < 6 or only_reads(command) or _is_cut_off(cue, command):
+def _exact(
+    session: SessionFacts,
+    kind: StatementKind,
+    text: str,
+    exact: tuple[str, ...],
+    cut: int,
+    foils: tuple[str, ...] = (),
+    needed_at: int | None = None,
+) -> tuple[Statement]:
+    """A statement whose words have to stand to the letter, proved by every message that has them."""
+    proof = session.holders(exact, cut)[-MAX_HOLDERS:]
+    return (Statement(kind, text, proof, exact=exact, foils=foils, needed_at=needed_at),)
+
+
+def _needed(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Definitions that the session had seen and uses next, without having looked at them once more."""
+    for need in session.needs.at(cut):
+        if need.kind == "identifier" and need.needed_at < cut + LOOKAHEAD:
+            if "/" in need.value:
+                yield from _location(session, need, cut)
+            elif is_code_name(need.value) and _works_with(session, need):
+                yield from _definition(session, need, cut)
+
+
+def _works_with(session: SessionFacts, need: Need) -> bool:
+    """Whether the message that needs a name changes or runs something with it; a search or a look fetches it anew."""
+    if any(op.verb != "examined" for op in session.ops.get(need.needed_at, ())):
+        return True
+    commands = read_message(session.messages[need.needed_at]).commands
+    return any(need.value in command and not only_reads(command) for _, command in commands)
+
+
+def _definition(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
+    """The line that defines a name, where all that was seen is the same line of one file."""
+    defines = re.compile(_DEFINES + re.escape(need.value) + r"(?!\w)")
+    found: set[tuple[str, str]] = set()
+    for message in (session.messages[seq] for seq in need.holders if session.messages[seq].role == "tool"):
+        for raw in message.text.split("\n"):
+            place = _PLACE.match(raw) if need.value in raw and len(raw) <= MAX_LINE else None
+            line = raw[place.end() :].strip() if place else ""
+            if place and defines.match(line):
+                found.add((line, session.roots.name(place[1] or session.shown_file(message))[0]))
+    if len({line for line, _ in found}) != 1 or len(paths := {path for _, path in found} - {"", "."}) != 1:
+        return
+    line, path = found.pop()[0], paths.pop()
+    if not line.endswith(("(", ",", "[", "\\")) and len(set(terms(line)) - {need.value.lower()}) >= MIN_TERMS:
+        text = f"`{need.value}` is defined in {path} as `{line}`"
+        question = f"How does the line of {path} read in which `{need.value}` is defined?"
+        yield Candidate("definition", question, line, _exact(session, "value", text, (line,), cut, (), need.needed_at))
+
+
+def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
+    """The file in which a search had found a definition, and which the session opens or changes next."""
+    places: dict[str, set[str]] = {}
+    for seq in sorted(need.holders):
+        if session.messages[seq].role == "tool":
+            for path, name in _FOUND.findall(session.messages[seq].text):
+                places.setdefault(name, set()).add(session.roots.name(path)[0])
+    for name, paths in places.items():
+        told = (
+            paths == {need.value}
+            and is_code_name(name)
+            and not name.lower().startswith("test")
+            and session.holders((name,), cut)
+        )
+        if told and any(session.messages[seq].role == "assistant" for seq in told):
+            text = f"`{name}` is defined in {need.value}"
+            statements = _exact(session, "value", text, (need.value,), cut, (), need.needed_at)
+            yield Candidate("location", f"In which file is `{name}` defined?", need.value, statements)
+            return
+
+
+def _errors(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """The error of a run that failed last, where it was no slip of the agent's own."""
+    last = {run.cue: n for n, run in enumerate(runs) if run.failed}
+    for cue, n in last.items():
+        errors = runs[n].errors
+        if len(cue) < 6 or len(errors) != 1 or len(terms(errors[0])) < 3 or not _matters(session, runs, n, cut):
             continue
-        error = error_of(result)
-        if error is None:
-            continue
-        seen.add(cue)
-        if make_fact("error", error.line, result, without=cue) is not None:
-            line = shorten(error.line, 400)
-            fact = Statement("error", line, (result.seq or 0,), exact=(line,))
-            yield FactCandidate("error", result.seq or 0, cue, (fact,), error.line)
+        line = errors[0]
+        earlier = dict.fromkeys(r.errors[0] for r in runs[:n] if r.cue == cue and r.errors)
+        foils = tuple(other for other in earlier if other != line)[-3:]
+        statements = _exact(session, "error", f"`{cue}` failed with: {line}", (line,), cut, foils)
+        yield Candidate("error", f"Which error did `{cue}` give when it failed the last time?", line, statements)
 
 
-def error_of(result: Message) -> ErrorLine | None:
-    """The error with which a command failed; None when it did not fail, or printed somebody else's errors.
-
-    A command failed when the log or its exit status says so, when its test run counts failures, or, where the harness
-    reports no status, when its output ends with the error.
-    """
-    reading = read_message(result)
-    if not reading.errors:
-        return None
-    code = exit_code(result.text)
-    failed = result.is_error or code not in (0, None) or (reading.totals is not None and reading.totals[1] > 0)
-    if not failed and code is None:
-        lines = [line.strip() for line in result.text.rstrip().splitlines()[-2:]]
-        failed = any(line.startswith(error.line[:200]) for line in lines for error in reading.errors[-1:])
-    if not failed:
-        return None
-    # Of a chain of errors the last of a kind that names a cause: the first may be a warning on the way.
-    whole = [error for error in reading.errors if not error.line.endswith(("...", "…"))] or reading.errors
-    own = [error for error in whole if error.kind != "test" or error.line.startswith("E ")] or whole
-    return own[-1] if own[-1].kind == "exception" else own[0]
+def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
+    """Whether a failure came again, or the project was changed for it: until it passed, or since, if it is new."""
+    run = runs[n]
+    again = next((r for r in runs[n + 1 :] if r.cue == run.cue), None)
+    until = again.seq if again else cut
+    if _OWN_SLIP.match(run.errors[0]) or (again and again.errors != run.errors and until - run.seq <= SLIP):
+        return False
+    if sum(session.messages[seq].role == "tool" for seq in session.holders(run.errors, cut)) > 1:
+        return True
+    passed = any(r.name.split()[0] == run.name.split()[0] and not r.failed for r in runs[n + 1 :])
+    if not again and (run.seq < cut - RECENT or passed):
+        return False
+    made = session.ledger(cut).created
+    edited = (op for seq in range(run.seq + 1, until) for op in session.ops.get(seq, ()) if op.verb == "modified")
+    return any(op.path not in made and not op.scratch for op in edited)
 
 
-def _is_cut_off(cue: str, command: str) -> bool:
-    """Whether a command goes on after its first line inside of a quote or a here-document."""
-    return "\n" in command and ("<<" in cue or cue.count('"') % 2 == 1 or cue.count("'") % 2 == 1)
+def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """What the last run of a command counted."""
+    by_cue: dict[str, list[Run]] = {}
+    for run in runs:
+        if read_message(run.result).totals and run.cue:
+            by_cue.setdefault(run.cue, []).append(run)
+    for cue, same in by_cue.items():
+        told = [f"{t[0]} passed, {t[1]} failed" for run in same if (t := read_message(run.result).totals)]
+        passed, failed = read_message(same[-1].result).totals or (0, 0)
+        exact = _total_words(same[-1], passed, failed)
+        if passed + failed >= 2 and exact:
+            foils = tuple(other for other in dict.fromkeys(told) if other != told[-1])[-3:]
+            statements = _exact(session, "total", f"`{cue}`: {told[-1]}", exact, cut, foils)
+            question = f"How many tests passed and how many failed when `{cue}` was run the last time?"
+            yield Candidate("total", question, told[-1], statements)
 
 
-def _commands(session: SessionFacts) -> Iterator[FactCandidate]:
-    """The first command line of each program that tests, builds or runs something."""
-    seen: set[str] = set()
-    for message, command, _ in session.calls():
-        for run in program_runs(command):
-            program = run.split()[0].rsplit("/", 1)[-1]
-            if program in seen:
-                continue
-            seen.add(program)
-            if make_fact("command", run, message, without=program) is not None and run in command:
-                fact = Statement("command", run, (message.seq or 0,), exact=(run,))
-                yield FactCandidate("command", message.seq or 0, program, (fact,), run)
+def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
+    """Words of the report that give the totals, on one line."""
+    wanted = [(n, word) for n, word in ((passed, "pass(?:ed)?"), (failed, "fail(?:ed)?")) if n]
+    for line in reversed(without_colours(run.result.text).splitlines()):
+        found = [re.search(rf"(?<![\w.]){n} {word}\b|\b{word}:? {n}\b", line) for n, word in wanted]
+        if found and all(found):
+            return tuple(match[0] for match in found if match)
+        if not failed and re.match(rf"Ran {passed} tests? in ", line):
+            return (line.split(" in ")[0],)
+    return ()
 
 
-def _versions(session: SessionFacts) -> Iterator[FactCandidate]:
-    """Versions that were installed or reported; a range that a manifest asks for is none."""
-    seen: set[str] = set()
-    for _, command, result in session.calls():
-        if result is None or not _REPORTED.search(command):
+def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
+    """The command lines of the last tests, and of the last run of each program that the session repeats next."""
+    coming = {run.name: run.seq for run in reversed(session.runs) if cut <= run.seq < cut + LOOKAHEAD}
+    newest = {run.name.split()[0].rsplit("/", 1)[-1]: run for run in runs}
+    often = Counter(run.name for run in runs)
+    asked = {f"`{p}` run": run for p, run in newest.items() if run.name in coming or often[run.name] > 1}
+    tests = [run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)]
+    asked |= {"tests run": tests[-1]} if tests else {}
+    for what, run in asked.items():
+        own = set(terms(run.name)) - set(terms(what))
+        if (
+            len(own) > MIN_TERMS
+            and run.name in run.command
+            and len(run.name) <= MAX_LINE
+            and not _LOOKS.search(run.name)
+        ):
+            statements = _exact(session, "command", run.name, (run.name,), cut, (), coming.get(run.name))
+            verb = "were" if what == "tests run" else "was"
+            question = f"With which exact command line {verb} {what} the last time?"
+            yield Candidate("command", question, run.name, statements)
+
+
+def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """Versions for which a command asked by name, or that it installed."""
+    found: dict[str, list[str]] = {}
+    for _, command, result in session.commands:
+        if result is None or (result.seq or 0) >= cut or not _REPORTED.search(command):
             continue
         for name, version in read_message(result).versions[:40]:
-            low = name.lower()
-            if low in seen or "." not in version or len(name) < 3 or _RANGE.search(version):
-                continue
-            seen.add(low)
-            fact = Statement("version", f"{name} {version}", (result.seq or 0,), exact=(name, version))
-            yield FactCandidate("version", result.seq or 0, name, (fact,), version)
+            named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", command, re.IGNORECASE)
+            if named and "." in version and len(name) > 2 and not _RANGE.search(version):
+                found.setdefault(name, []).append(version)
+    for name, versions in found.items():
+        foils = tuple(dict.fromkeys(version for version in versions if version != versions[-1]))
+        statements = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils)
+        yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], statements)
 
 
-def _results(session: SessionFacts) -> Iterator[FactCandidate]:
-    """What the first test run of each command line counted."""
-    seen: set[str] = set()
-    for _, command, result in session.calls():
-        cue = cue_of(command)
-        totals = read_message(result).totals if result is not None else None
-        if result is None or totals is None or cue in seen or sum(totals) < 2 or _is_cut_off(cue, command):
+def _git(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """The last commit, the branch of the work, and the pull request, as calls reported them."""
+    found: dict[str, list[str]] = {"branch": [], "commit": [], "pull request": []}
+    for _, command, result in session.commands:
+        if result is None or (result.seq or 0) >= cut or result.is_error:
             continue
-        seen.add(cue)
-        passed, failed = totals
-        line = next(
-            (
-                line.strip()
-                for line in reversed(result.text.splitlines())
-                if re.search(rf"\b{passed}\b", line) and (not failed or re.search(rf"\b{failed}\b", line))
-            ),
-            "",
-        )
-        if line:
-            value = f"{passed} passed, {failed} failed"
-            counts = (f"{passed} passed", f"{failed} failed") if failed else (f"{passed} passed",)
-            fact = Statement("total", value, (result.seq or 0,), (line,), counts)
-            yield FactCandidate("value", result.seq or 0, cue, (fact,), line)
-
-
-def _requests(session: SessionFacts) -> Iterator[FactCandidate]:
-    """What the person asked for first, and every later request that a name in it singles out."""
-    asked = [(m, s) for m in session.person for s in requests(m.text) if len(s) <= MAX_REQUEST]
-    pool = {sentence.lower() for m in session.person for sentence in sentences(own_words(m.text))}
-    for message, sentences_of in groupby(asked, key=lambda pair: pair[0]):
-        said = [sentence for _, sentence in sentences_of]
-        if message is asked[0][0]:
-            sentence = asked_for(message.text)
-            fact = make_fact("request", sentence, message, least=MIN_REQUEST_TERMS + 1)
-            if fact is not None:
-                yield FactCandidate("request", message.seq or 0, "", (fact,), sentence)
-            continue
-        for sentence in said:
-            named = topic(sentence, pool)
-            cue = " ".join(named)
-            fact = make_fact("request", sentence, message, cue, MIN_REQUEST_TERMS) if named else None
-            if fact is not None and not session.is_repeated(sentence):
-                yield FactCandidate("request", message.seq or 0, "` and `".join(named), (fact,), sentence)
+        found["branch"] += _BRANCH.findall(command)
+        for branch, commit in _COMMITTED.findall(result.text) if "git commit" in command else ():
+            found["commit"].append(commit)
+            found["branch"].append(branch)
+        found["pull request"] += _PULL.findall(result.text) if "pr create" in command else []
+    for kind, values in found.items():
+        if values and len(values[-1]) > 4:
+            foils = tuple(dict.fromkeys(value for value in values[:-1] if value != values[-1]))[-3:]
+            statements = _exact(session, "value", f"the last {kind} is {values[-1]}", (values[-1],), cut, foils)
+            yield Candidate(kind, GIT_QUESTIONS[kind], values[-1], statements)

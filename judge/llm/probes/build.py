@@ -12,7 +12,6 @@ from compaction.reading.prose import shorten, terms
 from compaction.recognition.words import shared_words
 from compaction.tokens import TokenCounter
 from judge.embedded.facts import SessionFacts
-from judge.embedded.facts import make_fact as fact_in_words
 from judge.embedded.prober import (
     ARTIFACT_TOKENS,
     CONTINUATION_TOKENS,
@@ -213,7 +212,7 @@ def _open_work(
     # A task in progress may have been finished since the list was written; whether it was, the model has read.
     untouched = [task for task in todo.items if task.status == "open"] if todo else []
     for task in untouched[:MAX_ITEMS]:
-        fact = fact_in_words("open_task", task.text, ground.facts.messages[todo.seq if todo else 0], without=question)
+        fact = _open_task(task.text, question, todo.seq if todo else 0)
         if fact is not None and shared_words(task.text, f"{told['open']} {told['next']}") < SAME_TASK:
             added.append(("open", fact, None))
     for test, reason in (failing[1] if failing else [])[:MAX_ITEMS]:
@@ -224,6 +223,14 @@ def _open_work(
     for kind, _, _ in added:
         ground.note(f"{_KINDS[kind][0]} added that the model left out")
     return added
+
+
+def _open_task(text: str, question: str, seq: int) -> Statement | None:
+    """An open task; None where the question leaves nothing of it."""
+    try:
+        return check.make_statement("open_task", text, question, (Evidence(seq, text),))
+    except ProbeDropped:
+        return None
 
 
 def _artifact(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judge.embedded.cues import cues, is_common, topic
-from judge.embedded.own_words import agrees, asked_for, own_words, requests
+from compaction import Message
+from judge.embedded.own_words import agrees, own_words, requests, rules_of
 
 HARNESS = [
     "<system-reminder>\nThe task tools were not used recently. Please add tasks.\n</system-reminder>",
@@ -23,7 +23,7 @@ HARNESS = [
 @pytest.mark.parametrize("text", HARNESS)
 def test_what_a_harness_writes_in_the_persons_place_are_nobodys_words(text: str) -> None:
     assert own_words(text) == ""
-    assert asked_for(text) == ""
+    assert requests(text) == ()
 
 
 def test_pasted_data_is_left_out_and_what_stands_beside_it_stays() -> None:
@@ -45,11 +45,22 @@ def test_the_text_in_a_tag_for_the_request_is_the_request(tag: str) -> None:
     assert own_words(text) == "Rename the metrics endpoint to telemetry."
 
 
-def test_the_operative_sentence_is_taken_and_not_the_preamble() -> None:
-    text = (
-        "Hi! I have been away for a week. Consider the following notes:\nPlease port the billing job to the new queue."
+def test_a_short_request_is_told_whole_and_a_document_is_not() -> None:
+    text = "The billing job is too slow. Please port it to the new queue, and keep the old one for a month."
+    assert requests(text) == tuple(sentence + "." for sentence in text.rstrip(".").split(". "))
+    assert requests(" ".join(f"Port job number {n} to the queue." for n in range(9))) == ()
+    assert requests("Isn't that in the billing job already?") == ()
+
+
+def test_rules_are_those_of_a_file_and_of_marked_instructions() -> None:
+    rules = "# AGENTS.md instructions for /srv/app\n\nUse no tabs."
+    assert (rules_of(Message("user", rules)) or ("",))[0] == "AGENTS.md"
+    assert rules_of(Message("user", "Use no tabs at all.", author="rules")) == (
+        "the file of rules",
+        "Use no tabs at all.",
     )
-    assert asked_for(text) == "Please port the billing job to the new queue."
+    assert rules_of(Message("user", "<instructions>Use no tabs.</instructions>")) == ("the task", "Use no tabs.")
+    assert rules_of(Message("user", "Use no tabs.")) is None
 
 
 def test_of_a_quoted_issue_the_title_is_what_is_asked_for() -> None:
@@ -57,7 +68,7 @@ def test_of_a_quoted_issue_the_title_is_what_is_asked_for() -> None:
         "I uploaded a repository to /srv/app.\n<issue_description>\nTitle: Tooltips vanish when the window is resized\n"
         "Steps to reproduce: open it.\n</issue_description>\nYour task is to make the changes."
     )
-    assert asked_for(text) == "Tooltips vanish when the window is resized"
+    assert requests(text) == ("Tooltips vanish when the window is resized",)
 
 
 @pytest.mark.parametrize("text", ["yes", "ok, go ahead", "Sounds good, do it.", "yes please proceed", "LGTM", "b"])
@@ -71,34 +82,3 @@ def test_agreement_asks_for_nothing_new(text: str) -> None:
 )
 def test_agreement_with_a_request_is_a_request(text: str) -> None:
     assert not agrees(text)
-
-
-@pytest.mark.parametrize("word", ["take", "around", "Whatever", "stops", "tasks", "building", "repository", "the"])
-def test_common_words_and_their_inflections_are_no_cues(word: str) -> None:
-    assert is_common(word)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("We keep retry_limit as it is.", ["retry_limit"]),
-        ("Put it into src/jobs/cleanup.go please.", ["src/jobs/cleanup.go"]),
-        (r"Open D:\shop\src\cart.ts again.", [r"D:\shop\src\cart.ts"]),
-        ("Use the Postgres driver for it.", ["Postgres"]),
-        ("The pause is 250 ms now.", ["250 ms"]),
-        ("The answer must hold `X-Trace-Id` as well.", ["X-Trace-Id"]),
-        ("It is ahead 1/behind 11 and lines 749-758 take long.", []),
-        ("Feedback/standardisation is what they want.", []),
-        ("So take whatever you know about this.", []),
-    ],
-)
-def test_cues_are_names_and_quantities(sentence: str, expected: list[str]) -> None:
-    assert cues(sentence) == expected
-
-
-def test_a_topic_singles_its_sentence_out_alone_or_with_a_second_cue() -> None:
-    sentence = "Use LruCache in fetch_user."
-    assert topic(sentence, {sentence.lower(), "drop fetch_user."}) == ["LruCache"]
-    pool = {sentence.lower(), "use lrucache for images.", "drop fetch_user."}
-    assert topic(sentence, pool) == ["LruCache", "fetch_user"]
-    assert topic(sentence, {*pool, "lrucache is not for fetch_user."}) == []

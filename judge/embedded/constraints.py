@@ -1,0 +1,131 @@
+"""What the person or a rules file requires, forbids or asks to be careful of, as far as it is in force at a point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compaction.reading.prose import sentences, shorten, terms
+from compaction.transcript import Message
+from judge.embedded.facts import Candidate, SessionFacts
+from judge.embedded.own_words import own_words, rules_of
+from judge.statement import Statement
+
+MAX_RULES = 6
+"""Rules of one message or section; more of them are a document of which nobody knows all by heart."""
+
+MAX_CHARS = 300
+MAX_BEGINNING = 60
+_FORBIDS = re.compile(
+    r"(?:^|[,;:.(]\s*|\b(?:and|but|so|or|please|you|we|also|then|just|should|must|may|can)\s+)(?:never|do not|don't|"
+    r"must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|"
+    r"avoid|no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|"
+    r"\bwithout (?:chang|modify|touch|break)\w*|\b(?:forbidden|not allowed)\b",
+    re.IGNORECASE,
+)
+_REQUIRES = re.compile(
+    r"\b(?:must|always|make sure|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|minimal changes?|"
+    r"no longer than|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
+    r"^(?:only|keep|ensure|prefer|be sure)\b",
+    re.IGNORECASE,
+)
+_WORK = r"(?!to (?:modify|change|touch|edit|install))"
+_PASSING = re.compile(
+    r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|why|error|"
+    r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|get|care|worry|want to|have "
+    + _WORK
+    + r"|need "
+    + _WORK
+    + r")|i (?:have|had|must|only)|have to admit|doesn't|didn't|isn't|not sure|seems?|must have|"
+    r"must be (?:a|an|the|because))\b|^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that)\b|"
+    r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means))|^\d+\.\d+ |"
+    r"\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|edit command|"
+    r"currently open file|the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
+    re.IGNORECASE,
+)
+"""Questions, remarks, steps of a template, how to use the tools, and rules for a moment that is over."""
+
+_CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
+"""Words after which a prohibition is part of a description."""
+
+_RULES_PATH = re.compile(r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI)\.md|[^/]*\.mdc)$")
+
+
+def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
+    """A question for each message of the person, and each section of a rules file or a long task, that sets rules."""
+    found = {
+        candidate.question: candidate
+        for message in session.person
+        if (message.seq or 0) < cut
+        for candidate in _of_message(session, message, cut)
+    }
+    for source, seq, heading, rules in _sections(session, cut):
+        if 0 < len(rules) <= MAX_RULES:
+            statements = tuple(Statement("constraint", shorten(rule, MAX_CHARS), (seq,), (rule,)) for rule in rules)
+            question = f"What does {source} require or forbid under the heading “{heading}”?"
+            found.setdefault(question, Candidate("rules", question, "; ".join(rules), statements))
+    return list(found.values())
+
+
+def is_rule(sentence: str) -> bool:
+    """Whether a sentence sets a rule for the work that goes on holding."""
+    plain = sentence.replace("’", "'")
+    if len(terms(plain)) < 3 or len(plain) > MAX_CHARS or _PASSING.search(plain):
+        return False
+    return is_prohibition(plain) or _REQUIRES.search(plain) is not None
+
+
+def is_prohibition(sentence: str) -> bool:
+    """Whether a sentence forbids something or says that it need not be done."""
+    found = _FORBIDS.search(sentence.replace("’", "'"))
+    return found is not None and not _CLAUSE.search(sentence[: found.start()])
+
+
+def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
+    """What a message forbids, and what else it requires."""
+    seq, said = message.seq or 0, sentences(own_words(message.text))
+    rules = [sentence for sentence in said if is_rule(sentence)]
+    forbidden = [rule for rule in rules if is_prohibition(rule)]
+    required = [rule for rule in rules if rule not in forbidden]
+    for asked, told in (("forbid, or say that it need not be done,", forbidden), ("require or warn of", required)):
+        until = {rule: _lifted_at(session, rule, seq) for rule in told}
+        in_force = [rule for rule, lifted in until.items() if lifted is None or lifted >= cut]
+        if in_force and len(told) <= MAX_RULES:
+            question = f"What did the person {asked} {_place(session, seq, said, told)}?"
+            statements = tuple(Statement("constraint", r, (seq,), (r,), until=until[r]) for r in in_force)
+            yield Candidate(asked[:6], question, "; ".join(in_force), statements)
+
+
+def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -> str:
+    """Where a message stands, told without its rules."""
+    if said[0] not in rules:
+        return f"in the message that begins “{shorten(said[0], MAX_BEGINNING)}”"
+    before = next((m for m in reversed(session.messages[:seq]) if m.role == "assistant" and sentences(m.text)), None)
+    if before is None:
+        return "in the first message"
+    return f"in the message after the agent had said “{shorten(sentences(before.text)[-1], 2 * MAX_BEGINNING)}”"
+
+
+def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
+    """``seq`` of a later message in which the person asks for what the rule forbids."""
+    forbidden = _FORBIDS.search(rule.replace("’", "'"))
+    wanted = set(terms(rule[forbidden.end() :])[:3]) if forbidden else set()
+    for message in session.person if len(wanted) > 1 else ():
+        said = sentences(own_words(message.text)) if (message.seq or 0) > seq else []
+        if any(wanted <= set(terms(sentence)) and not is_prohibition(sentence) for sentence in said):
+            return message.seq
+    return None
+
+
+def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
+    """(file, seq, heading, rules) of each section of the rules files that the session was given or has read."""
+    for seq, message in enumerate(session.messages[:cut]):
+        named = rules_of(message) if message.role == "user" and message.author != "harness" else None
+        path = session.shown_file(message) if message.role == "tool" else ""
+        if _RULES_PATH.search(path):
+            named = path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)
+        for part in re.split(r"^(?=#{1,4} )", named[1], flags=re.MULTILINE) if named else ():
+            head, _, body = re.sub(r"```.*?(?:```|\Z)", "", part, flags=re.DOTALL).partition("\n")
+            lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines()]
+            if named and head.startswith("#"):
+                yield named[0], seq, head.strip("# ").strip(), [line for line in lines if is_rule(line)]

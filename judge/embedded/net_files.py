@@ -1,0 +1,145 @@
+"""What came of the project's files: the net effect of all calls, what was undone again left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compaction.reading.file_effects import FileOp, same_file
+from compaction.reading.message_facts import project_ops, read_message
+from compaction.reading.shell.effects import Effect
+from compaction.reading.tool_calls import call_effects
+from judge.embedded.facts import SessionFacts
+
+MAX_FILES = 30
+MAX_NAMES = 5
+"""Names of what changed in a file that a true answer gives."""
+
+COMMIT = re.compile(r"\bgit commit\b")
+_ALL_UNDONE = re.compile(
+    r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))"
+)
+_SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
+
+Verb = Literal["created", "modified", "deleted"]
+
+
+@dataclass
+class NetFile:
+    """A file and the changes of it that still hold."""
+
+    path: str
+    changes: list[FileOp] = field(default_factory=list)
+    committed: int = 0
+    """How many of the changes a commit holds."""
+    touched: int = 0
+    """``seq`` of the last change or undoing."""
+
+    @property
+    def verb(self) -> Verb:
+        """What came of it, seen from the beginning of the session."""
+        if self.changes[-1].verb == "deleted":
+            return "deleted"
+        return "created" if self.changes[0].verb == "created" else "modified"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What changed in it, latest first."""
+        found = (name for op in reversed(self.changes) for name in op.details if name != "reverted")
+        return tuple(dict.fromkeys(found))[:MAX_NAMES]
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """``seq`` of the messages that changed it."""
+        return tuple(dict.fromkeys(op.seq for op in self.changes))
+
+    def take(self, op: FileOp) -> None:
+        """Add a change."""
+        if op.verb == "deleted" and self.changes and self.changes[0].verb == "created":
+            self.changes, self.committed = [], 0
+        else:
+            self.changes.append(op)
+
+
+def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
+    """The project's files on which calls between two positions left something, those touched last at the end."""
+    files: dict[str, NetFile] = {}
+    made = _scaffolded(session, cut)
+    for seq in range(cut):
+        texts = [c for _, c in read_message(session.messages[seq]).commands] if session.happened(seq) else []
+        if any(map(_ALL_UNDONE.search, texts)):
+            for file in files.values():
+                if file.committed or (file.changes and file.changes[0].verb != "created"):
+                    file.changes, file.touched = file.changes[: file.committed], seq
+        for op in _plain(project_ops(session.ops.get(seq, ()))) if session.happened(seq) else ():
+            if not _is_own(op.path, session):
+                continue
+            file = files.setdefault(op.path, NetFile(op.path))
+            file.touched = seq
+            if op.details == ("reverted",):
+                file.changes = file.changes[: file.committed]
+            elif file.changes and _undoes(session, op, file.changes[-1]):
+                file.changes.pop()
+            else:
+                file.take(op if op.path.split("/")[0] not in made else _as_new(op))
+        if any(map(COMMIT.search, texts)):
+            for file in files.values():
+                file.committed = len(file.changes)
+    left = [file for file in files.values() if file.changes and file.touched >= since]
+    return sorted(left, key=lambda file: (file.touched, file.path))
+
+
+def _plain(ops: list[FileOp]) -> Iterator[FileOp]:
+    """Operations that change something; a move is a file that went and one that came."""
+    for op in ops:
+        if op.verb == "moved" and op.moved_to:
+            yield FileOp(op.path, "deleted", op.seq)
+            yield FileOp(op.moved_to, "created", op.seq, op.details)
+        elif op.verb != "examined":
+            yield op
+
+
+def _is_own(path: str, session: SessionFacts) -> bool:
+    if not session.roots.directories:
+        return not path.startswith(("~", "../"))
+    return not path.startswith(("/", "~", "../")) and not re.match(r"[A-Za-z]:[\\/]", path)
+
+
+def _as_new(op: FileOp) -> FileOp:
+    return FileOp(op.path, "created" if op.verb == "modified" else op.verb, op.seq, op.details)
+
+
+def _scaffolded(session: SessionFacts, cut: int) -> set[str]:
+    """Directories that a generator made."""
+    return {
+        word.strip("./'\"")
+        for seq, command, _ in session.commands
+        if seq < cut
+        for match in _SCAFFOLD.finditer(command)
+        for word in match[1].split()
+        if not word.startswith("-") and word.strip("./'\"")
+    }
+
+
+def _undoes(session: SessionFacts, op: FileOp, before: FileOp) -> bool:
+    """Whether an operation takes back the one before it: an editor's undo, or the same edit the other way round."""
+    if op.verb != "modified" or before.verb != "modified":
+        return False
+    new, old = _edit(session, op), _edit(session, before)
+    if new is None or old is None:
+        return False
+    return new.program == "undo_edit" or (new.removed == old.content != "" and new.content == old.removed != "")
+
+
+def _edit(session: SessionFacts, op: FileOp) -> Effect | None:
+    """The only edit of a file that a message makes."""
+    found = [
+        effect
+        for call in session.messages[op.seq].tool_calls
+        if op.path.rsplit("/", 1)[-1] in call.arguments
+        for effect in call_effects(call, session.roots.cwd, None, session.results.text(call.id))
+        if effect.verb == "edit" and same_file(session.roots.name(effect.path)[0], op.path)
+    ]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,272 @@
+"""Which statements the prober asks for, and which it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from compaction import CompactionPoint, Message
+from judge.embedded.constraints import is_rule
+from judge.embedded.prober import EmbeddedProber
+from judge.probe import NotAsked, Probe
+from tests.judge.embedded.prober_sessions import asked, called, edited, ran, said, session, told, truth, wrote
+
+TASK = said("Make the ledger import read the new column order.")
+SOURCE = "def read_rows(path, order):\n    return list(path)\n"
+
+
+def test_one_entry_is_given_for_each_type_and_the_same_again() -> None:
+    transcript = session(TASK, edited("ledger/rows.py", "order = 1", "order = 2"), told("Next."))
+    point = CompactionPoint("s", 1, 3, 0)
+    first, second = (EmbeddedProber().probes(transcript, point) for _ in range(2))
+    assert [entry.probe_type for entry in first] == ["recall", "artifact", "continuation", "decision", "constraint"]
+    assert first == second
+
+
+def test_files_are_told_by_their_net_effect() -> None:
+    before = [
+        TASK,
+        wrote("ledger/new.py", "limit = 4"),
+        wrote("ledger/gone.py", "limit = 5"),
+        edited("ledger/rows.py", "order = 1", "order = 2"),
+        ran("rm ledger/gone.py ledger/old.py"),
+    ]
+    assert (
+        truth("artifact", before) == "Created: ledger/new.py\nModified: ledger/rows.py (order)\nDeleted: ledger/old.py"
+    )
+
+
+@pytest.mark.parametrize(
+    "undoing",
+    [
+        ran("git checkout -- ledger/rows.py"),
+        ran("git reset --hard"),
+        edited("ledger/rows.py", "order = 2", "order = 1"),
+    ],
+)
+def test_a_change_that_a_later_call_undid_is_none(undoing: list[Message]) -> None:
+    before = [TASK, wrote("ledger/new.py", "limit = 4"), edited("ledger/rows.py", "order = 1", "order = 2"), undoing]
+    assert truth("artifact", before) == "Created: ledger/new.py\nModified: none\nDeleted: none"
+
+
+def test_what_was_committed_stays_when_the_rest_is_undone() -> None:
+    change = edited("ledger/rows.py", "order = 1", "order = 2")
+    before = [TASK, change, ran("git commit -am order"), ran("git checkout -- ledger/rows.py")]
+    assert "Modified: ledger/rows.py" in truth("artifact", before)
+
+
+def test_files_outside_of_the_projects_roots_and_calls_without_a_result_are_left_out() -> None:
+    outside = called("Write", {"file_path": "/home/x/other/a.py", "content": "a = 1"}, "File created successfully")
+    before = [TASK, outside, edited("ledger/rows.py", "order = 1", "order = 2")[:1]]
+    assert truth("artifact", before) == ""
+
+
+def test_a_later_point_asks_for_the_files_touched_since_the_last_one() -> None:
+    first = [TASK, edited("ledger/rows.py", "order = 1", "order = 2")]
+    transcript = session(*first, edited("ledger/sums.py", "total = 1", "total = 2"), told("Next."))
+    probes = EmbeddedProber().probes(transcript, CompactionPoint("s", 2, 5, 0, (3,)))
+    artifact = next(probe for probe in probes if probe.probe_type == "artifact")
+    assert isinstance(artifact, Probe)
+    assert [statement.text for statement in artifact.statements] == ["ledger/sums.py"]
+
+
+def test_a_definition_that_is_used_next_without_a_look_is_asked_for() -> None:
+    look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
+    use = edited("ledger/main.py", "rows = []", "rows = read_rows(path, order)")
+    probe = asked("recall", [TASK, look], [use])
+    assert isinstance(probe, Probe)
+    assert (probe.ground_truth, probe.statements[0].needed_at) == ("def read_rows(path, order):", 3)
+    search = ran("grep -rn read_rows .", "ledger/rows.py:1:def read_rows(path, order):")
+    assert truth("recall", [TASK, look], [search]) == ""
+
+
+FAILURE = "ValueError: could not parse the ledger line"
+
+
+def failing(line: str) -> list[Message]:
+    return ran(
+        "python load.py", f"Traceback (most recent call last):\n  File 'load.py'\n{line}\nExit code 1", is_error=True
+    )
+
+
+def test_an_error_that_a_change_of_the_project_is_made_for_is_asked_for() -> None:
+    probe = asked("recall", [TASK, failing(FAILURE), edited("ledger/rows.py", "order = 1", "order = 2")])
+    assert isinstance(probe, Probe)
+    assert (probe.ground_truth, probe.statements[0].exact) == (FAILURE, (FAILURE,))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["IndentationError: unexpected indent", "error: script lint exited with code 1", "E: while reading the file:"],
+)
+def test_slips_wrapping_lines_and_half_lines_are_no_errors(line: str) -> None:
+    assert truth("recall", [TASK, failing(line), edited("ledger/rows.py", "order = 1", "order = 2")]) == ""
+
+
+def test_a_failure_mended_by_the_next_call_is_not_asked_for() -> None:
+    mended = ran("python load.py", "42 rows\nExit code 0")
+    assert truth("recall", [TASK, failing(FAILURE), edited("ledger/rows.py", "a = 1", "a = 2"), mended]) == ""
+
+
+def test_of_several_totals_the_last_holds_and_the_earlier_are_foils() -> None:
+    one, two = (ran("pytest tests", f"== {n} failed, 3 passed in 0.10s ==") for n in (2, 1))
+    probe = asked("recall", [TASK, one, two])
+    assert isinstance(probe, Probe)
+    assert (probe.ground_truth, probe.statements[0].foils) == ("3 passed, 1 failed", ("3 passed, 2 failed",))
+
+
+def test_a_version_is_asked_for_where_a_command_asked_for_it_by_name() -> None:
+    assert truth("recall", [TASK, ran("pip show attrs && python -m attrs --version", "attrs==23.1.0")]) == "23.1.0"
+    assert truth("recall", [TASK, ran("pip install -r requirements.txt", "attrs==23.1.0")]) == ""
+
+
+def todo(*items: tuple[str, str]) -> list[Message]:
+    return called("TodoWrite", {"todos": [{"content": text, "status": status} for text, status in items]}, "ok")
+
+
+def test_open_items_are_those_of_the_list_that_the_next_call_does_not_tick_off() -> None:
+    before = [TASK, todo(("Read the column order", "in_progress"), ("Write the migration notes", "pending"))]
+    after = [todo(("Read the column order", "completed"), ("Write the migration notes", "in_progress"))]
+    assert truth("continuation", before, after).splitlines()[0] == "Open: Write the migration notes"
+    assert "Read the column order; Write the migration notes" in truth("continuation", before)
+
+
+def test_the_request_is_asked_for_only_together_with_something_open() -> None:
+    assert truth("continuation", [TASK, ran("ls")]) == ""
+    before = [TASK, edited("ledger/rows.py", "order = 1", "order = 2")]
+    assert truth("continuation", before) == (
+        "Untested: ledger/rows.py was modified and no tests were run since\n"
+        "Asked: Make the ledger import read the new column order."
+    )
+
+
+def test_nothing_is_open_when_the_turn_had_ended() -> None:
+    before = [TASK, edited("ledger/rows.py", "order = 1", "order = 2"), told("All of it is done.")]
+    assert truth("continuation", before, [said("Now write the notes for the release.")]) == ""
+
+
+def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
+    edit = edited("ledger/rows.py", "order = 1", "order = 2")
+    assert "Untested" in truth("continuation", [TASK, edit, ran("python try_it.py")])
+    assert "Untested" not in truth("continuation", [TASK, edit, ran("pytest tests", "== 3 passed in 0.10s ==")])
+
+
+def test_scratch_scripts_and_tests_are_not_waiting_for_a_test() -> None:
+    scratch = [
+        wrote("reproduce_it.py", "a = 1"),
+        wrote("tests/test_rows.py", "a = 2"),
+        wrote("ledger/debug_rows.py", "a = 3"),
+    ]
+    assert truth("continuation", [TASK, *scratch]) == ""
+
+
+def test_what_the_last_run_left_failing_is_open_until_another_is_run() -> None:
+    report = "FAILED tests/test_rows.py::test_order - AssertionError: 1 != 2\n== 1 failed, 3 passed in 0.10s =="
+    assert "Failing: tests/test_rows.py::test_order fails" in truth("continuation", [TASK, ran("pytest tests", report)])
+    mended = ran("pytest tests", "== 4 passed in 0.10s ==")
+    assert "Failing" not in truth("continuation", [TASK, ran("pytest tests", report), mended])
+
+
+def test_an_answer_to_a_question_tool_has_the_other_options_as_foils() -> None:
+    question = "Where are the totals kept?"
+    options = [{"label": "In the database"}, {"label": "In a flat file"}]
+    answer = f'User has answered your questions: "{question}"="In a flat file".'
+    tool = called("AskUserQuestion", {"questions": [{"question": question, "options": options}]}, answer)
+    probe = asked("decision", [TASK, tool])
+    assert isinstance(probe, Probe)
+    assert (probe.ground_truth, probe.statements[0].foils) == ("In a flat file", ("In the database",))
+
+
+def test_a_plan_is_told_with_its_steps_and_with_what_the_person_said_to_it() -> None:
+    plan = {"plan": "# Move the ledger\n## Context\n## 1. Read the columns\n## 2. Write the rows"}
+    approved = called("ExitPlanMode", plan, "User has approved your plan.")
+    probe = asked("decision", [TASK, approved])
+    assert isinstance(probe, Probe)
+    assert "approve" in probe.question
+    assert probe.ground_truth == "Move the ledger; 1. Read the columns; 2. Write the rows"
+
+
+REFUSAL = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+
+
+def test_a_refused_call_is_told_by_what_the_person_said() -> None:
+    words = "no, keep the old columns until the release"
+    assert truth("decision", [TASK, ran("git push origin main", REFUSAL + words, is_error=True)]) == words
+    assert truth("decision", [TASK, ran("git push origin main", REFUSAL + "why is that?", is_error=True)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_decision"),
+    [
+        ("no, keep the totals in the flat file rather than the database", True),
+        ("yes please", False),
+        ("let's go with option 2", False),
+        ("the import stops at line nine of the file", False),
+    ],
+)
+def test_a_reply_is_a_decision_where_it_chooses_in_words_of_its_own(reply: str, is_decision: bool) -> None:
+    assert (truth("decision", [TASK, told("Should the totals move?"), said(reply)]) == reply) is is_decision
+
+
+def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
+    reply = "no, keep the totals in the flat file rather than the database"
+    probe = asked("decision", [TASK, told("Should the totals move?"), said(reply)])
+    assert isinstance(probe, Probe)
+    assert probe.statements[0].foils == ("the database",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ("Never touch the generated parser files.", True),
+        ("You don't have to modify any of the tests.", True),
+        ("Always run the formatter before you commit.", True),
+        ("I don't know which file the parser is in.", False),
+        ("We use a cache where readers don't touch the disk.", False),
+        ("Can you make sure that the parser is fast?", False),
+        ("Don't change the parser yet.", False),
+        ("7.3 Run the tests to ensure that nothing else breaks.", False),
+        ("Your response must include one tool call.", False),
+    ],
+)
+def test_a_rule_goes_on_holding_for_the_work(sentence: str, rule: bool) -> None:
+    assert is_rule(sentence) is rule
+
+
+def test_rules_of_a_message_are_asked_for_without_being_told() -> None:
+    before = [said("Never touch the generated parser files. The import is slow."), ran("ls")]
+    probe = asked("constraint", before)
+    assert isinstance(probe, Probe)
+    assert (probe.ground_truth, "generated" in probe.question) == ("Never touch the generated parser files.", False)
+
+
+def test_a_rule_ends_where_the_person_asks_for_what_it_forbids() -> None:
+    rule, lifting = (
+        said("The import is slow. Never push the release branch."),
+        said("Now push the release branch please."),
+    )
+    assert truth("constraint", [rule, ran("ls"), lifting]) == ""
+    probe = asked("constraint", [rule, ran("ls")], [lifting])
+    assert isinstance(probe, Probe)
+    assert probe.statements[0].until == 3
+
+
+def test_a_rules_file_counts_and_a_hook_does_not() -> None:
+    rules = "# AGENTS.md instructions for /srv/app\n\n## Style\n- Never use tabs in source files.\n"
+    assert truth("constraint", [[Message("user", rules, author="rules")], TASK]) == "Never use tabs in source files."
+    hook = "Stop hook feedback:\nNever use tabs in source files."
+    assert truth("constraint", [[Message("user", hook, author="harness")], TASK]) == ""
+
+
+def test_what_the_system_prompt_tells_is_not_asked_for() -> None:
+    rule = said("The import is slow. Never touch the generated parser files.")
+    probe = asked("constraint", [[Message("system", "Never touch the generated parser files.")], rule, ran("ls")])
+    assert probe == NotAsked("constraint", "the system prompt gives the answer away")
+
+
+def test_nothing_is_asked_for_twice() -> None:
+    rule = said("The import is slow. Never touch the generated parser files.")
+    transcript = session(rule, ran("ls"), told("Next."), told("And next."))
+    first, second = CompactionPoint("s", 1, 3, 0), CompactionPoint("s", 2, 4, 0, (3,))
+    prober = EmbeddedProber()
+    assert isinstance(prober.probes(transcript, first)[4], Probe)
+    assert isinstance(prober.probes(transcript, second)[4], NotAsked)
