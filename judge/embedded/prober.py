@@ -100,13 +100,14 @@ class EmbeddedProber:
 
     name = f"embedded-prober@{VERSION}"
 
-    def __init__(self) -> None:
+    def __init__(self, types: Sequence[ProbeType] = PROBE_TYPES) -> None:
+        self._types = tuple(types)
         self._session: _SessionProbes | None = None
 
     def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
         """One entry for each probe type, the same whenever it is asked."""
         if self._session is None or self._session.transcript is not transcript:
-            self._session = _SessionProbes(transcript)
+            self._session = _SessionProbes(transcript, self._types)
         return self._session.at(point)
 
 
@@ -124,8 +125,9 @@ class _Asked:
 class _SessionProbes:
     """The probes of one session, made point after point."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, types: Sequence[ProbeType]) -> None:
         self.transcript = transcript
+        self._types = types
         self.facts = SessionFacts(transcript)
         self._matcher = Matcher(transcript.messages, TextIndex(transcript.messages))
         self._made: dict[tuple[int, ...], tuple[Sequence[Probe | NotAsked], _Asked]] = {(): ((), _Asked())}
@@ -137,7 +139,7 @@ class _SessionProbes:
             if cuts[:n] not in self._made:
                 asked = self._made[cuts[: n - 1]][1].copy()
                 since = cuts[n - 2] if n > 1 else 0
-                self._made[cuts[:n]] = [self._probe(kind, since, cuts[n - 1], asked) for kind in PROBE_TYPES], asked
+                self._made[cuts[:n]] = [self._probe(kind, since, cuts[n - 1], asked) for kind in self._types], asked
         return self._made[cuts][0]
 
     def _probe(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Probe | NotAsked:

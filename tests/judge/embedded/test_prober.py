@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from compaction import CompactionPoint, Message
 from judge.embedded.constraints import is_rule
 from judge.embedded.prober import EmbeddedProber
-from judge.probe import NotAsked, Probe
+from judge.probe import NotAsked, Probe, ProbeType
 from tests.judge.embedded.prober_sessions import asked, called, edited, ran, said, session, told, truth, wrote
 
 TASK = said("Make the ledger import read the new column order.")
@@ -17,7 +19,7 @@ SOURCE = "def read_rows(path, order):\n    return list(path)\n"
 def test_one_entry_is_given_for_each_type_and_the_same_again() -> None:
     transcript = session(TASK, edited("ledger/rows.py", "order = 1", "order = 2"), told("Next."))
     point = CompactionPoint("s", 1, 3, 0)
-    first, second = (EmbeddedProber().probes(transcript, point) for _ in range(2))
+    first, second = (EmbeddedProber(get_args(ProbeType)).probes(transcript, point) for _ in range(2))
     assert [entry.probe_type for entry in first] == ["recall", "artifact", "continuation", "decision", "constraint"]
     assert first == second
 
@@ -63,7 +65,7 @@ def test_files_outside_of_the_projects_roots_and_calls_without_a_result_are_left
 def test_a_later_point_asks_for_the_files_touched_since_the_last_one() -> None:
     first = [TASK, edited("ledger/rows.py", "order = 1", "order = 2")]
     transcript = session(*first, edited("ledger/sums.py", "total = 1", "total = 2"), told("Next."))
-    probes = EmbeddedProber().probes(transcript, CompactionPoint("s", 2, 5, 0, (3,)))
+    probes = EmbeddedProber(get_args(ProbeType)).probes(transcript, CompactionPoint("s", 2, 5, 0, (3,)))
     artifact = next(probe for probe in probes if probe.probe_type == "artifact")
     assert isinstance(artifact, Probe)
     assert [statement.text for statement in artifact.statements] == ["ledger/sums.py"]
@@ -267,6 +269,6 @@ def test_nothing_is_asked_for_twice() -> None:
     rule = said("The import is slow. Never touch the generated parser files.")
     transcript = session(rule, ran("ls"), told("Next."), told("And next."))
     first, second = CompactionPoint("s", 1, 3, 0), CompactionPoint("s", 2, 4, 0, (3,))
-    prober = EmbeddedProber()
+    prober = EmbeddedProber(get_args(ProbeType))
     assert isinstance(prober.probes(transcript, first)[4], Probe)
     assert isinstance(prober.probes(transcript, second)[4], NotAsked)
