@@ -44,7 +44,7 @@ from flows.redaction import Redactor
 from flows.sources import Input, ReadResult, discover, formats, read_input
 from tests.compaction.histories import compacted
 from tests.component import COUNTER, PARTS, Component, Part, Trial, component_of, digest, number_of, outcome_of, plain
-from tests.component_inputs import BUDGET, QUESTIONS, SECTIONS, edge_histories, edge_sessions, sample_sessions
+from tests.component_inputs import BUDGET, SECTIONS, edge_histories, edge_sessions, sample_sessions
 from tests.flows.redaction import planted
 from tests.flows.sources import logs
 from tests.judge.blinding_cases import methods
@@ -131,6 +131,13 @@ PIPELINES = (
 """Pipelines with a budget, a target, triggers and a floor."""
 
 
+QUESTIONS = (
+    "Which error message did the command `pytest -q tests/store` give the first time that it failed?",
+    "Which error message did the person report at the start?",
+)
+"""For methods that fetch what a question asks for."""
+
+
 def last(messages: list[dict[str, Any]], keep: int = 3) -> list[dict[str, Any]]:
     """A callable of somebody else's, for the adapter."""
     return [*messages[:1], {"role": "user", "content": f"{len(messages)} messages"}, *messages[-keep:]]
@@ -200,7 +207,7 @@ def _chain(method: Method, messages: Sequence[Message], budget: int) -> Any:
         left = done.messages
         made += _outcome_of(done, session), method.limit(history)
         if method.recalls:
-            made += (_by_seq(method.recall(left, question, session), session) for question in QUESTIONS[:2])
+            made += (_by_seq(method.recall(left, question, session), session) for question in QUESTIONS)
     return [made, _requests(summarizer.requests), provider.requests]
 
 

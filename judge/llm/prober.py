@@ -31,7 +31,7 @@ from judge.llm.probes.reply import SCHEMAS, ProbeDraft, checker, parse_drafts
 from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows
 from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeFailed, ProbeType
 
-VERSION = 2
+VERSION = 3
 """Raise it when a model is shown or asked something else, or other drafts pass. The prompts take part by their text."""
 
 SHOWN_TOKENS = 12_000
