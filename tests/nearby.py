@@ -44,9 +44,9 @@ def _formats() -> Mapping[str, str]:
 
 
 def _criteria() -> Mapping[str, str]:
-    found = import_module("judge.embedded.judge").FORMULAS
+    engine = import_module("judge.embedded.judge")
     parts = {f"embedded-{part}": f"judge.embedded.{part}" for part in ("judge", "prober", "responder")}  # as pinned
-    return {id: formula.finding.__module__ for id, formula in found.items()} | parts
+    return dict.fromkeys((*engine.FORMULAS, *engine.UNMEASURED), engine.__name__) | parts
 
 
 def _commands() -> Mapping[str, str]:

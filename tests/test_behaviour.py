@@ -79,7 +79,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "pipeline": lambda patch: patch.setattr(compaction.pipeline, "drop_to_budget", lambda groups, *_, **__: groups),
     "embedded-summarizer": lambda patch: patch.setattr(compaction.summarizers.extractive, "EMPTY", "- (nothing)"),
     "model-summarizer": lambda patch: patch.setattr(compaction.summarizers.model, "HEADROOM", 3),
-    "embedded-prober": lambda patch: patch.setattr(judge.embedded.prober, "RECALL_FORM", " In {limit} tokens."),
+    "embedded-prober": lambda patch: patch.setattr(judge.embedded.prober, "CONTINUATION_FORM", " {labels} {limit}"),
     "model-prober": lambda patch: patch.setattr(judge.llm.prober, "GUESS_TOKENS", 501),
     "embedded-responder": lambda patch: patch.setattr(judge.embedded.responder, "ABSTENTION", "Not said."),
     "model-responder": lambda patch: patch.setattr(judge.llm.responder, "HEADROOM", 3),

@@ -38,7 +38,7 @@ CONTRACTS = (
     "tests/sql/test_contract.py",
     "tests/flows/cli/test_command_registry.py",
 )
-ADDED = ("short_results", "my_agent", "instruction_brevity", "sessions_by_format", "locate")
+ADDED = ("short_results", "my_agent", "artifact_errors", "sessions_by_format", "locate")
 
 
 def section(title: str) -> str:
@@ -78,7 +78,7 @@ def carry_out(title: str, folder: Path) -> None:
 def ask_of_all(rubric: Path) -> None:
     """The criterion's id under ``[asked]``, as the recipe says in words."""
     text, n = re.subn(
-        r'"instruction_constraints",\n\]', '"instruction_constraints", "instruction_brevity",\n]', rubric.read_text()
+        r'"instruction_constraints",\n\]', '"instruction_constraints", "artifact_errors",\n]', rubric.read_text()
     )
     assert n == 4
     rubric.write_text(text)

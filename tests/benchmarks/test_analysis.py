@@ -144,7 +144,7 @@ def _statements(n_points: int, n_methods: int) -> list[str]:
                 CASE WHEN NOT {failed} THEN 4000 END AS tokens_after {every} ORDER BY i, m""",
         f"""INSERT INTO probes BY NAME
             SELECT {_id("q", "i * 4 + k")} AS probe_id, point_id, {list(CRITERIA)}[k + 1] AS probe_type,
-                'What?' AS question, 'That.' AS ground_truth, '[]' AS evidence, '[]' AS facts, 100 AS max_tokens,
+                'What?' AS question, 'That.' AS ground_truth, '[]' AS evidence, '[]' AS statements, 100 AS max_tokens,
                 'embedded' AS prober FROM point, range(4) AS t(k) ORDER BY i, k""",
         f"""INSERT INTO answers BY NAME
             SELECT {_id("a", asked)} AS answer_id, {_id("c", compaction)} AS compaction_id,

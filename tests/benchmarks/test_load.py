@@ -123,7 +123,7 @@ def _shards() -> dict[str, str]:
         "measures": f"""SELECT left(sha256(json_array('measure', compaction_id, getvariable('measuring'),
             getvariable('sha'), probe_ids)::varchar), 24) AS measure_id, compaction_id, session_id, 'done' AS status,
             1 AS n_needs, 0 AS n_lost, 100::bigint AS refetch_tokens, 1 AS n_any_true,
-            [{{probe_id: probe_ids[1], positions: [1], stated: [true]}}] AS facts
+            [{{probe_id: probe_ids[1], position: 1, since: probe_ids[1], state: 'readable', support: 1.0}}] AS states
             FROM compactions JOIN (SELECT point_id, session_id, flatten(list(ids) OVER (PARTITION BY session_id
             ORDER BY cycle)) AS probe_ids FROM points JOIN (SELECT point_id, {probes[1:].removeprefix("SELECT ")}
             probe_type)) AS ids FROM probes GROUP BY ALL) USING (point_id)) USING (point_id)""",

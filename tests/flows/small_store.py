@@ -173,7 +173,7 @@ class SmallStore:
             "question": "What?",
             "ground_truth": "That.",
             "evidence": "[]",
-            "facts": "[]",
+            "statements": "[]",
             "max_tokens": 100,
             **changes,
         }
@@ -213,6 +213,8 @@ class SmallStore:
             "n_needs": 2,
             "refetch_tokens": 50,
             "n_any_true": 1,
-            "facts": [{"probe_id": id, "positions": [1], "stated": [True]} for id in asked],
+            "states": [
+                {"probe_id": id, "position": 1, "since": id, "state": "readable", "support": 1.0} for id in asked
+            ],
             **changes,
         }

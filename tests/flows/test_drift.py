@@ -29,7 +29,7 @@ OPTIONS = ("--points", "messages:20", "--strategies", "none,empty", "--quiet", "
 
 @pytest.fixture
 def sessions(tmp_path: Path) -> Path:
-    for number, (word, turns) in enumerate({"orchard": 20, "harbour": 15}.items()):
+    for number, (word, turns) in enumerate({"orchard": 40, "harbour": 30}.items()):
         write_session(tmp_path / "logs" / f"{word}.jsonl", f"session-{number}", turns, word)
     return tmp_path / "logs"
 

@@ -90,7 +90,7 @@ class Nights:
     def change_the_method(self) -> None:
         """Give ``ours`` another parameter; what the old one did stays in the store."""
         self.tail = 1
-        self.superseded |= {"methods", "compactions", "measures", "fact_checks", "answers", "scores", "verdicts"}
+        self.superseded |= {"methods", "compactions", "measures", "statement_states", "answers", "scores", "verdicts"}
 
     def change_the_rubric(self) -> None:
         """Take the rubric under another name; what was scored by the old one stays in the store."""

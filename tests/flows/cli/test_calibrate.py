@@ -36,7 +36,7 @@ def finished(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.Te
     from flows.cli.app import app
 
     folder = tmp_path_factory.mktemp("calibrate")
-    for number, (word, turns) in enumerate({"orchard": 22, "harbour": 18, "lantern": 16}.items()):
+    for number, (word, turns) in enumerate({"orchard": 40, "harbour": 32, "lantern": 32}.items()):
         write_session(folder / "logs" / f"{word}.jsonl", f"session-{number}", turns, word)
     arguments = ["run", str(folder / "logs"), "--store", str(folder / "store"), "--points", "messages:15", "--quiet"]
     with kept_worker.at_work():
@@ -175,19 +175,19 @@ def test_labels_are_taken_up_reported_and_taken_back_by_a_later_import(
     assert sorted((store / "labels").iterdir()) == files
     assert "pooled" in again.stdout
 
-    half = fill(sheet, tmp_path / "half.csv", lambda row, name: 1 if row["probe_type"] == "recall" else "")
-    n_recall = sum(row["probe_type"] == "recall" for row in rows_of(sheet))
+    half = fill(sheet, tmp_path / "half.csv", lambda row, name: 1 if row["probe_type"] == "artifact" else "")
+    n_artifact = sum(row["probe_type"] == "artifact" for row in rows_of(sheet))
     corrected = command("calibrate", half, "--rater", "ada", "--store", store)
-    assert f"0 answers newly labelled, {n_recall} replaced, 0 known" in corrected.stderr
+    assert f"0 answers newly labelled, {n_artifact} replaced, 0 known" in corrected.stderr
     assert query(
         store,
-        "SELECT DISTINCT probe_type = 'recall', score FROM human_scores "
+        "SELECT DISTINCT probe_type = 'artifact', score FROM human_scores "
         "JOIN stg_answers USING (answer_id) ORDER BY ALL",
     ) == [(False, 4.0), (True, 1.0)]
     assert command("calibrate", half, "--rater", "bo", "--store", store).exit_code == 0
     assert query(store, "SELECT rater, count(DISTINCT answer_id) FROM human_scores GROUP BY 1 ORDER BY 1") == [
         ("ada", 48),
-        ("bo", n_recall),
+        ("bo", n_artifact),
     ]
     assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
     shown = command("calibrate", "--store", store, "--format", "markdown")

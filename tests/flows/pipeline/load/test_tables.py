@@ -57,7 +57,7 @@ def counts(small: SmallStore) -> dict[str, int]:
         "scores",
         "needs",
         "measures",
-        "fact_checks",
+        "statement_states",
         "calls",
     )
     with connect(small.store.database) as connection:
@@ -74,7 +74,7 @@ ALL = {
     "scores": 4,
     "needs": 2,
     "measures": 4,
-    "fact_checks": 6,
+    "statement_states": 6,
     "calls": 9,
 }
 
