@@ -132,7 +132,7 @@ def _rubric(name: str) -> Iterator[str]:
     yield markdown(["criterion", *kinds], rows, [False] * (len(kinds) + 1))
     rows = [[f"`{id}`", *_formula(id)] for id in rubric.criteria]
     yield "### How the embedded judge scores it\n"
-    yield "Score = 5 × share; [what *right* and *had* are](embedded-engine.md#judge-the-formulas).\n"
+    yield "Score = 5 × share; [what support is](embedded-engine.md#states).\n"
     yield markdown(["criterion", "share", "unscored when"], rows, [False] * 3)
 
 
