@@ -128,7 +128,7 @@ def commands(folder: Path) -> list[str]:
     """Run every command of the installed package; what was wrong."""
     wrong = [
         f"{name} is installed here: this is to be the wheel with nothing but its dependencies"
-        for name in ("numpy", "pandas", "psutil", "pytest")
+        for name in ("pandas", "psutil", "pytest")
         if find_spec(name)
     ]
     found = json.loads(_python(folder, "-c", NAMES))
@@ -168,7 +168,7 @@ def notebook(folder: Path) -> list[str]:
     import nbclient
     import nbformat
 
-    wrong = [f"{name} is installed here" for name in ("ipywidgets", "numpy", "pandas") if find_spec(name)]
+    wrong = [f"{name} is installed here" for name in ("ipywidgets", "pandas") if find_spec(name)]
     code, output = _started(folder, f"run {STRATEGIES}", _environment(folder))
     if code:
         return [*wrong, f"compaction-eval run\nexit code {code}\n{output}"]
