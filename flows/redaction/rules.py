@@ -128,7 +128,7 @@ _ASIDE = r"[ \t]+[\w'’./@\[\]:\\-]{1,40}"
 _SAYS = r"(?:[ \t]+(?:is|was|ist|es|to|now|lautet)|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-))[ \t]*:?[ \t]*[\"'`]?"
 _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
-        "mysql mariadb sshpass unrar 7z",
+        "mysql mariadb sshpass rar 7z",
         rf"\b(?:mysql\w*|mariadb[\w-]*|sshpass|7z[ar]?|(?:un)?rar){_MORE}(?-i:-p){_ARGUMENT}",
     ),
     ("mongo cqlsh sshpass", rf"\b(?:mongo\w*|cqlsh|sshpass){_MORE}-p[ \t]+{_ARGUMENT}"),
