@@ -1,8 +1,9 @@
-"""``calibrate``: the judge against people."""
+"""``calibrate``: the judge against people, and the embedded engine against careful readers."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
+from flows.support.choices import DEFAULT_STORE, Format
 
 if TYPE_CHECKING:
     from flows.config.study import Study
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     "calibrate --sample 100 --output labels.csv",
     "calibrate labels.csv --rater ada",
     "calibrate --judge embedded --format markdown",
+    "calibrate --statements facts.jsonl --contexts facts_contexts.jsonl.gz",
     order=150,
 )
 def calibrate(
@@ -64,6 +66,26 @@ def calibrate(
         str | None,
         typer.Option(metavar="NAME", help="Who labelled rows that do not say so.", show_default=False),
     ] = None,
+    statements: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="Readers' labels of true statements; prints how far the embedded engine agrees. Needs no store.",
+            show_default=False,
+        ),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.jsonl", help="The same of readers' graded answers.", show_default=False),
+    ] = None,
+    contexts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="The contexts that were read; may be given several times. [default: the file's name with _contexts]",
+            show_default=False,
+        ),
+    ] = None,
     store: o.StoreOption = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
@@ -84,6 +106,11 @@ def calibrate(
     from flows.validation.calibration import label_targets, study_of_results
     from flows.validation.label_sheet import read_sheet
 
+    if statements and answers:
+        raise UsageError("give either --statements or --answers; their figures have different scales")
+    if given := statements or answers:
+        o.echo(_agree(given, contexts or [], "json" if as_json else format, is_answers=answers is not None))
+        return
     found = Store.open(store or DEFAULT_STORE)
     told = make_report(quiet or as_json)
     if sample is not None:
@@ -108,6 +135,19 @@ def calibrate(
             file=sys.stderr,
         )
     o.echo(report(found.database, judge, "json" if as_json else format))
+
+
+def _agree(labels: Path, contexts: Sequence[Path], format: Format, *, is_answers: bool) -> str:
+    from flows.reporting.reader_agreement import format_agreement
+    from flows.support.errors import UsageError
+    from flows.validation.reader_labels import pair_answers, pair_statements, read_contexts
+
+    pair, scale = (pair_answers, 5.0) if is_answers else (pair_statements, 1.0)
+    read = read_contexts(contexts or [labels.with_name(f"{labels.stem}_contexts.jsonl.gz")])
+    pairs = pair(labels, read)
+    if not pairs:
+        raise UsageError(f"{labels}: no row of a true statement or an answer; see docs/calibration.md")
+    return format_agreement(pairs, scale, format)
 
 
 def _rebuild(store: Store, study: Study, told: Report) -> None:

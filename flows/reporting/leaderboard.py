@@ -279,13 +279,12 @@ def _reliability(connection: duckdb.DuckDBPyConnection, judge_id: str) -> list[s
     sql = "FROM reliability WHERE judge_id = $judge_id AND dimension = 'overall' ORDER BY methods"
     said = []
     for row in fetch_rows(connection, sql, judge_id=judge_id).dicts():
-        known = {"sessions": row["split_half"], "probe types": row["alpha"]}
-        figures = [f"{two_decimals(value)} over {what}" for what, value in known.items() if value is not None]
-        if figures:
-            verdict = "reliable" if all(v is None or v >= RELIABLE for v in known.values()) else "not reliable"
+        if row["split_half"] is not None:
             methods = "all methods" if row["methods"] == "all" else "the upper half"
-            said.append(f"that of {methods} is {verdict} ({' and '.join(figures)})")
-    return [f"Order by overall: {'; '.join(said)}; 1 is best, {RELIABLE} acceptable."] if said else []
+            said.append(f"{two_decimals(row['split_half'])} for {methods}")
+    if not said:
+        return []
+    return [f"Would other sessions order them alike? Split-half {', '.join(said)}; 1 is best, {RELIABLE} acceptable."]
 
 
 def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:

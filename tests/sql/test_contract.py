@@ -105,7 +105,7 @@ VIEWS = {
     "backfill_progress": "judge_id judge day method n_answers n_judged n_failed n_left",
     "coverage_by_judge": "judge_id judge method expected done unscored missing",
     "leaderboard_by_source": "judge_id judge method source dimension mean",
-    "reliability": "judge_id dimension methods n_methods n_sessions n_probe_types split_half alpha",
+    "reliability": "judge_id dimension methods n_methods n_sessions split_half",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
     "throughput": "run_id run_started_at stage unit items",
 }

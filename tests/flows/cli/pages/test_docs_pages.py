@@ -45,6 +45,7 @@ KEPT = {
     "it takes a minute": 1,
     "it takes minutes": 7,
     "somebody has to label first": 1,
+    "it needs labels of readers": 2,
     "a store with more nights": 2,
     "another store, with more methods": 1,
     "what it takes from the package is left out": 0,
