@@ -10,8 +10,10 @@ One pack a session: plain data with texts stored once by content, compressed. Wh
     MESSAGE  [role, tokens, tool name, is error, text, reasoning, [[call, arguments]]]; texts as places in texts
     LEFT     {"status", "error", "before", "after", "flags", "edited", "covered", "dropped", "context": [ITEM]}
     ITEM     [first, last]: messages as they were; [MESSAGE, seq | null, [covered]]: one that is edited or made
-    PROBE    {"key", "type", "question", "truth", "evidence": [[seq, quote]], "answers": {METHOD: ANSWER}}
-    ANSWER   [status, text, score, tokens fetched, error, [[criterion, score, reason]]]
+    PROBE    {"key", "type", "question", "truth", "evidence": [[seq, quote]], "statements": [text],
+              "answers": {METHOD: ANSWER}}
+    ANSWER   [status, text, score, tokens fetched, error, [[criterion, score, reason]], [STATE]]
+    STATE    [state, support, lines], one for each statement; none where the context was not measured
 
 Methods are places in the leaderboard; lists of positions are lists of [first, last].
 """
@@ -41,7 +43,7 @@ from flows.store.row_codec import contexts_of
 from flows.store.store import Store
 from flows.support.ids import bucket_bits
 
-DETAILS = ("points", "answers", "scores")
+DETAILS = ("points", "answers", "scores", "states")
 """Files ``sql/queries/report/detail_….sql``."""
 BATCH = 40
 """Points that the database is asked for at once."""
@@ -156,7 +158,7 @@ class _Reader:
         """Add a point to a pack; returns False where it has nothing to show."""
         found = self._rows_of(point)
         left = [row for row in found["points"] if row["method"] in self._places]
-        answers, scores = found["answers"], found["scores"]
+        answers = found["answers"]
         if not left or not answers:
             return False
         cut = left[0]["cut_seq"]
@@ -169,13 +171,16 @@ class _Reader:
         methods = {
             str(self._places[row["method"]]): _left(pack, row, contexts.get(row["compaction_id"])) for row in left
         }
-        reasons = {id: list(rows) for id, rows in groupby(scores, key=lambda row: row["answer_id"])}
+        reasons, states = (
+            {id: list(rows) for id, rows in groupby(found[name], key=lambda row: row["answer_id"])}
+            for name in ("scores", "states")
+        )
         pack.points.append(
             {
                 "cycle": left[0]["cycle"],
                 "cut": cut,
                 "methods": methods,
-                "probes": list(self._probes(pack.texts, answers, reasons)),
+                "probes": list(self._probes(pack.texts, answers, reasons, states)),
             }
         )
         return True
@@ -204,7 +209,9 @@ class _Reader:
         rebuilt = contexts_of(table["context"], [transcript] * len(table))
         return dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
 
-    def _probes(self, texts: Texts, answers: Sequence[Row], reasons: dict[str, list[Row]]) -> Iterator[Row]:
+    def _probes(
+        self, texts: Texts, answers: Sequence[Row], reasons: dict[str, list[Row]], states: dict[str, list[Row]]
+    ) -> Iterator[Row]:
         keys: dict[str, int] = {}
         for _, found in groupby(answers, key=lambda row: row["probe_id"]):
             rows = [row for row in found if row["method"] in self._places]
@@ -218,8 +225,11 @@ class _Reader:
                 "question": texts.add(rows[0]["question"], MOST_CHARS_READ),
                 "truth": texts.add(rows[0]["ground_truth"], MOST_CHARS_READ),
                 "evidence": [[seq, texts.add(quote)] for seq, quote in _evidence(rows[0])],
+                "statements": [texts.add(text) for text in rows[0]["statements"]],
                 "answers": {
-                    str(self._places[row["method"]]): _answer(texts, row, reasons.get(row["answer_id"], ()))
+                    str(self._places[row["method"]]): _answer(
+                        texts, row, reasons.get(row["answer_id"], ()), states.get(row["answer_id"], ())
+                    )
                     for row in rows
                 },
             }
@@ -229,13 +239,14 @@ def _evidence(row: Row) -> list[tuple[int, str]]:
     return [(item["seq"], item["quote"]) for item in orjson.loads(row["evidence"] or "[]")]
 
 
-def _answer(texts: Texts, row: Row, reasons: Iterable[Row]) -> list[Any]:
+def _answer(texts: Texts, row: Row, reasons: Iterable[Row], states: Iterable[Row]) -> list[Any]:
     verdict = [
         [one["criterion"], one["score"], texts.add(one["reasoning"] or one["unscored_reason"], MOST_CHARS_READ)]
         for one in reasons
     ]
     text, error = texts.add(row["text"], MOST_CHARS_READ), texts.add(row["error"])
-    return [row["status"], text, row["score"], row["fetched_tokens"], error, verdict]
+    told = [[one["state"], one["support"], texts.add(one["lines"])] for one in states]
+    return [row["status"], text, row["score"], row["fetched_tokens"], error, verdict, told]
 
 
 def _message(texts: Texts, message: Message, most: int) -> list[Any]:

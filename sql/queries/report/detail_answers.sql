@@ -12,6 +12,7 @@ select
     probes.question,
     probes.ground_truth,
     probes.evidence,
+    json_extract_string(probes.statements, '$[*].text') as statements,
     stg_answers.compaction_id,
     stg_methods.method,
     stg_answers.answer_id,

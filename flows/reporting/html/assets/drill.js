@@ -83,6 +83,19 @@ function reasonsTable(pack, probe, places) {
   return tableOf(word("reasons"), heads, rows);
 }
 
+/** What each context tells of every statement of the truth. */
+function statementsTable(pack, probe, places) {
+  const rows = probe.statements.map((text, n) => el("tr", {}, el("td", { class: "text" }, said(pack, text)),
+    places.map((place) => {
+      const [state, support, lines] = probe.answers[place]?.[6]?.[n] ?? [];
+      const told = support == null ? "" : ` ${fixed(support)}`;
+      return [cell(support ?? null, state ? el("span", { class: `state ${state}` }, word(state), told) : missing),
+        el("td", { class: "text" }, said(pack, lines ?? null) ?? "")];
+    })));
+  const heads = [[word("statement"), "s"], ...places.flatMap((place) => [[word("state"), "n"], [methods[place], "s"]])];
+  return el("section", { id: "statements" }, el("h3", {}, word("statements")), tableOf(word("statements"), heads, rows));
+}
+
 /** The messages that prove the truth, and what became of each: usually why an answer is right or wrong. */
 function evidencePart(pack, point, probe, places) {
   const quotes = new Map();
@@ -128,7 +141,7 @@ function probeView(place, session, pack, point, probe) {
     el("article", { class: "card truth" }, el("h3", {}, word("truth")), said(pack, probe.truth),
       evidencePart(pack, point, probe, places)),
     el("p", { class: "controls" }, el("label", {}, word("compare_with"), " ", choose)),
-    el("div", { class: "two" }, cards), el("h3", {}, word("reasons")), reasonsTable(pack, probe, places),
+    el("div", { class: "two" }, cards), statementsTable(pack, probe, places), el("h3", {}, word("reasons")), reasonsTable(pack, probe, places),
     contextPart(pack, point, point.methods[place], name, proofs), allAnswers(pack, point, probe, session),
   ];
 }

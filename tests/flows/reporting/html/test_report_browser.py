@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason=WHY_NOT),
     pytest.mark.skipif(not library.is_installed(), reason=f"needs {library.INSTALL}"),
 ]
+WORDS = {"readable": "readable", "partly": "partly readable", "lost": "lost"}
 Rows = list[dict[str, Any]]
 
 
@@ -211,6 +212,18 @@ def test_every_answer_and_every_reason_of_a_question_is_there(page: Browser, sto
     }
     for row in answers:
         assert row["text"].split() == shown[row["method"]][1].split()
+    states = rows(
+        store,
+        f"""
+        SELECT method, state, support FROM statement_states JOIN compactions USING (compaction_id)
+        JOIN stg_methods USING (method_id)
+        WHERE probe_id = '{probe["probe_id"]}' AND method = 'head_tail' ORDER BY position
+    """,
+    )
+    assert states
+    assert [row[1].split() for row in cells(page, "statements")] == [
+        [*WORDS[row["state"]].split(), format_score(row["support"])] for row in states
+    ]
     reasons = rows(
         store,
         f"""
@@ -219,7 +232,7 @@ def test_every_answer_and_every_reason_of_a_question_is_there(page: Browser, sto
         WHERE probe_id = '{probe["probe_id"]}' AND method = 'head_tail'
     """,
     )
-    said = page.run("return [...document.querySelectorAll('#drill table')][0].innerText")
+    said = page.run("return [...document.querySelectorAll('#drill table')][1].innerText")
     for row in reasons:
         assert row["criterion"] in said
         assert (row["why"] or "") in said

@@ -1,0 +1,19 @@
+-- One row per answer × statement of the wanted points: what the context that was answered from tells of it, with what
+-- the method fetches for the question.
+--
+-- Parameters (variables):
+--   judge_id   not used
+--   points     points, as a list of their ids
+select
+    stg_answers.point_id,
+    stg_answers.answer_id,
+    statement_states.state,
+    coalesce(statement_states.with_fetched, statement_states.support) as support,
+    statement_states.lines
+from stg_answers
+inner join statement_states
+    on
+        stg_answers.compaction_id = statement_states.compaction_id
+        and stg_answers.probe_id = statement_states.probe_id
+where list_contains(getvariable('points'), stg_answers.point_id)
+order by stg_answers.point_id, stg_answers.answer_id, statement_states.position
