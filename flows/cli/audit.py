@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
@@ -12,9 +14,9 @@ from flows.support.choices import DEFAULT_STORE
 if TYPE_CHECKING:
     from flows.store.store import Store
 
-GROUP = """Measure whether a judge can be trusted: blindness to methods, hostile texts, plain cases.
+GROUP = """Measure whether a judge can be trusted: altered answers, blindness to methods, hostile texts, plain cases.
 
-See `compaction-eval audit blinding --help`, and docs/judge.md.
+See `compaction-eval audit validity --help`, and docs/judge.md.
 """
 """Help of the group."""
 
@@ -122,6 +124,63 @@ def gradings(
         return
     _print_table([{name: row[name] for name in ("id", "is_right", "score", "agrees", "reason")} for row in rows])
     o.echo(f"{sum(one.agrees for one in found)} of {len(found)} as they have to be")
+
+
+@command(
+    "audit validity",
+    "audit validity --judge openai:gpt-5.2 --questions 6 --budget-usd 2",
+    order=5,
+)
+def validity(
+    judge: o.JudgeOption = None,
+    store: o.StoreOption = None,
+    study: o.StudyOption = None,
+    protocol: o.Protocol = None,
+    questions: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="Questions of each type whose answers are altered.")
+    ] = 12,
+    concurrency: o.Concurrency = None,
+    budget_usd: o.BudgetUsd = None,
+    budget_tokens: o.BudgetTokens = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Alter true answers of the store's questions in known ways, and see whether the judge's scores follow.
+
+    Each alteration has a mean that is right for it: 4.7 or more for the truth, little for a denial. What a judge passes
+    and fails stands in the table judge_validity and beside its figures. One call for each question and alteration.
+    """
+    from flows.pipeline.load.provenance import Provenance
+    from flows.pipeline.load.tables import rebuild_database
+    from flows.support.progress import make_report
+    from flows.validation.calibration import study_of_results
+    from flows.validation.validity import check_validity
+
+    effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
+    with target.locked("audit validity"):
+        found = check_validity(target, effective, questions, make_report(quiet or as_json))
+        rebuild_database(target, study_of_results(target), makers=Provenance.noted(target), is_whole_store=True)
+    rows = [asdict(row) for row in found]
+    if as_json:
+        o.echo_json(rows)
+        return
+    shown = [
+        {
+            "alteration": row["about"],
+            "answers": row["n"],
+            "mean": row["mean"],
+            "from": row["ci_low"],
+            "to": row["ci_high"],
+            "required": f"{row['required_low']:.1f} to {row['required_high']:.1f}",
+            "passes": row["passes"],
+        }
+        for row in rows
+        if row["mean"] is not None
+    ]
+    _print_table(shown)
+    o.echo(
+        f"{sum(row['passes'] for row in shown)} of {len(shown)} checks passed; from, to: 95 % interval over sessions"
+    )
 
 
 def _open_judge(

@@ -299,7 +299,8 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
         f"{quantity(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
         f"{facts['n_probes_missing']:,} missing",
     ]
-    lines = [_judge_line(connection, judge_id, rows, facts["responders"] or []), "; ".join(counts) + "."]
+    judged = _judge_line(connection, judge_id, rows, facts["responders"] or []) + format_validity(facts)
+    lines = [judged, "; ".join(counts) + "."]
     if facts["n_sessions"] == 1:
         lines.append("One session: no interval and no groups, because it cannot say how sessions differ.")
     else:
@@ -358,6 +359,16 @@ def _judge_line(
     return said
 
 
+def format_validity(facts: Mapping[str, Any]) -> str:
+    """How many checks with altered answers a judge passes, as a sentence with a space before it; empty if untried."""
+    if not facts["n_validity_checks"]:
+        return ""
+    return (
+        f" This judge passes {facts['n_validity_passed']} of {facts['n_validity_checks']} checks with altered answers "
+        "(table judge_validity)."
+    )
+
+
 _FACTS = """
 SELECT
     (SELECT count(DISTINCT session_id) FROM agg_session_scores WHERE judge_id = $judge_id) AS n_sessions,
@@ -369,6 +380,8 @@ SELECT
     (SELECT coalesce(sum(missing), 0)::BIGINT FROM coverage WHERE stage = 'probe') AS n_probes_missing,
     (SELECT count(*) FROM check_same_questions_scored WHERE judge_id = $judge_id) AS n_different_questions,
     (SELECT count(*) FROM leaderboard WHERE judge_id = $judge_id AND NOT is_current) AS n_earlier,
+    (SELECT count(passes) FROM judge_validity WHERE judge_id = $judge_id) AS n_validity_checks,
+    (SELECT count_if(passes) FROM judge_validity WHERE judge_id = $judge_id) AS n_validity_passed,
     (
         SELECT list_sort(list(DISTINCT stg_answers.responder))
         FROM int_judged_answers JOIN stg_answers USING (answer_id)

@@ -14,7 +14,7 @@ from flows.database.arrow_batches import query_batches
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
 from flows.reporting.comparison import format_signed
-from flows.reporting.leaderboard import DIMENSIONS, facts_of, ranked_rows
+from flows.reporting.leaderboard import DIMENSIONS, facts_of, format_validity, ranked_rows
 from flows.reporting.paired_differences import LEVEL
 from flows.reporting.text_tables import MISSING, fetch_rows, markdown, rounded, two_decimals
 from flows.reporting.thresholds import ThresholdResult, check_thresholds
@@ -157,7 +157,7 @@ def _format_judge(card: Scorecard) -> str:
     without = [what for what, names in made.items() if any(name.startswith(EMBEDDED) for name in names or ())]
     if card.is_embedded:
         without.insert(0, "judged")
-    said = f"Judge: `{card.judge}` ({card.judge_id}).\n"
+    said = f"Judge: `{card.judge}` ({card.judge_id}).{format_validity(facts)}\n"
     if without:
         words = " or ".join([", ".join(without[:-1]), without[-1]] if without[1:] else without)
         said = (

@@ -128,7 +128,7 @@ def attacks(store: Store, study: Study, report: Report) -> AttackReport:
         def run(function: Any, items: Any) -> Any:
             todo = list(items)
             with report.stage("judge", len(todo), "cases", note) as told:
-                for result in pool.map(_counted_as_audit(function), todo):
+                for result in pool.map(counted_as_audit(function), todo):
                     told.advance(1)
                     yield result
 
@@ -146,7 +146,7 @@ def check_gradings(store: Store, study: Study, report: Report) -> list[Grading]:
     return found
 
 
-def _counted_as_audit(function: Any) -> Any:
+def counted_as_audit(function: Any) -> Any:
     """The function, with its calls recorded as the audit's, because the pool's threads do not inherit that."""
 
     def call(item: Any) -> Any:

@@ -9,7 +9,7 @@ in the same place too, and what an attack moves beyond that is the judge's *obed
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -267,9 +267,9 @@ def _row(attack: str, place: str, trials: Sequence[Trial]) -> AttackRow:
         place=place,
         n_trials=len(trials),
         n_unscored=sum(t.after is None for t in trials),
-        shift=_estimate(shifts),
-        harmless_shift=_estimate(harmless),
-        obedience=_estimate(obedience),
+        shift=estimate_mean(shifts),
+        harmless_shift=estimate_mean(harmless),
+        obedience=estimate_mean(obedience),
         share_moved=_share(shifts),
         harmless_share_moved=_share(harmless),
     )
@@ -280,8 +280,9 @@ def _share(found: Sequence[tuple[int, float | None]]) -> float | None:
     return sum(value >= MOVED for value in values) / len(values) if values else None
 
 
-def _estimate(found: Sequence[tuple[int, float | None]]) -> Estimate:
-    by_case: dict[int, list[float]] = {}
+def estimate_mean(found: Sequence[tuple[Hashable, float | None]]) -> Estimate:
+    """The mean over cases of the mean of each case's values, which are given as (case, value)."""
+    by_case: dict[Hashable, list[float]] = {}
     for case, value in found:
         if value is not None:
             by_case.setdefault(case, []).append(value)

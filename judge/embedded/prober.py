@@ -208,7 +208,10 @@ class _SessionProbes:
         which = MOST if len(files) > MAX_FILES else SINCE.format(since=since) if since else "Which files of the project"
         told = {verb: "; ".join(_told(file) for file in chosen if file.verb == verb) for verb in FILE_KINDS}
         truth = "\n".join(f"{verb.capitalize()}: {files or 'none'}" for verb, files in told.items())
-        statements = tuple(Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.names) for f in chosen)
+        statements = tuple(
+            Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.names if f.verb == "modified" else ())
+            for f in chosen
+        )
         question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which)
         return [Candidate("artifact", question, truth, statements)] if chosen else []
 

@@ -206,6 +206,8 @@ def fill_tables(
     draft.insert("methods", as_table("methods", map(_with_version, map(_with_params, methods))))
     draft.insert("judges", as_table("judges", map(_with_params, judges)))
     draft.insert("criteria", as_table("criteria", _criteria(judges)))
+    tried = (row for record in store.records("validity") for row in record["rows"])
+    draft.insert("judge_validity", as_table("judge_validity", tried))
     for name, rows in night_tables(store, study.study_key).items():
         draft.insert(name, rows)
     advance()
@@ -268,6 +270,7 @@ def files_stamp(store: Store) -> str:
         "calls",
         "methods",
         "judges",
+        "validity",
         "quarantine",
         "labels",
         "label_samples",

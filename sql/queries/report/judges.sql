@@ -8,7 +8,17 @@ select
     judges.params,
     judges.prompt_sha256,
     judges.created_at,
-    sum(leaderboard.n_answers) as n_answers
+    sum(leaderboard.n_answers) as n_answers,
+    (
+        select count(judge_validity.passes)
+        from judge_validity
+        where judge_validity.judge_id = judges.judge_id
+    ) as n_checks,
+    (
+        select count_if(judge_validity.passes)
+        from judge_validity
+        where judge_validity.judge_id = judges.judge_id
+    ) as n_passed
 from judges
 inner join leaderboard on judges.judge_id = leaderboard.judge_id
 group by all

@@ -37,6 +37,23 @@ def test_methods_can_be_told_by_their_contexts_and_hardly_by_question_and_answer
     assert "chance" in command("audit", "blinding", "--store", store).stdout
 
 
+def test_altered_answers_are_scored_noted_and_told_of_beside_the_judge(store: Path, command: Command) -> None:
+    done = command("audit", "validity", "--store", store, "--questions", 3, "--json")
+    assert done.exit_code == 0, done.output
+    rows = {row["alteration"]: row for row in json.loads(done.stdout)}
+    assert rows["truth"]["passes"]
+    assert rows["abstention"]["passes"]
+    assert rows["denied"]["passes"] is False, "the embedded judge does not see a denial, and says so"
+    query = "SELECT count(passes), count_if(passes) FROM judge_validity"
+    [(n, passed)] = [row.values() for row in json.loads(command("sql", query, "--store", store, "--json").stdout)]
+    said = f"passes {passed} of {n} checks"
+    for name in ("leaderboard", "scorecard"):
+        assert said in " ".join(command(name, "--store", store).stdout.split())
+    page = store / "page.html"
+    assert command("report", page, "--store", store).exit_code == 0
+    assert said in page.read_text()
+
+
 def test_the_embedded_judge_grades_plain_cases_rightly_and_obeys_no_text(tmp_path: Path, command: Command) -> None:
     graded = command("audit", "gradings", "--store", tmp_path / "s")
     assert "10 of 10 as they have to be" in graded.stdout

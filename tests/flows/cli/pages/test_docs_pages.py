@@ -33,7 +33,7 @@ from tests.flows.cli.pages.blocks import DOCS, WRITTEN, blocks, shown_commands, 
 from tests.flows.conftest import ROOT, Command
 
 KEPT = {
-    "it needs a key": 11,
+    "it needs a key": 12,
     "it needs a cluster": 3,
     "it needs a model": 1,
     "it needs an object store": 3,

@@ -1,0 +1,86 @@
+"""Whether a judge sees altered answers: true answers of a store's questions, altered, scored and noted in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from flows.config.study import IN_FLIGHT, Study
+from flows.pipeline.engine import engine_for
+from flows.pipeline.tasks.task_context import session
+from flows.sessions.session_parts import SessionInfo, read_parts
+from flows.store.row_codec import probe_of
+from flows.store.store import Store
+from flows.support.clock import now
+from flows.support.errors import UsageError
+from flows.support.progress import Report
+from flows.validation.audit import counted_as_audit, open_judge
+from judge import JudgeCase, Probe
+from judge.audit.validity import TrueAnswer, ValidityRow, measure_validity
+
+A_TYPE = 12
+"""Questions of each type whose answers are altered, unless said otherwise."""
+
+
+def check_validity(store: Store, study: Study, a_type: int, report: Report) -> list[ValidityRow]:
+    """How the study's judge scores altered answers; noted in the store under the judge's version.
+
+    Args:
+        store: Locked for writing; must have questions.
+        study: Names the judge and its rubric.
+        a_type: Questions of each type, spread over the sessions.
+        report: Is told of the calls.
+
+    Raises:
+        UsageError: the store has no question.
+        CallsStoppedError: at the budget.
+    """
+    answers = list(_true_answers(store, study, a_type))
+    if not answers:
+        raise UsageError(f"store {store.name} has no questions yet; make some with: compaction-eval run")
+    with open_judge(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
+
+        def run(function: Any, items: Any) -> Any:
+            todo = list(items)
+            with report.stage("judge", len(todo), "answers", note) as told:
+                for result in pool.map(counted_as_audit(function), todo):
+                    told.advance(1)
+                    yield result
+
+        rows = measure_validity(judge, answers, run)
+    id = engine_for(study).judge_id
+    noted = [{**asdict(row), "judge_id": id, "judge": judge.version.judge, "measured_at": now()} for row in rows]
+    store.record("validity", id, {"rows": noted}, replace=True)
+    return rows
+
+
+def _true_answers(store: Store, study: Study, a_type: int) -> Iterator[TrueAnswer]:
+    rubric = study.load_rubric()
+    probes = _probes(store)
+    by_type: dict[str, list[tuple[SessionInfo, Probe]]] = {}
+    for turn in range(max((len(found) for _, found in probes), default=0)):  # one of each session first
+        for info, found in probes:
+            if turn < len(found):
+                by_type.setdefault(found[turn].probe_type, []).append((info, found[turn]))
+    of_session = {info.session_id: found for info, found in probes}
+    for kind, all_of_type in by_type.items():
+        for info, probe in all_of_type[:a_type]:
+            others = tuple(other.ground_truth for of, other in all_of_type if of is not info)
+            also = (s.text for other in of_session[info.session_id] if other is not probe for s in other.statements)
+            messages = session(store, info).messages
+            context = tuple(messages[seq] for seq in sorted({one.seq for one in probe.evidence}))
+            case = JudgeCase(probe, probe.ground_truth, context, rubric.asked.get(kind, ()))
+            yield TrueAnswer(case, info.session_id, others, tuple(dict.fromkeys(also)))
+
+
+def _probes(store: Store) -> list[tuple[SessionInfo, list[Probe]]]:
+    table = store.probes.dataset().to_table()
+    of_session: dict[str, list[Probe]] = {}
+    for row in sorted(table.to_pylist(), key=lambda row: str(row["probe_id"])):
+        if row["status"] == "done":
+            of_session.setdefault(row["session_id"], []).append(probe_of(row))
+    infos = (info for part in read_parts(store) for info in part.sessions)
+    known = sorted(infos, key=lambda info: info.session_id)
+    return [(info, of_session[info.session_id]) for info in known if info.session_id in of_session]
