@@ -228,7 +228,7 @@ BROKEN_BY = {
         2,
     ),
     "done_answers_have_text": ("UPDATE answers SET text = NULL", 6),
-    "asked_or_not_asked": ("UPDATE probes_not_asked SET probe_type = 'recall' WHERE point_id = 'p1'", 2),
+    "asked_or_not_asked": ("UPDATE probes_not_asked SET probe_type = 'recall' WHERE point_id = 'p1'", 3),
     "orphan_rows": (
         "DELETE FROM sessions WHERE session_id = 's1'; DELETE FROM points WHERE point_id = 'p2'; "
         "DELETE FROM methods WHERE method_id = 'C'; DELETE FROM judges WHERE judge_id = 'j2'; "

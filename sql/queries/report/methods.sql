@@ -15,6 +15,7 @@ select
     leaderboard.completeness,
     leaderboard.continuity,
     leaderboard.instruction_following,
+    leaderboard.constraints,
     leaderboard.overall_of_dimensions,
     leaderboard.tokens_removed,
     pareto.tokens_read,
