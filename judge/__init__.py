@@ -7,11 +7,12 @@ process, without a model).
 
 from judge.answer import Answer, AnswerError, Responder
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeFailed, Prober
-from judge.rubric import Criterion, Rubric, RubricError, list_rubrics, load_rubric
+from judge.rubric import CONSTRAINTS, Criterion, Rubric, RubricError, list_rubrics, load_rubric
 from judge.scoring import CriterionScore, Judge, JudgeCase, JudgeError, JudgeVersion
 from judge.statement import Statement, StatementState
 
 __all__ = [
+    "CONSTRAINTS",
     "PROBE_TYPES",
     "Answer",
     "AnswerError",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from compaction.points import CompactionPoint
 from compaction.transcript import Transcript
 from judge.statement import Statement
 
 ProbeType = Literal["recall", "artifact", "continuation", "decision", "constraint"]
-PROBE_TYPES: tuple[ProbeType, ...] = ("recall", "artifact", "continuation", "decision")
-"""The types that are asked. Constraints are found already; they are asked when their figures have a column."""
+PROBE_TYPES: tuple[ProbeType, ...] = get_args(ProbeType)
 
 
 @dataclass(frozen=True, slots=True)

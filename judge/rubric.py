@@ -20,6 +20,9 @@ from judge.probe import PROBE_TYPES
 
 DEFAULT_RUBRIC = "software_engineering"
 
+CONSTRAINTS = "constraints"
+"""Dimension of what is asked of constraints, and of nothing else: it is no part of overall."""
+
 HASH_LENGTH = 8
 """Hex digits of a rubric's hash in its name."""
 MOST_WEIGHT = 1_000_000
@@ -132,4 +135,9 @@ def _build(name: str, data: dict[str, Any]) -> Rubric:
         unknown = [i for i in ids if i not in criteria]
         if probe_type not in PROBE_TYPES or unknown:
             raise RubricError(f"rubric {name}: [asked] {probe_type}: unknown probe type or criterion {unknown}")
+        if any((criteria[i].dimension == CONSTRAINTS) != (probe_type == "constraint") for i in ids):
+            raise RubricError(
+                f"rubric {name}: [asked] {probe_type}: criteria of the dimension {CONSTRAINTS} are asked of probes of "
+                "the type constraint, and no others are"
+            )
     return rubric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from flows.store.store import Store
 from flows.support.choices import Format, Split, Versions
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
+from judge import CONSTRAINTS
 
 MOST_PARTS = 8
 """Parts of a split that fit beside each other."""
@@ -42,8 +43,14 @@ DIMENSIONS = {
     "completeness": "cmp",
     "continuity": "cnt",
     "instruction_following": "ins",
+    CONSTRAINTS: "con",
 }
-"""The six dimensions of the study's rubric, with the heads that fit."""
+"""The six dimensions of the study's rubric and constraints, which stand beside them, with the heads that fit."""
+
+
+def scored_dimensions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The dimensions of which one of the leaderboard's rows has a figure."""
+    return [name for name in DIMENSIONS if any(row[name] is not None for row in rows)]
 
 
 def render(path: Path, judge: str | None = None, format: Format = "table", versions: Versions = "current") -> str:
@@ -83,12 +90,16 @@ def ranked_rows(
     rows = fetch_rows(
         connection,
         """
-        SELECT leaderboard.*, long.std_error, long.ci_low, long.ci_high, stg_methods.is_control
+        SELECT
+            leaderboard.*, long.std_error, long.ci_low, long.ci_high, retention.retention, stg_methods.is_control
         FROM leaderboard
         JOIN stg_methods ON stg_methods.method_id = leaderboard.method_id
         LEFT JOIN leaderboard_long AS long
             ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
             AND long.dimension = 'overall'
+        LEFT JOIN retention
+            ON retention.judge_id = leaderboard.judge_id AND retention.method = leaderboard.method
+            AND retention.dimension = 'overall'
         WHERE leaderboard.is_current OR $all
         ORDER BY
             leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.rank NULLS LAST,
@@ -106,7 +117,7 @@ def render_by(
     format: Format = "table",
     versions: Versions = "current",
 ) -> str:
-    """The means of ``overall`` in the parts of a split, one judge after the other.
+    """The means of ``overall`` (for constraints their own) in the parts of a split, one judge after the other.
 
     Args:
         path: The ``scores.duckdb`` to read.
@@ -128,7 +139,7 @@ def render_by(
         return render_rows(rows, format)
     ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
-    overall = [row for row in rows.dicts() if row["dimension"] == "overall"]
+    overall = [row for row in rows.dicts() if row["dimension"] == _figure_of(row[by])]
     for row in overall:
         row["is_partial"] = (row["judge_id"], row["method_id"]) in partial
     if not overall:
@@ -142,6 +153,11 @@ def render_by(
     for row in sorted(overall, key=place):
         by_judge.setdefault(row["judge_id"], []).append(row)
     return "\n".join(_split_section(found, by, format) for found in by_judge.values())
+
+
+def _figure_of(part: Any) -> str:
+    """The dimension that stands for a part of a split."""
+    return CONSTRAINTS if part == "constraint" else "overall"
 
 
 def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str:
@@ -163,6 +179,8 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
         note += " No language model gave these scores."
     if len(parts) > len(shown):
         note += f" {len(parts) - len(shown)} more in the view leaderboard_by_{by}."
+    if any(row["dimension"] == CONSTRAINTS for row in rows):
+        note += " constraint: mean of constraints, no part of overall."
     if any(row["is_partial"] for row in rows):
         note += " * Over fewer points than the rest, so over other questions."
     note += " Intervals: --format csv."
@@ -219,11 +237,20 @@ def render_query(
 
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], format: Format) -> str:
-    names = ["method", "overall ±95%", "group", *DIMENSIONS.values(), "removed", "answers"]
+    dimensions = scored_dimensions(rows)
+    names = [
+        "method",
+        "overall ±95%",
+        "group",
+        "kept",
+        *(DIMENSIONS[name] for name in dimensions),
+        "removed",
+        "answers",
+    ]
     numeric = [False] + [True] * (len(names) - 1)
     note = _note(connection, judge_id, rows)
     if format == "markdown":
-        narrow = [[" ".join(cell.split()) for cell in _line(row)] for row in rows]
+        narrow = [[" ".join(cell.split()) for cell in _line(row, dimensions)] for row in rows]
         return f"{markdown(names, narrow, numeric)}\n{note}\n"
     cells: list[list[str]] = []
     group = rows[0]["tie_group"]
@@ -231,20 +258,25 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
         if row["tie_group"] not in (group, None):
             group = row["tie_group"]
             cells += [[""] * len(names)] if cells else []  # a line of air between groups
-        cells.append(_line(row))
+        cells.append(_line(row, dimensions))
     return render_table(names, cells, numeric, width=WIDTH) + render_text(Text(note), WIDTH)
 
 
-def _line(row: dict[str, Any]) -> list[str]:
+def _line(row: dict[str, Any], dimensions: Sequence[str]) -> list[str]:
     half = MISSING if row["ci_high"] is None else f"±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
     return [
         _starred_name(row),
         f"{two_decimals(row['overall'])} {half:>5}",
         MISSING if row["tie_group"] is None else str(row["tie_group"]),
-        *(two_decimals(row[name]) for name in DIMENSIONS),
-        MISSING if row["tokens_removed"] is None else f"{rounded(100 * row['tokens_removed']):.1f}%",
+        _percent(row["retention"], 0),
+        *(two_decimals(row[name]) for name in dimensions),
+        _percent(row["tokens_removed"], 1),
         str(row["n_answers"]),
     ]
+
+
+def _percent(share: float | None, digits: int) -> str:
+    return MISSING if share is None else f"{rounded(100 * share):.{digits}f}%"
 
 
 def _starred_name(row: dict[str, Any]) -> str:
@@ -331,9 +363,11 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
         "; ".join(f"{what} by {', '.join(names)}" for what, names in made if names).capitalize()
         + ". Methods none (nothing removed) and empty (everything) are controls."
     )
+    scored = ", ".join(f"{DIMENSIONS[name]} {name.replace('_', ' ')}" for name in scored_dimensions(rows))
     lines.append(
-        "overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp completeness, "
-        "cnt continuity, ins instruction following; removed: share of tokens"
+        f"overall: mean over answers; kept: of what the whole history is worth above nothing; {scored}"
+        + (" (no part of overall)" if scored.endswith(CONSTRAINTS) else "")
+        + "; removed: share of tokens"
         + (", what is fetched for a question not counted (see the view pareto)." if facts["has_fetched"] else ".")
     )
     return "\n".join(lines)

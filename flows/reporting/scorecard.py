@@ -20,6 +20,7 @@ from flows.reporting.text_tables import MISSING, fetch_rows, markdown, rounded, 
 from flows.reporting.thresholds import ThresholdResult, check_thresholds
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
+from judge import CONSTRAINTS
 
 Row = dict[str, Any]
 
@@ -190,7 +191,7 @@ def _format_half_width(row: Row) -> str:
 
 
 def _format_weakest(row: Row) -> str:
-    scored = {name: row[name] for name in DIMENSIONS if row.get(name) is not None}
+    scored = {name: row[name] for name in DIMENSIONS if name != CONSTRAINTS and row.get(name) is not None}
     if not scored:
         return MISSING
     name = min(scored, key=lambda name: (rounded(scored[name]), name))

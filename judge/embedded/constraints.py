@@ -24,9 +24,10 @@ _FORBIDS = re.compile(
     re.IGNORECASE,
 )
 _REQUIRES = re.compile(
-    r"\b(?:must|always|make sure|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|minimal changes?|"
+    r"\b(?:must|always|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|minimal changes?|"
     r"no longer than|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
-    r"^(?:only|keep|ensure|prefer|be sure)\b",
+    r"(?:^|[,;:.]\s*|\b(?:please|also|and|but|just|let's)\s+)make sure\b|"
+    r"^(?:only|keep(?! in mind)|ensure|prefer|be sure)\b",
     re.IGNORECASE,
 )
 _WORK = r"(?!to (?:modify|change|touch|edit|install))"
@@ -37,7 +38,9 @@ _PASSING = re.compile(
     + r"|need "
     + _WORK
     + r")|i (?:have|had|must|only)|have to admit|doesn't|didn't|isn't|not sure|seems?|must have|"
-    r"must be (?:a|an|the|because))\b|^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that)\b|"
+    r"must be (?:a|an|the|because)|more careful|forget to|should (?:never|not) happen|"
+    r"make sure (?:that )?(?:your|the|it|this|that|all|everything)\b.* (?:works?|pass(?:es)?|handles?|compiles?)"
+    r")\b|^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that)\b|"
     r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means))|^\d+\.\d+ |"
     r"\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|edit command|"
     r"currently open file|the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
@@ -47,6 +50,9 @@ _PASSING = re.compile(
 
 _CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
 """Words after which a prohibition is part of a description."""
+
+_REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+"""What a harness adds to a result."""
 
 _RULES_PATH = re.compile(r"(?:^|/)(?:(?:AGENTS|CLAUDE|GEMINI)\.md|[^/]*\.mdc)$")
 
@@ -65,6 +71,12 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
             question = f"What does {source} require or forbid under the heading “{heading}”?"
             found.setdefault(question, Candidate("rules", question, "; ".join(rules), statements))
     return list(found.values())
+
+
+def said_by_rule_givers(session: SessionFacts, cut: int) -> list[Message]:
+    """The messages in which the person speaks, or in which a rules file is given or read."""
+    person = {message.seq for message in session.person}
+    return [m for m in session.messages[:cut] if m.seq in person or _rules_in(session, m)]
 
 
 def is_rule(sentence: str) -> bool:
@@ -88,7 +100,7 @@ def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[C
     forbidden = [rule for rule in rules if is_prohibition(rule)]
     required = [rule for rule in rules if rule not in forbidden]
     for asked, told in (("forbid, or say that it need not be done,", forbidden), ("require or warn of", required)):
-        until = {rule: _lifted_at(session, rule, seq) for rule in told}
+        until = {rule: lifted_at(session, rule, seq) for rule in told}
         in_force = [rule for rule, lifted in until.items() if lifted is None or lifted >= cut]
         if in_force and len(told) <= MAX_RULES:
             question = f"What did the person {asked} {_place(session, seq, said, told)}?"
@@ -106,7 +118,7 @@ def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -
     return f"in the message after the agent had said “{shorten(sentences(before.text)[-1], 2 * MAX_BEGINNING)}”"
 
 
-def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
+def lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
     """``seq`` of a later message in which the person asks for what the rule forbids."""
     forbidden = _FORBIDS.search(rule.replace("’", "'"))
     wanted = set(terms(rule[forbidden.end() :])[:3]) if forbidden else set()
@@ -117,13 +129,21 @@ def _lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
     return None
 
 
+def _rules_in(session: SessionFacts, message: Message) -> tuple[str, str] | None:
+    """(file, text) of a rules file that a message gives, or that its call has read."""
+    if message.role == "user" and message.author != "harness":
+        return rules_of(message)
+    path = session.shown_file(message) if message.role == "tool" else ""
+    if not _RULES_PATH.search(path):
+        return None
+    shown = _REMINDER.sub("", message.text)
+    return path, re.sub(r"^\s*\d+(?:→|\t|: )", "", shown, flags=re.MULTILINE)
+
+
 def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
     """(file, seq, heading, rules) of each section of the rules files that the session was given or has read."""
     for seq, message in enumerate(session.messages[:cut]):
-        named = rules_of(message) if message.role == "user" and message.author != "harness" else None
-        path = session.shown_file(message) if message.role == "tool" else ""
-        if _RULES_PATH.search(path):
-            named = path, re.sub(r"^\s*\d+(?:→|\t|: )", "", message.text, flags=re.MULTILINE)
+        named = _rules_in(session, message)
         for part in re.split(r"^(?=#{1,4} )", named[1], flags=re.MULTILINE) if named else ():
             head, _, body = re.sub(r"```.*?(?:```|\Z)", "", part, flags=re.DOTALL).partition("\n")
             lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines()]

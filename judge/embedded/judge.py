@@ -71,8 +71,8 @@ FORMULAS: dict[str, Formula] = {
         "nothing of the truth is quoted to the letter",
     ),
     "context_conversation_state": Formula(
-        "requests, decisions, constraints, open tasks, announced steps",
-        ("request", "decision", "reason", "constraint", "open_task", "next_step"),
+        "requests, decisions, open tasks, announced steps",
+        ("request", "decision", "reason", "open_task", "next_step"),
         "no request, decision or open task belongs to the probe",
     ),
     "context_artifact_state": Formula(
@@ -100,6 +100,7 @@ FORMULAS: dict[str, Formula] = {
         "open tasks, failing tests, untested edits, announced steps", OPEN, "nothing was open"
     ),
     "continuity_reasoning": Formula("reasons and causes", ("reason", "finding"), "no reason was given"),
+    "constraints_in_force": Formula("what is required or forbidden", ("constraint",), "no constraint is asked for"),
 }
 """Id of a criterion → its formula."""
 

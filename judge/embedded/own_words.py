@@ -18,7 +18,8 @@ _REQUEST_TAGS = frozenset("task user_query user_request user_message request fee
 
 _BLOCK = re.compile(r"<([A-Za-z][\w:-]{0,40})(?:\s[^<>]{0,300})?>(.*?)</\1\s*>", re.DOTALL)
 _OPEN_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>]{0,300})?/?>")
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+"""Code, and comments that a template has for those who fill it in."""
 
 _HARNESS = re.compile(
     r"\s*(?:# ?AGENTS\.md|# ?CLAUDE\.md|Caveat: The messages below|\[Request interrupted|\[Image|This session is being "

@@ -1,4 +1,4 @@
-"""Five questions a point, each with a true answer that structure, the person's words or the later session proves.
+"""Up to five questions a point, each with a true answer that structure, the person's words or the later session proves.
 
 A question is asked only if the untouched history yields its statements, if the system prompt alone does not, and if an
 earlier point of the session has not asked for the same.
@@ -26,7 +26,7 @@ from judge.embedded.recall_facts import recall_facts
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 3
+VERSION = 4
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
@@ -100,14 +100,13 @@ class EmbeddedProber:
 
     name = f"embedded-prober@{VERSION}"
 
-    def __init__(self, types: Sequence[ProbeType] = PROBE_TYPES) -> None:
-        self._types = tuple(types)
+    def __init__(self) -> None:
         self._session: _SessionProbes | None = None
 
     def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked]:
         """One entry for each probe type, the same whenever it is asked."""
         if self._session is None or self._session.transcript is not transcript:
-            self._session = _SessionProbes(transcript, self._types)
+            self._session = _SessionProbes(transcript)
         return self._session.at(point)
 
 
@@ -125,9 +124,8 @@ class _Asked:
 class _SessionProbes:
     """The probes of one session, made point after point."""
 
-    def __init__(self, transcript: Transcript, types: Sequence[ProbeType]) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
-        self._types = types
         self.facts = SessionFacts(transcript)
         self._matcher = Matcher(transcript.messages, TextIndex(transcript.messages))
         self._made: dict[tuple[int, ...], tuple[Sequence[Probe | NotAsked], _Asked]] = {(): ((), _Asked())}
@@ -139,7 +137,7 @@ class _SessionProbes:
             if cuts[:n] not in self._made:
                 asked = self._made[cuts[: n - 1]][1].copy()
                 since = cuts[n - 2] if n > 1 else 0
-                self._made[cuts[:n]] = [self._probe(kind, since, cuts[n - 1], asked) for kind in self._types], asked
+                self._made[cuts[:n]] = [self._probe(kind, since, cuts[n - 1], asked) for kind in PROBE_TYPES], asked
         return self._made[cuts][0]
 
     def _probe(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Probe | NotAsked:
@@ -194,8 +192,9 @@ class _SessionProbes:
         """Candidates: first the kinds that were asked for least, and of these what is needed behind the point."""
         needed = {c.kind for c in found if _is_needed(c)}
         return sorted(
-            (c for c in found if not set(map(_key, c.statements)) <= asked.statements),
+            found,
             key=lambda c: (
+                set(map(_key, c.statements)) <= asked.statements,
                 *(asked.kinds[c.kind], c.kind not in needed, self._draw(cut, c.kind)),
                 *(not _is_needed(c), self._draw(cut, c.question)),
             ),

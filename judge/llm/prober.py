@@ -22,16 +22,17 @@ from compaction.points import CompactionPoint
 from compaction.reading.message_facts import project_ops
 from compaction.tokens import DEFAULT_ENCODING, TiktokenCounter, TokenCounter
 from compaction.transcript import Message, Transcript
+from judge.embedded.constraints import said_by_rule_givers
 from judge.embedded.facts import SessionFacts
 from judge.llm.data import json_text
 from judge.llm.probes import check
 from judge.llm.probes.build import Ground, build_probe
 from judge.llm.probes.check import ProbeDropped
 from judge.llm.probes.reply import SCHEMAS, ProbeDraft, checker, parse_drafts
-from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows
+from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows, rule_givers
 from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeFailed, ProbeType
 
-VERSION = 3
+VERSION = 4
 """Raise it when a model is shown or asked something else, or other drafts pass. The prompts take part by their text."""
 
 SHOWN_TOKENS = 12_000
@@ -47,11 +48,24 @@ WINDOWS = 2
 DRAFTS = 3
 """Questions that one call writes for a fact or a decision; the first that passes is asked."""
 
-REPLY_TOKENS: dict[ProbeType, int] = {"recall": 1_500, "artifact": 3_000, "continuation": 2_500, "decision": 2_000}
+REPLY_TOKENS: dict[ProbeType, int] = {
+    "recall": 1_500,
+    "artifact": 3_000,
+    "continuation": 2_500,
+    "decision": 2_000,
+    "constraint": 2_000,
+}
 """Most tokens of a reply: about twice what the prompts ask for, since a reply that is cut off is none."""
 
 GUESS_TOKENS = 500
 """Most tokens of a guess: a right one is right from its first items on, and a long one is worth no money."""
+
+_SHOWN: dict[ProbeType, Callable[[SessionFacts, int, int, TokenCounter], ShownHistory | None]] = {
+    "artifact": file_calls,
+    "continuation": end_of,
+    "constraint": rule_givers,
+}
+"""What is shown for the types that are not asked of windows of the history."""
 
 _PROMPTS = ("rules", "guess", *PROBE_TYPES)
 _NO_GUESS = ("blank", "refused", "truncated")
@@ -138,6 +152,8 @@ class ModelProber:
         """
         if probe_type == "artifact" and not _changes_files(facts, point.cut_seq):
             raise ProbeDropped(check.NO_FILES)
+        if probe_type == "constraint" and not said_by_rule_givers(facts, point.cut_seq):
+            raise ProbeDropped(check.NO_RULES)
         budget = self._shown_tokens
         while budget >= LEAST_SHOWN:
             try:
@@ -157,8 +173,7 @@ class ModelProber:
         if probe_type in ("recall", "decision"):
             parts = history_windows(facts.messages[:cut], draw_number(point, probe_type), budget, counter, WINDOWS)
         else:
-            show: Callable[..., ShownHistory | None] = file_calls if probe_type == "artifact" else end_of
-            parts = iter(filter(None, [show(facts, cut, budget, counter)]))
+            parts = iter(filter(None, [_SHOWN[probe_type](facts, cut, budget, counter)]))
         first = next(parts, None)
         if first is None:
             raise ProbeDropped(check.TOO_SMALL)

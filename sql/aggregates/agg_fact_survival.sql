@@ -1,15 +1,21 @@
--- One row per method × session × age × kind of statement, and one more of each with the kind 'any'.
+-- One row per method × session × age × kind of statement, and one more of each with the kind 'any': all but
+-- constraints, which are looked at by themselves.
 create view agg_fact_survival as
 select
     method_id,
     session_id,
     age,
     coalesce(kind, 'any') as kind,
-    count(*) as n_facts,
-    count(*) filter (where state = 'readable') as n_stated
+    if(grouping(kind) = 0, count(*), count(*) filter (where kind <> 'constraint')) as n_facts,
+    if(
+        grouping(kind) = 0,
+        count(*) filter (where state = 'readable'),
+        count(*) filter (where state = 'readable' and kind <> 'constraint')
+    ) as n_stated
 from int_statement_states
-where kind is not null and state != 'unknown'
-group by grouping sets ((method_id, session_id, age, kind), (method_id, session_id, age));
+where kind is not null and state <> 'unknown'
+group by grouping sets ((method_id, session_id, age, kind), (method_id, session_id, age))
+having n_facts > 0;
 
 comment on column agg_fact_survival.method_id is 'Identity of the method';
 comment on column agg_fact_survival.session_id is 'Session';

@@ -189,6 +189,7 @@ on_levels as (
         avg(score_a) as score_a,
         avg(score_b) as score_b
     from on_dimensions
+    where is_in_overall(dimension)
     group by kind, rater_a, rater_b, replicate, answer_id
 )
 

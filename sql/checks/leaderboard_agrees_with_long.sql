@@ -10,11 +10,12 @@ with wide as (
             artifact_trail,
             completeness,
             continuity,
-            instruction_following
+            instruction_following,
+            constraints
         from leaderboard
     )
     on
-    overall, accuracy, context_awareness, artifact_trail, completeness, continuity, instruction_following
+    overall, accuracy, context_awareness, artifact_trail, completeness, continuity, instruction_following, constraints
     into name dimension value mean
 ),
 
@@ -28,7 +29,7 @@ long as (
     where
         dimension in (
             'overall', 'accuracy', 'context_awareness', 'artifact_trail', 'completeness', 'continuity',
-            'instruction_following'
+            'instruction_following', 'constraints'
         )
 )
 

@@ -5,7 +5,9 @@ with scored as (
         method_id,
         probe_id
     from int_answer_scores
-    where dimension = 'overall' and method_id in (select methods.method_id from methods where methods.is_current)
+    where
+        dimension in ('overall', 'constraints')
+        and method_id in (select methods.method_id from methods where methods.is_current)
 ),
 
 judge_methods as (

@@ -50,6 +50,7 @@ with_overall as (
         avg(first_score) as first_score,
         avg(shift) as shift
     from per_dimension
+    where is_in_overall(dimension)
     group by judge_id, answer_id, taken_on, first_taken_on
 )
 

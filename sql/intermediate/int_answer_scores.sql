@@ -1,7 +1,8 @@
 -- One row per judge × done answer × dimension with a score, and one more with the dimension 'overall'.
 --
 -- A dimension is the weighted mean of its scored criteria, then the mean over the judge's replicates. Overall is the
--- unweighted mean of the dimensions that are scored for the answer. What is unscored is left out, never 0.
+-- unweighted mean of the dimensions that are scored for the answer and in overall (`is_in_overall`): an answer to a
+-- constraint's question has none. What is unscored is left out, never 0.
 create view int_answer_scores as
 with per_dimension as (
     select
@@ -27,6 +28,7 @@ with_overall as (
         'overall' as dimension,
         avg(score) as score
     from per_dimension
+    where is_in_overall(dimension)
     group by judge_id, answer_id
 )
 
@@ -53,7 +55,7 @@ comment on column int_answer_scores.dimension is 'Dimension of the rubric, or ov
 comment on column int_answer_scores.score is '0 to 5: mean over the judge''s replicates';
 comment on column int_answer_scores.method_id is 'Identity of the method';
 comment on column int_answer_scores.probe_id is 'Question';
-comment on column int_answer_scores.probe_type is 'recall, artifact, continuation or decision';
+comment on column int_answer_scores.probe_type is 'recall, artifact, continuation, decision or constraint';
 comment on column int_answer_scores.point_id is 'Compaction point';
 comment on column int_answer_scores.cycle is 'Number of the point in its session, from 1';
 comment on column int_answer_scores.session_id is 'Session';

@@ -19,6 +19,7 @@ with verdicts_given as (
         'overall' as dimension,
         avg(score) as score
     from stg_dimension_scores
+    where is_in_overall(dimension)
     group by judge_id, answer_id, judge_replicate
 ),
 

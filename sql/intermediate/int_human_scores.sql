@@ -60,6 +60,7 @@ with_overall as (
         rater,
         avg(score) as score
     from per_rater
+    where is_in_overall(dimension)
     group by judge_id, answer_id, rater
     having bool_and(is_complete)
 ),

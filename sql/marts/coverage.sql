@@ -89,7 +89,7 @@ probe_stage as (
     select
         null as method_id,
         'probe' as stage,
-        n_points.n * 4 * probers.n - not_asked.n as expected,
+        n_points.n * 5 * probers.n - not_asked.n as expected,
         (select count(*) from probes) as done,
         not_asked.n_failed as failed,
         0 as unscored,

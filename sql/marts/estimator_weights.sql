@@ -15,7 +15,7 @@ with shares as (
         score,
         1 / count(*) over (partition by judge_id, answer_id) as share
     from int_answer_scores
-    where dimension <> 'overall'
+    where dimension <> 'overall' and is_in_overall(dimension)
 ),
 
 figures as (

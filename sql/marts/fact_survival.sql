@@ -1,4 +1,5 @@
--- One row per method × age × kind of statement, and one more of each with the kind 'any'.
+-- One row per method × age × kind of statement, and one more of each with the kind 'any' (all but
+-- constraints).
 --
 -- Age 0 is the point whose probe stated it first, age 1 the session's next point … What a figure means depends on
 -- the method's history: with prefix every context is made from the whole session, so a share that falls with age says

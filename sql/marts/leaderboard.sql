@@ -5,6 +5,9 @@
 -- `same_questions_scored` show it, `coverage` says where they were lost, and overall_on_shared_probes is the figure on
 -- the questions that every method has a score for.
 --
+-- The column constraints is on the questions of that type alone, and these are in no other figure of quality: neither
+-- in overall and its dimensions nor in n_answers.
+--
 -- overall and overall_of_dimensions differ because not every probe type asks every dimension: the first weighs each
 -- answer alike, the second each dimension.
 --
@@ -22,8 +25,10 @@ with figures as (
         avg(score) filter (where dimension = 'completeness') as completeness,
         avg(score) filter (where dimension = 'continuity') as continuity,
         avg(score) filter (where dimension = 'instruction_following') as instruction_following,
+        avg(score) filter (where dimension = 'constraints') as constraints,
         count(*) filter (where dimension = 'overall') as n_answers,
-        count(distinct session_id) as n_sessions
+        count(*) filter (where dimension = 'constraints') as n_constraints,
+        count(distinct session_id) filter (where dimension = 'overall') as n_sessions
     from int_answer_scores
     group by judge_id, method_id
 ),
@@ -33,7 +38,7 @@ judged as (
     select
         judge_id,
         method_id,
-        count(*) as n_answers,
+        count(*) filter (where not is_scored) as n_unscored,
         cast(sum(n_unscored_criteria) as bigint) as n_unscored_criteria
     from int_judged_answers
     group by judge_id, method_id
@@ -49,7 +54,7 @@ other_dimensions as (
     where
         dimension not in (
             'accuracy', 'context_awareness', 'artifact_trail', 'completeness', 'continuity', 'instruction_following',
-            'overall'
+            'constraints', 'overall'
         )
     group by judge_id, method_id, dimension
 ),
@@ -79,7 +84,7 @@ shared_scored as (
         shared_answers.*
     from scores
     inner join shared_answers on scores.answer_id = shared_answers.answer_id
-    where scores.score is not null
+    where scores.score is not null and is_in_overall(scores.dimension)
 ),
 
 copies as (
@@ -111,9 +116,11 @@ wide as (
         figures.completeness,
         figures.continuity,
         figures.instruction_following,
+        figures.constraints,
         coalesce(figures.n_answers, 0) as n_answers,
         coalesce(figures.n_sessions, 0) as n_sessions,
-        judged.n_answers - coalesce(figures.n_answers, 0) as n_unscored,
+        coalesce(figures.n_constraints, 0) as n_constraints,
+        judged.n_unscored,
         judged.n_unscored_criteria,
         stg_methods.method,
         stg_methods.is_current,
@@ -162,7 +169,9 @@ select
     coalesce(agg_compactions.n_points_not_applicable, 0) as n_points_not_applicable,
     wide.method_id,
     wide.is_current,
-    wide.n_answers - coalesce(copies.n, 0) as n_independent_answers
+    wide.n_answers - coalesce(copies.n, 0) as n_independent_answers,
+    wide.constraints,
+    wide.n_constraints
 from wide
 left join judges on wide.judge_id = judges.judge_id
 left join agg_tie_groups as standing on wide.judge_id = standing.judge_id and wide.method_id = standing.method_id
@@ -181,7 +190,7 @@ comment on column leaderboard.artifact_trail is 'Mean over the answers that have
 comment on column leaderboard.completeness is 'Mean over the answers that have the dimension, 0 to 5';
 comment on column leaderboard.continuity is 'Mean over the answers that have the dimension, 0 to 5';
 comment on column leaderboard.instruction_following is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.n_answers is 'Answers with at least one score';
+comment on column leaderboard.n_answers is 'Answers with an overall';
 comment on column leaderboard.n_sessions is 'Sessions that these answers are of';
 comment on column leaderboard.n_unscored is 'Answers that the judge was given and has no score for';
 comment on column leaderboard.tokens_removed is
@@ -204,3 +213,6 @@ comment on column leaderboard.is_current is
 'Whether the newest run of the study asks for the method; an earlier version or a dropped method has no rank';
 comment on column leaderboard.n_independent_answers is
 'n_answers, each answer once: repetitions of the method with equal contexts share theirs';
+comment on column leaderboard.constraints is
+'Mean over the answers on constraints that hold at their point, 0 to 5; NULL where none was asked for; not in overall';
+comment on column leaderboard.n_constraints is 'Answers that constraints is over; not in n_answers';

@@ -25,7 +25,7 @@ order by judge, judge_id, method, probe_type, dimension;
 comment on column leaderboard_by_probe_type.judge_id is 'Judge version';
 comment on column leaderboard_by_probe_type.judge is 'embedded (no language model) or the spec of a model';
 comment on column leaderboard_by_probe_type.method is 'Name of the method';
-comment on column leaderboard_by_probe_type.probe_type is 'recall, artifact, continuation or decision';
+comment on column leaderboard_by_probe_type.probe_type is 'recall, artifact, continuation, decision or constraint';
 comment on column leaderboard_by_probe_type.dimension is 'Dimension of the rubric, or overall';
 comment on column leaderboard_by_probe_type.mean is 'Mean over answers, 0 to 5';
 comment on column leaderboard_by_probe_type.std_error is

@@ -6,7 +6,8 @@
 -- probes out of the comparison and changes it in no other way. Error and interval are clustered by session
 -- (`cluster_figures`). With a single session there is no error (NULL), so no p-value either.
 --
--- p_adjusted is Holm's (1979) over all pairs and dimensions of the judge, overall included, that have a p-value:
+-- p_adjusted is Holm's (1979) over all pairs and dimensions of the judge, overall included, that have a p-value
+-- (constraints, which are no part of overall, are a family of their own):
 -- whoever picks rows below 0.05 out of the whole view has picked a false one with a probability of at most 5 %.
 -- p_adjusted_in_dimension is Holm's over the pairs of one dimension, for who looks at that dimension alone;
 -- `leaderboard.tie_group` stands on it.
@@ -41,7 +42,7 @@ placed as (
     select
         *,
         list_transform([0.975, 0.8], lambda p: t_quantile(p, df)) as quantiles,
-        p_step(p_value, (judge_id, is_current)) as step,
+        p_step(p_value, (judge_id, is_current, is_in_overall(dimension))) as step,
         p_step(p_value, (judge_id, is_current, dimension)) as step_in_dimension
     from paired
 )
@@ -57,7 +58,8 @@ select
     placed.difference - placed.quantiles[1] * placed.std_error as ci_low,
     placed.difference + placed.quantiles[1] * placed.std_error as ci_high,
     placed.p_value,
-    holm(placed.p_value, placed.step, (placed.judge_id, placed.is_current)) as p_adjusted,
+    holm(placed.p_value, placed.step, (placed.judge_id, placed.is_current, is_in_overall(placed.dimension)))
+        as p_adjusted,
     placed.n_pairs,
     placed.n_sessions,
     (placed.quantiles[1] + placed.quantiles[2]) * placed.std_error as detectable_difference,

@@ -7,6 +7,7 @@ with overall as (
         judge_replicate,
         avg(score) as score
     from stg_dimension_scores
+    where is_in_overall(dimension)
     group by judge_id, answer_id, judge_replicate
 )
 

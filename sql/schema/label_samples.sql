@@ -17,7 +17,7 @@ comment on column label_samples.answer_id is 'Answer that was drawn';
 comment on column label_samples.judge_id is 'Judge version whose scores made the bands';
 comment on column label_samples.probability is
 'Chance that the answer had of being in the sample; its inverse is the answer''s weight in leaderboard_corrected';
-comment on column label_samples.probe_type is 'recall, artifact, continuation or decision';
+comment on column label_samples.probe_type is 'recall, artifact, continuation, decision or constraint';
 comment on column label_samples.score_band is 'Overall that the judge gave: low (below 2), middle, high (from 4 on)';
 comment on column label_samples.seed is 'Seed of the draw';
 comment on column label_samples.drawn_at is 'When it was drawn, in UTC';

@@ -2,7 +2,7 @@
 create table probes (
     probe_id varchar not null,
     point_id varchar not null,
-    probe_type varchar not null check (probe_type in ('recall', 'artifact', 'continuation', 'decision')),
+    probe_type varchar not null check (probe_type in ('recall', 'artifact', 'continuation', 'decision', 'constraint')),
     question varchar not null,
     ground_truth varchar not null,
     evidence varchar not null check (json_valid(evidence)),
@@ -15,7 +15,7 @@ comment on table probes is
 'Questions about the history before a point, the same for every method; one row per point × probe type × prober';
 comment on column probes.probe_id is 'Identity of the question';
 comment on column probes.point_id is 'Point whose history it asks about';
-comment on column probes.probe_type is 'recall, artifact, continuation or decision';
+comment on column probes.probe_type is 'recall, artifact, continuation, decision or constraint';
 comment on column probes.question is 'The question as the responder sees it';
 comment on column probes.ground_truth is 'The true answer';
 comment on column probes.evidence is 'Messages that prove the true answer: JSON list of {seq, quote}';

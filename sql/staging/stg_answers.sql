@@ -37,7 +37,7 @@ comment on column stg_answers.context_id is
 'First compaction of the method at the point with an equal context; the same request has the same answer';
 comment on column stg_answers.method_id is 'Identity of the method';
 comment on column stg_answers.probe_id is 'Question that was asked';
-comment on column stg_answers.probe_type is 'recall, artifact, continuation or decision';
+comment on column stg_answers.probe_type is 'recall, artifact, continuation, decision or constraint';
 comment on column stg_answers.prober is 'What made the question';
 comment on column stg_answers.point_id is 'Compaction point';
 comment on column stg_answers.cycle is 'Number of the point in its session, from 1';

@@ -7,7 +7,7 @@ import pytest
 from judge import Rubric, RubricError, list_rubrics, load_rubric
 
 
-def test_the_default_rubric_is_the_studys() -> None:
+def test_the_default_rubric_is_the_studys_with_constraints_beside_it() -> None:
     rubric = load_rubric()
     assert rubric.dimensions == (
         "accuracy",
@@ -16,8 +16,9 @@ def test_the_default_rubric_is_the_studys() -> None:
         "completeness",
         "continuity",
         "instruction_following",
+        "constraints",
     )
-    assert len(rubric.criteria) == 14
+    assert len(rubric.criteria) == 14 + 1
     assert {c.weight for c in rubric.criteria.values()} == {1.0}
 
 
@@ -43,6 +44,16 @@ def test_the_shipped_rubrics_are_listed() -> None:
         (
             'id="x"\nversion="1"\n[asked]\n[criteria.a]\ndimension="d"\nquestion="q"\nanchors={0="a"}',
             "anchors for 0, 3 and 5",
+        ),
+        (
+            'id="x"\nversion="1"\n[asked]\nrecall=["a"]\nconstraint=["a"]\n[criteria.a]\ndimension="d"\nquestion="q"\n'
+            'anchors={0="a",3="b",5="c"}',
+            "criteria of the dimension constraints are asked of probes of the type constraint",
+        ),
+        (
+            'id="x"\nversion="1"\n[asked]\nrecall=["a"]\n[criteria.a]\ndimension="constraints"\nquestion="q"\n'
+            'anchors={0="a",3="b",5="c"}',
+            "criteria of the dimension constraints are asked of probes of the type constraint",
         ),
     ],
 )

@@ -25,6 +25,7 @@ RUBRIC = {
     "depth": ("completeness", 0.5),
     "state": ("continuity", 1.0),
     "voice": ("tone", 1.0),
+    "rule": ("constraints", 1.0),
 }
 """Criterion → dimension, one of them not the study's, and weight."""
 
@@ -36,6 +37,7 @@ ASKED = {
     "artifact": ("facts", "files", "format", "parts", "depth"),
     "continuation": ("terms", "state", "parts"),
     "decision": ("facts", "state", "depth", "format"),
+    "constraint": ("rule",),
 }
 
 Cell = tuple[str, str]
@@ -193,7 +195,8 @@ class Figures:
         result: dict[Cell, dict[str, float]] = defaultdict(dict)
         for (judge_id, answer_id, dimension), means in replicates.items():
             result[judge_id, dimension][answer_id] = fmean(means)
-            dimensions[judge_id, answer_id].append(fmean(means))
+            if dimension != "constraints":
+                dimensions[judge_id, answer_id].append(fmean(means))
         for (judge_id, answer_id), means in dimensions.items():
             result[judge_id, "overall"][answer_id] = fmean(means)
         return result

@@ -159,7 +159,13 @@ OF_NIGHTS = {
 }
 """The tiny store has no night either."""
 
+VALIDITY = (
+    "INSERT INTO judge_validity BY NAME SELECT 'j1' AS judge_id, 'embedded' AS judge, 'truth' AS alteration, "
+    "'the truth' AS about, 2 AS n, 0 AS n_unscored, 5.0 AS mean, 4.7 AS required_low, 5.0 AS required_high, "
+    "true AS passes, now() AS measured_at; "
+)
 OF_PEOPLE = {
+    "unique_judge_validity": (VALIDITY + VALIDITY, 1),
     "unique_label_samples": (SAMPLE + SAMPLE, 1),
     "unique_anchor_scores": (ANCHOR + ANCHOR, 1),
     "labels_were_drawn": (f"{SAMPLE} UPDATE human_scores SET sample_id = 'second'", 1),
@@ -228,7 +234,7 @@ BROKEN_BY = {
         2,
     ),
     "done_answers_have_text": ("UPDATE answers SET text = NULL", 6),
-    "asked_or_not_asked": ("UPDATE probes_not_asked SET probe_type = 'recall' WHERE point_id = 'p1'", 2),
+    "asked_or_not_asked": ("UPDATE probes_not_asked SET probe_type = 'recall' WHERE point_id = 'p1'", 3),
     "orphan_rows": (
         "DELETE FROM sessions WHERE session_id = 's1'; DELETE FROM points WHERE point_id = 'p2'; "
         "DELETE FROM methods WHERE method_id = 'C'; DELETE FROM judges WHERE judge_id = 'j2'; "

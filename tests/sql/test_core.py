@@ -157,7 +157,10 @@ def check_pairs(of_all: list[dict[str, Any]], figures: Figures) -> None:
     for judge_id in ("j1", "j2"):
         rows = [row for row in of_all if row["judge_id"] == judge_id]
         expected = figures.pairs(judge_id)
-        adjusted = dict(zip(expected, holm([e.p_value() for e in expected.values()]), strict=True))
+        adjusted: dict[tuple[str, str, str], float | None] = {}
+        for apart in (False, True):
+            family = [key for key in expected if (key[0] == "constraints") is apart]
+            adjusted |= dict(zip(family, holm([expected[key].p_value() for key in family]), strict=True))
         within: dict[tuple[str, str, str], float | None] = {}
         for dimension in {key[0] for key in expected}:
             keys = [key for key in expected if key[0] == dimension]
@@ -200,6 +203,8 @@ def check_leaderboard(of_all: list[dict[str, Any]], figures: Figures) -> None:
             }
             cells = {c[1]: figures.of_method(c, row["method_id"]) for c in figures.scores if c[0] == judge_id}
             means = {d: found.mean for d, found in cells.items() if found and d != "overall"}
+            apart = cells.get("constraints")
+            wanted |= {"constraints": means.pop("constraints", None), "n_constraints": apart.n if apart else 0}
             wanted |= {
                 d: means.get(d)
                 for d in (

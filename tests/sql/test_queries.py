@@ -227,7 +227,7 @@ def test_what_is_missing_says_what_failed_and_why_and_what_is_known_of_the_judge
     assert ("coverage", "broken", "compaction failed", 1, 2) in found
     assert ("coverage", "broken", "answer failed", 1, 1) in found
     assert ("coverage", "cut", "score unscored", 1, 3) in found
-    assert ("reason", None, "probe not_asked", 5, None) in found
+    assert ("reason", None, "probe not_asked", 7, None) in found
     assert ("judge", None, "no language model", None, 6) in found
 
 

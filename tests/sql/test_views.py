@@ -10,7 +10,7 @@ import pytest
 
 from flows.database.scores_db import connect
 from tests.sql.figures import close, rows
-from tests.sql.tiny import judge, make, scores, tiny
+from tests.sql.tiny import answer, judge, make, probe, scores, tiny
 
 T_975 = {1: 12.706205}
 """Textbook quantiles of Student's t at 97.5 %, by degrees of freedom."""
@@ -54,6 +54,8 @@ def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
                 "A",
                 True,
                 3,
+                None,
+                0,
             ),
             (
                 "j1",
@@ -82,6 +84,8 @@ def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
                 "B",
                 True,
                 2,
+                None,
+                0,
             ),
             (
                 "j2",
@@ -110,6 +114,8 @@ def test_the_leaderboard_is_the_one_worked_out_by_hand(store: Path) -> None:
                 "A",
                 True,
                 1,
+                None,
+                0,
             ),
         ],
     ), found
@@ -229,7 +235,7 @@ def test_what_a_chain_removed_of_the_whole_session_stands_beside_what_the_step_r
 def test_coverage_says_where_items_were_lost(store: Path) -> None:
     assert rows(store, "SELECT * EXCLUDE (not_applicable, method_id) FROM coverage") == [
         ("all methods", "probe", 3, 3, 0, 0, 0),
-        ("all methods", "probe_not_asked", 5, 0, 0, 5, 0),
+        ("all methods", "probe_not_asked", 7, 0, 0, 7, 0),
         ("broken", "compaction", 2, 1, 1, 0, 0),
         ("broken", "answer", 1, 0, 1, 0, 0),
         ("broken", "score", 0, 0, 0, 0, 0),
@@ -248,7 +254,7 @@ def test_a_probe_that_the_prober_failed_to_make_is_a_failure_and_no_missing_trut
     found = rows(
         make(store, tmp_path), "SELECT * EXCLUDE (not_applicable, method_id) FROM coverage WHERE method = 'all methods'"
     )
-    assert found == [("all methods", "probe", 4, 3, 1, 0, 0), ("all methods", "probe_not_asked", 4, 0, 0, 4, 0)]
+    assert found == [("all methods", "probe", 4, 3, 1, 0, 0), ("all methods", "probe_not_asked", 6, 0, 0, 6, 0)]
 
 
 def test_coverage_by_judge_keeps_judges_apart(store: Path) -> None:
@@ -290,6 +296,26 @@ def test_the_published_table_is_there_and_its_overall_is_not_the_mean_of_its_dim
 
 def test_times_are_kept_in_utc(store: Path) -> None:
     assert rows(store, "SELECT started_at::VARCHAR FROM sessions WHERE session_id = 's1'") == [("2026-03-01 10:00:00",)]
+
+
+def test_a_constraint_has_a_column_of_its_own_and_is_in_no_other_figure(store: Path, tmp_path: Path) -> None:
+    """An answer to it that scored nothing lowers neither overall nor a rank, and is no answer of theirs."""
+    more = tiny()
+    more["probes"].append(probe("rule", "p1", "constraint"))
+    more["probes_not_asked"] = [row for row in more["probes_not_asked"] if row["probe_type"] != "constraint"]
+    more["answers"] += [answer("A", "p1", "rule") | {"answer_id": "A/rule"}]
+    more["scores"] += [{**row, "dimension": "constraints"} for row in scores("A/rule", "j1", facts=0)]
+    path = make(more, tmp_path)
+    without = "SELECT * EXCLUDE (constraints, n_constraints) FROM leaderboard WHERE judge_id = 'j1'"
+    assert rows(path, without) == rows(store, without)
+    figures = "SELECT method, constraints, n_constraints FROM leaderboard WHERE judge_id = 'j1' ORDER BY method"
+    assert rows(path, figures) == [("cut", None, 0), ("keep", 0, 1)]
+    assert rows(path, "SELECT DISTINCT dimension FROM leaderboard_by_probe_type WHERE probe_type = 'constraint'") == [
+        ("constraints",)
+    ]
+    for view in ("estimator_weights", "paired_differences", "reliability"):
+        counted = f"SELECT * FROM {view} WHERE dimension <> 'constraints' ORDER BY ALL"
+        assert rows(path, counted) == rows(store, counted)
 
 
 def test_a_judge_that_scored_nothing_has_a_row_without_figures(tmp_path: Path) -> None:

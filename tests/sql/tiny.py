@@ -259,9 +259,11 @@ def tiny() -> Rows:
             for point_id, probe_type in [
                 ("p1", "continuation"),
                 ("p1", "decision"),
+                ("p1", "constraint"),
                 ("p2", "artifact"),
                 ("p2", "continuation"),
                 ("p2", "decision"),
+                ("p2", "constraint"),
             ]
         ],
         "answers": [

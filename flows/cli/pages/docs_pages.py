@@ -50,7 +50,8 @@ with them.
 
 A dimension of an answer is the weighted mean of its scored criteria, its overall the mean of its dimensions; see
 [the statistics](statistics.md#two-figures-of-a-method). Which criteria are asked depends on the probe type: an
-answer about one error message is not asked which files were created.
+answer about one error message is not asked which files were created. Constraints are asked for with one criterion,
+whose dimension is a column of its own and no part of overall; a rubric that has none does not score them.
 """
 
 _QUERIES = """\

@@ -29,7 +29,7 @@ from flows.reporting.html.formats import FORMATS, quote_link
 from flows.reporting.html.payload import as_json, page_data
 from flows.reporting.html.said import summary_sentences
 from flows.reporting.html.words import TextCatalogue, load_catalogue
-from flows.reporting.leaderboard import DIMENSIONS
+from flows.reporting.leaderboard import scored_dimensions
 from flows.store.store import Store
 from flows.support.atomic_files import write_output
 from flows.support.choices import PAGE_BYTES
@@ -184,7 +184,7 @@ def _values(store: Store, found: Figures, shown: Details, said: TextCatalogue, *
         "other_judges": found.other_judges,
         "about": found.about,
         "sections": SECTIONS,
-        "dimensions": tuple(DIMENSIONS),
+        "dimensions": scored_dimensions(found.of("methods")),
         "board": board,
         "best": best,
         "summary": summary_sentences(found, said),

@@ -11,9 +11,11 @@ from compaction.reading.message_facts import project_ops, read_message
 from compaction.reading.prose import shorten, terms
 from compaction.recognition.words import shared_words
 from compaction.tokens import TokenCounter
+from judge.embedded.constraints import lifted_at
 from judge.embedded.facts import SessionFacts
 from judge.embedded.prober import (
     ARTIFACT_TOKENS,
+    CONSTRAINT_TOKENS,
     CONTINUATION_TOKENS,
     DECISION_TOKENS,
     MAX_EVIDENCE,
@@ -39,6 +41,7 @@ CONTINUATION_FORM = (
     " Name what was asked for or planned and is not finished, and the tests that still fail and why. Answer in two "
     "lines that begin with `Open:` and `Failing:`, items separated by `; `, or `none`; at most {limit} tokens."
 )
+CONSTRAINT_FORM = " Name every rule with its limits and exceptions; at most {limit} tokens."
 
 MAX_CONTRADICTED = 0.5
 """Share of the model's files that may be unknown to the tool calls or of another state, and are put right; with more
@@ -56,6 +59,7 @@ _KINDS: dict[str, tuple[StatementKind, str]] = {
     "open": ("open_task", "Open"),
     "failing": ("failing_test", "Failing"),
     "next": ("next_step", "Open"),
+    "constraint": ("constraint", ""),
 }
 _NONE = re.compile(
     r"(?:none|nothing|no(?:ne)? (?:other|alternatives?).*|n/?a|unknown|not (?:stated|given|known).*)?\.?", re.IGNORECASE
@@ -157,7 +161,33 @@ def _is_alternative(fact: Statement, items: Sequence[DraftItem]) -> bool:
 
 def _continuation(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
     question = ground.question(draft)
-    found: list[tuple[str, Statement, Evidence | None]] = []
+    found: list[tuple[str, Statement, Evidence | None]] = [*_proven_items(draft, question, shown, ground)]
+    found += _open_work(found, question, ground)
+    lines = [
+        f"{label}: {'; '.join(fact.text for part, fact, _ in found if _KINDS[part][1] == label) or 'none'}"
+        for label in ("Open", "Failing")
+    ]
+    place = place_of(ground.facts.roots)
+    asked = place + question + CONTINUATION_FORM.format(limit=CONTINUATION_TOKENS)
+    quoted = tuple(dict.fromkeys(evidence for _, _, evidence in found if evidence is not None))
+    facts = tuple(fact for _, fact, _ in found)
+    return Probe("continuation", asked, "\n".join(lines), facts, quoted[:MAX_EVIDENCE], CONTINUATION_TOKENS)
+
+
+def _constraint(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
+    question = ground.question(draft)
+    found = _proven_items(draft, question, shown, ground)
+    truth = _short("; ".join(fact.text for _, fact, _ in found), CONSTRAINT_TOKENS, ground)
+    asked = question + CONSTRAINT_FORM.format(limit=CONSTRAINT_TOKENS)
+    quoted = tuple(dict.fromkeys(evidence for _, _, evidence in found))
+    return Probe("constraint", asked, truth, tuple(fact for _, fact, _ in found), quoted, CONSTRAINT_TOKENS)
+
+
+def _proven_items(
+    draft: ProbeDraft, question: str, shown: ShownHistory, ground: Ground
+) -> list[tuple[str, Statement, Evidence]]:
+    """(part, statement, its quote) of every item that passes. Raises Dropped where none does."""
+    found: list[tuple[str, Statement, Evidence]] = []
     faults = [check.NO_QUOTE]
     for item in draft.items:
         if _NONE.fullmatch(item.text) or sum(part == item.kind for part, _, _ in found) >= MAX_ITEMS:
@@ -171,25 +201,20 @@ def _continuation(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Pro
             fact = check.make_statement(_KINDS[item.kind][0], text, question, evidence)
         except ProbeDropped as fault:
             faults.append(fault.reason)
-            ground.note(f"item of the open work: {fault.reason}")
+            ground.note(f"item of a list: {fault.reason}")
             continue
         found.append((item.kind, fact, evidence[0]))
     if not found:
         raise ProbeDropped(max(faults, key=check.REASONS.index))
-    found += _open_work(found, question, ground)
-    lines = [
-        f"{label}: {'; '.join(fact.text for part, fact, _ in found if _KINDS[part][1] == label) or 'none'}"
-        for label in dict.fromkeys(label for _, label in _KINDS.values())
-    ]
-    place = place_of(ground.facts.roots)
-    asked = place + question + CONTINUATION_FORM.format(limit=CONTINUATION_TOKENS)
-    quoted = tuple(dict.fromkeys(evidence for _, _, evidence in found if evidence is not None))
-    facts = tuple(fact for _, fact, _ in found)
-    return Probe("continuation", asked, "\n".join(lines), facts, quoted[:MAX_EVIDENCE], CONTINUATION_TOKENS)
+    return found
 
 
 def _check_current(item: DraftItem, text: str, evidence: Sequence[Evidence], ground: Ground) -> None:
-    """Raises Dropped for a task that the to-do list has as done, or a failure before a test run that passed."""
+    """Raises Dropped for a task that is done, a failure before a run that passed, or a rule that was lifted."""
+    if item.kind == "constraint" and any(
+        lifted_at(ground.facts, e.quote, e.seq) in range(ground.cut) for e in evidence
+    ):
+        raise ProbeDropped(check.LIFTED)
     todo = ground.facts.todos(ground.cut)
     if todo is not None and item.kind == "open":
         like = [t for t in todo.items if shared_words(t.text, text) >= SAME_TASK]
@@ -334,5 +359,6 @@ _BUILDERS: dict[ProbeType, Callable[[ProbeDraft, ShownHistory, Ground], Probe]] 
     "recall": _recall,
     "artifact": _artifact,
     "continuation": _continuation,
+    "constraint": _constraint,
     "decision": _decision,
 }

@@ -22,11 +22,13 @@ from judge.statement import Statement, StatementKind
 
 NO_FILES = "no tool call in the history creates or modifies a file of the project"
 TOO_SMALL = "no part of the history fits into the model's window"
+NO_RULES = "neither a person nor a file of rules says anything in the history"
 NOTHING = "the model found nothing to ask for"
 NO_QUOTE = "no quote stands in the history as it was shown"
 NOT_IN_HISTORY = "the true answer names what the history does not have"
 NOT_IN_EVIDENCE = "the quoted messages do not hold the true answer"
 CONTRADICTED = "the tool calls contradict the model's account of the files"
+LIFTED = "the person has asked for what the rule forbids since"
 VAGUE = "the true answer has nothing that an answer could be checked for"
 TOO_LONG = "the true answer is longer than the question allows"
 NO_QUESTION = "the question is none, is too long, or asks for yes or no"
@@ -35,12 +37,14 @@ GIVES_AWAY = "the question gives the true answer away"
 GUESSED = "the question can be answered without the history"
 REASONS = (
     NO_FILES,
+    NO_RULES,
     TOO_SMALL,
     NOTHING,
     NO_QUOTE,
     NOT_IN_HISTORY,
     NOT_IN_EVIDENCE,
     CONTRADICTED,
+    LIFTED,
     VAGUE,
     TOO_LONG,
     NO_QUESTION,

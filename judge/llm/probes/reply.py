@@ -87,6 +87,7 @@ SCHEMAS: Mapping[ProbeType, Mapping[str, Any]] = {
         question=_TEXT,
         items=_list(_object(part={"type": "string", "enum": list(PARTS)}, text=_TEXT, **_QUOTE)),
     ),
+    "constraint": _object(question=_TEXT, rules=_list(_object(text=_TEXT, **_QUOTE))),
     "artifact": _object(
         question=_TEXT,
         files=_list(_object(path=_TEXT, state={"type": "string", "enum": list(STATES)}, change=_TEXT, **_QUOTE)),
@@ -107,6 +108,9 @@ def parse_drafts(probe_type: ProbeType, text: str) -> list[ProbeDraft]:
         return [read(_dict(entry)) for entry in _entries(value, "probes")]
     if probe_type == "continuation":
         items = tuple(_item(entry, "part", PARTS, "text") for entry in map(_dict, _entries(value, "items")))
+    elif probe_type == "constraint":
+        rules = map(_dict, _entries(value, "rules"))
+        items = tuple(DraftItem("constraint", _text(entry, "text"), (_quote(entry),)) for entry in rules)
     else:
         items = tuple(_item(entry, "state", STATES, "change") for entry in map(_dict, _entries(value, "files")))
     question = _text(value, "question")

@@ -18,6 +18,7 @@ from compaction.reading.message_facts import project_ops
 from compaction.reading.todos import Todo
 from compaction.tokens import TokenCounter, counted_text
 from compaction.transcript import Message
+from judge.embedded.constraints import said_by_rule_givers
 from judge.embedded.facts import SessionFacts
 from judge.llm.data import json_text
 
@@ -116,6 +117,18 @@ def end_of(facts: SessionFacts, cut: int, budget: int, counter: TokenCounter) ->
     if not chosen:
         return None
     return _shown_history([chosen[seq] for seq in sorted(chosen)], history, tasks)
+
+
+def rule_givers(facts: SessionFacts, cut: int, budget: int, counter: TokenCounter) -> ShownHistory | None:
+    """What the person said and the rules files that were read, the latest first to have room; None where none has."""
+    lines: list[_Line] = []
+    for message in reversed(said_by_rule_givers(facts, cut)):
+        line = _line(message, _scale(budget))
+        cost = counter.count(str(line)) + 1
+        if cost <= budget:
+            lines.append(line)
+            budget -= cost
+    return _shown_history(lines, facts.messages[:cut]) if lines else None
 
 
 def file_calls(facts: SessionFacts, cut: int, budget: int, counter: TokenCounter) -> ShownHistory | None:

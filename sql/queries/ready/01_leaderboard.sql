@@ -24,7 +24,8 @@
 --   artifact_trail           knows what was done to which file
 --   completeness             covers the question
 --   continuity               can go on without fetching again
---   instruction_following    keeps to format and constraints
+--   instruction_following    keeps to format and limits
+--   constraints              knows what the person or a rules file requires or forbids; no part of overall
 --   tokens_removed           share of tokens that compaction removed, 0 to 1
 --   n_answers                answers with a score
 --   n_sessions               sessions that they are of
@@ -46,6 +47,7 @@ select
     leaderboard.completeness,
     leaderboard.continuity,
     leaderboard.instruction_following,
+    leaderboard.constraints,
     leaderboard.tokens_removed,
     leaderboard.n_answers,
     leaderboard.n_sessions,

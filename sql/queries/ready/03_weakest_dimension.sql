@@ -36,7 +36,11 @@ with placed as (
         lead(dimension) over (partition by judge_id, method_id order by round(mean, 9), dimension) as next_weakest,
         lead(mean) over (partition by judge_id, method_id order by round(mean, 9), dimension) as next_mean
     from leaderboard_long
-    where dimension <> 'overall' and judge_is_wanted(judge, judge_id) and version_is_wanted(is_current)
+    where
+        dimension <> 'overall'
+        and is_in_overall(dimension)
+        and judge_is_wanted(judge, judge_id)
+        and version_is_wanted(is_current)
 )
 
 select

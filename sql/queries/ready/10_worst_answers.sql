@@ -14,7 +14,7 @@
 --   judge_id        judge version
 --   method          name of the method
 --   score           overall of the answer, 0 to 5
---   probe_type      recall, artifact, continuation or decision
+--   probe_type      recall, artifact, continuation, decision or constraint
 --   question        what was asked
 --   ground_truth    what would have been right
 --   answer          what was answered

@@ -1,4 +1,5 @@
--- One row per answer to a question of the wanted points, each method's first repetition, with its overall.
+-- One row per answer to a question of the wanted points, each method's first repetition, with its overall; of a
+-- constraint, which has none, with the score of constraints.
 --
 -- Parameters (variables):
 --   judge_id   judge version that the report is of
@@ -29,7 +30,7 @@ left join int_answer_scores as given
     on
         stg_answers.answer_id = given.answer_id
         and given.judge_id = getvariable('judge_id')
-        and given.dimension = 'overall'
+        and given.dimension in ('overall', 'constraints')
 where stg_methods.is_current and list_contains(getvariable('points'), stg_answers.point_id)
 qualify
     row_number() over (
@@ -38,6 +39,6 @@ qualify
     ) = 1
 order by
     stg_answers.point_id,
-    list_position(['recall', 'artifact', 'continuation', 'decision'], stg_answers.probe_type),
+    list_position(['recall', 'artifact', 'continuation', 'decision', 'constraint'], stg_answers.probe_type),
     stg_answers.probe_id,
     stg_methods.method

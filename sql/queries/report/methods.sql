@@ -9,12 +9,14 @@ select
     leaderboard.overall,
     long.ci_low,
     long.ci_high,
+    retention.retention,
     leaderboard.accuracy,
     leaderboard.context_awareness,
     leaderboard.artifact_trail,
     leaderboard.completeness,
     leaderboard.continuity,
     leaderboard.instruction_following,
+    leaderboard.constraints,
     leaderboard.overall_of_dimensions,
     leaderboard.tokens_removed,
     pareto.tokens_read,
@@ -54,6 +56,11 @@ left join leaderboard_long as long
         leaderboard.judge_id = long.judge_id
         and leaderboard.method_id = long.method_id
         and long.dimension = 'overall'
+left join retention
+    on
+        leaderboard.judge_id = retention.judge_id
+        and leaderboard.method = retention.method
+        and retention.dimension = 'overall'
 left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.method_id = pareto.method_id
 left join tokens_per_task on leaderboard.method_id = tokens_per_task.method_id
 left join compression on leaderboard.method_id = compression.method_id

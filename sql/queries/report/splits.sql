@@ -1,4 +1,5 @@
--- One row per split × part × method: the mean of overall there, with the interval.
+-- One row per split × part × method: the mean of overall there, with the interval; of
+-- constraints their own.
 --
 -- Parameters (variables):
 --   judge_id   judge version that the report is of
@@ -15,6 +16,6 @@ from agg_splits
 where
     judge_id = getvariable('judge_id')
     and split in ('probe_type', 'task_type', 'length', 'source')
-    and dimension = 'overall'
+    and dimension = if(value = 'constraint' and split = 'probe_type', 'constraints', 'overall')
     and is_current
 order by split, part, method

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import get_args
 
 from compaction import CompactionPoint, Message, TiktokenCounter, ToolCall, Transcript, counted
 from judge.embedded.prober import EmbeddedProber
@@ -56,9 +55,7 @@ def asked(kind: ProbeType, before: Steps, after: Steps = ()) -> Probe | NotAsked
     cut = len(session(*before).messages)
     transcript = session(*before, *after)
     point = CompactionPoint("s", 1, cut, 0)
-    return next(
-        entry for entry in EmbeddedProber(get_args(ProbeType)).probes(transcript, point) if entry.probe_type == kind
-    )
+    return next(entry for entry in EmbeddedProber().probes(transcript, point) if entry.probe_type == kind)
 
 
 def truth(kind: ProbeType, before: Steps, after: Steps = ()) -> str:

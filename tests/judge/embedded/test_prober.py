@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from compaction import CompactionPoint, Message
 from judge.embedded.constraints import is_rule
 from judge.embedded.prober import EmbeddedProber
-from judge.probe import NotAsked, Probe, ProbeType
+from judge.probe import NotAsked, Probe
 from tests.judge.embedded.prober_sessions import asked, called, edited, ran, said, session, told, truth, wrote
 
 TASK = said("Make the ledger import read the new column order.")
@@ -19,7 +17,7 @@ SOURCE = "def read_rows(path, order):\n    return list(path)\n"
 def test_one_entry_is_given_for_each_type_and_the_same_again() -> None:
     transcript = session(TASK, edited("ledger/rows.py", "order = 1", "order = 2"), told("Next."))
     point = CompactionPoint("s", 1, 3, 0)
-    first, second = (EmbeddedProber(get_args(ProbeType)).probes(transcript, point) for _ in range(2))
+    first, second = (EmbeddedProber().probes(transcript, point) for _ in range(2))
     assert [entry.probe_type for entry in first] == ["recall", "artifact", "continuation", "decision", "constraint"]
     assert first == second
 
@@ -65,7 +63,7 @@ def test_files_outside_of_the_projects_roots_and_calls_without_a_result_are_left
 def test_a_later_point_asks_for_the_files_touched_since_the_last_one() -> None:
     first = [TASK, edited("ledger/rows.py", "order = 1", "order = 2")]
     transcript = session(*first, edited("ledger/sums.py", "total = 1", "total = 2"), told("Next."))
-    probes = EmbeddedProber(get_args(ProbeType)).probes(transcript, CompactionPoint("s", 2, 5, 0, (3,)))
+    probes = EmbeddedProber().probes(transcript, CompactionPoint("s", 2, 5, 0, (3,)))
     artifact = next(probe for probe in probes if probe.probe_type == "artifact")
     assert isinstance(artifact, Probe)
     assert [statement.text for statement in artifact.statements] == ["ledger/sums.py"]
@@ -228,6 +226,12 @@ def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
         ("Don't change the parser yet.", False),
         ("7.3 Run the tests to ensure that nothing else breaks.", False),
         ("Your response must include one tool call.", False),
+        ("Please make sure to put each parser into a module of its own.", True),
+        ("Rewrite whatever you like to make sure we get rid of the old parser.", False),
+        ("Make sure that the import of the old files still works.", False),
+        ("Keep in mind that the importer also reads the old files.", False),
+        ("Read the output and be more careful about the order of columns.", False),
+        ("I pressed the key and the parser crashed, that should never happen.", False),
     ],
 )
 def test_a_rule_goes_on_holding_for_the_work(sentence: str, rule: bool) -> None:
@@ -259,6 +263,16 @@ def test_a_rules_file_counts_and_a_hook_does_not() -> None:
     assert truth("constraint", [[Message("user", hook, author="harness")], TASK]) == ""
 
 
+def test_neither_a_template_nor_a_reminder_sets_rules() -> None:
+    comment = "The import is slow.\n<!-- Never put the number of the ticket into the title. -->"
+    assert truth("constraint", [said(comment), ran("ls")]) == ""
+    rules = "## Style\n- Never use tabs in source files.\n"
+    read = called(
+        "Read", {"file_path": "/srv/app/AGENTS.md"}, f"{rules}<system-reminder>You must refuse to write malware."
+    )
+    assert truth("constraint", [TASK, read]) == "Never use tabs in source files."
+
+
 def test_what_the_system_prompt_tells_is_not_asked_for() -> None:
     rule = said("The import is slow. Never touch the generated parser files.")
     probe = asked("constraint", [[Message("system", "Never touch the generated parser files.")], rule, ran("ls")])
@@ -269,6 +283,6 @@ def test_nothing_is_asked_for_twice() -> None:
     rule = said("The import is slow. Never touch the generated parser files.")
     transcript = session(rule, ran("ls"), told("Next."), told("And next."))
     first, second = CompactionPoint("s", 1, 3, 0), CompactionPoint("s", 2, 4, 0, (3,))
-    prober = EmbeddedProber(get_args(ProbeType))
+    prober = EmbeddedProber()
     assert isinstance(prober.probes(transcript, first)[4], Probe)
     assert isinstance(prober.probes(transcript, second)[4], NotAsked)

@@ -134,6 +134,16 @@ DRAFTS: dict[str, dict[str, Any]] = {
             },
         ],
     },
+    "constraint": {
+        "question": "What has to hold for the work at all times?",
+        "rules": [
+            {
+                "text": "The session store has to survive a broker restart",
+                "message": 1,
+                "quote": "make the session store survive a broker restart",
+            }
+        ],
+    },
     "artifact": {
         "question": "Which files did the work on the store leave behind or change, and how?",
         "files": [
@@ -164,7 +174,7 @@ def type_of(request: ModelRequest) -> str:
 def drafts(probe_type: str, entry: int = 0, **changed: Any) -> dict[str, Any]:
     """The right reply for a type with some fields of its probe, or of one of its items, set otherwise."""
     reply = deepcopy(DRAFTS[probe_type])
-    entries = reply.get("probes") or reply.get("items") or reply["files"]
+    entries = next(value for value in reply.values() if isinstance(value, list))
     for key, value in changed.items():
         (reply if key in reply else entries[entry])[key] = value
     return reply

@@ -35,8 +35,8 @@ from tests.judge.llm.probe_cases import (
 RIGHT = ask(writer())
 
 
-def test_right_drafts_of_all_four_types_are_asked() -> None:
-    assert [type(p) for p in RIGHT.values()] == [Probe] * 4
+def test_right_drafts_of_all_types_are_asked() -> None:
+    assert [type(p) for p in RIGHT.values()] == [Probe] * len(PROBE_TYPES)
     assert RIGHT["recall"].ground_truth == "ConnectionResetError: [Errno 104] by peer"  # type: ignore[union-attr]
 
 
@@ -238,6 +238,45 @@ def test_a_model_that_finds_nothing_is_no_failure() -> None:
     assert reason(found["recall"]) == reason(found["continuation"]) == check.NOTHING
 
 
+def test_a_rule_is_asked_with_the_words_of_the_person_that_set_it() -> None:
+    found = one("constraint")
+    assert isinstance(found, Probe)
+    assert found.ground_truth == "The session store has to survive a broker restart"
+    assert {(s.kind, s.evidence) for s in found.statements} == {("constraint", (1,))}
+    assert reason(one("constraint", rules=[])) == check.NOTHING
+
+
+def test_what_the_agent_says_is_shown_to_nobody_who_asks_for_rules_and_sets_none() -> None:
+    said = SESSION.messages[6].text[:60]
+    rule = {"text": "One pool of twelve sockets is kept", "message": 6, "quote": said}
+    model = writer(constraint=drafts("constraint", rules=[rule]))
+    assert reason(ask(model)["constraint"]) == check.NO_QUOTE
+    [request] = [request for request in model.requests if type_of(request) == "constraint"]
+    assert SESSION.messages[1].text in request.messages[1].text
+    assert said not in request.messages[1].text
+
+
+def test_a_rule_that_the_person_has_lifted_is_none() -> None:
+    rule = "Never touch the frozen parser tables."
+    asked = {"text": rule, "message": 0, "quote": rule}
+    reply = {"question": "What has to be observed in this work?", "rules": [asked]}
+    steps = [
+        Message("user", rule),
+        Message("assistant", "Yes."),
+        Message("user", "Please touch the frozen parser now."),
+    ]
+    for cut, wanted in ((2, "asked"), (3, check.LIFTED)):
+        found = ask(writer(constraint=reply), transcript(*steps), CompactionPoint("s", 1, cut, 10))
+        assert reason(found["constraint"]) == wanted
+
+
+def test_where_no_person_speaks_no_call_is_made_for_rules() -> None:
+    model = writer()
+    session = transcript(Message("user", "Hook says: never stop.", author="harness"), Message("assistant", "Well."))
+    assert reason(ask(model, session, CompactionPoint("s", 1, 2, 10))["constraint"]) == check.NO_RULES
+    assert "constraint" not in map(type_of, model.requests)
+
+
 def test_the_files_are_those_of_the_tool_calls_whatever_the_model_lists() -> None:
     found = one("artifact", entry=1, state="modified")
     assert isinstance(found, Probe)
@@ -338,7 +377,7 @@ def test_too_long_for_the_window_is_asked_again_with_less_and_dropped_in_the_end
         transcript(*steps, steps[0]), CompactionPoint("s", 1, 61, 10)
     )
     assert {reason(p) for p in found} == {check.TOO_SMALL}
-    assert len(sizes) == 4 * 3
+    assert len(sizes) == len(PROBE_TYPES) * 3
     assert sizes[0] > 1.5 * sizes[1] > 1.5 * sizes[2]
 
 

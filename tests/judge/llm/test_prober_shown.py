@@ -228,6 +228,9 @@ def extract(request: ModelRequest) -> str:
     if kind == "continuation":
         items = [{"part": "next", "text": q["quote"], **q} for q in quotes[-3:]]
         return json.dumps({"question": "What is left to do in this work?", "items": items})
+    if kind == "constraint":
+        rules = [{"text": q["quote"], **q} for q in quotes[:3]]
+        return json.dumps({"question": "What has to be observed in this work?", "rules": rules})
     if kind == "artifact":
         entries = [json.loads(x) for x in request.messages[1].text.splitlines() if x.startswith('{"message"')]
         state = {e["message"]: next(iter(e["files"].items())) for e in entries}

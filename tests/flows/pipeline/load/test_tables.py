@@ -32,6 +32,7 @@ def test_every_query_of_the_load_is_run_and_every_table_filled() -> None:
     by_python = {
         "methods",
         "judges",
+        "judge_validity",
         "criteria",
         "quarantine",
         "runs",

@@ -15,6 +15,7 @@ from flows.database.scores_db import connect
 from flows.reporting.html import ReportFile, library, write_report
 from flows.reporting.html.formats import format_score, format_share
 from flows.reporting.html.visible import MOST_CHARS_READ, show_invisible
+from flows.reporting.leaderboard import DIMENSIONS
 from flows.reporting.text_tables import fetch_rows
 from flows.store.store import Store
 from tests.flows.conftest import Kept
@@ -71,23 +72,16 @@ def cells(page: Browser, table: str) -> list[list[str]]:
 
 def test_the_leaderboard_has_the_figures_of_the_database(page: Browser, store: Store) -> None:
     board = rows(store, "FROM leaderboard ORDER BY rank")
+    kept = {row["method"]: row["retention"] for row in rows(store, "FROM retention WHERE dimension = 'overall'")}
     shown = cells(page, "t-board")
     assert [row[2].split()[0] for row in shown] == [row["method"] for row in board]
     for row, found in zip(board, shown, strict=True):
         assert found[3] == format_score(row["overall"])
-        assert found[5:11] == [
-            format_score(row[name])
-            for name in (
-                "accuracy",
-                "context_awareness",
-                "artifact_trail",
-                "completeness",
-                "continuity",
-                "instruction_following",
-            )
-        ]
-        assert found[11] == format_share(row["tokens_removed"])
-        assert found[13] == str(row["n_answers"])
+        assert found[5] == format_share(kept.get(row["method"]))
+        scored = [name for name in DIMENSIONS if any(other[name] is not None for other in board)]
+        assert found[6 : 6 + len(scored)] == [format_score(row[name]) for name in scored]
+        assert found[6 + len(scored)] == format_share(row["tokens_removed"])
+        assert found[8 + len(scored)] == str(row["n_answers"])
 
 
 def test_charts_draw_what_the_database_has(page: Browser, store: Store) -> None:
