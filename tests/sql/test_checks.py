@@ -243,7 +243,7 @@ BROKEN_BY = {
         f"{STATE} UPDATE statement_states SET compaction_id = 'gone', probe_id = 'gone'; "
         f"{SAMPLE} UPDATE label_samples SET answer_id = 'gone'; "
         f"{ANCHOR} UPDATE anchor_scores SET answer_id = 'gone', judge_id = 'gone'",
-        25,
+        26,
     ),
 }
 """Check → what breaks it, and the violations that this makes.
