@@ -15,10 +15,10 @@ from flows.support.errors import StoreError, UsageError
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\
-method overall ±95% group  acc ctx  art  cmp cnt ins removed answers
-────────────────────────────────────────────────────────────────────
-keep     3.42 ±5.24     1 3.50   – 1.00 4.00   –   –   70.0%       3
-cut      3.25     –     1 3.50   – 2.00 3.50   –   –    0.0%       2
+method overall ±95% group kept  acc  art  cmp removed answers
+─────────────────────────────────────────────────────────────
+keep     3.42 ±5.24     1    – 3.50 1.00 4.00   70.0%       3
+cut      3.25     –     1    – 3.50 2.00 3.50    0.0%       2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 7
@@ -31,8 +31,8 @@ The methods do not rest on the same questions (1 time a method lacks one that an
 overall_on_shared_probes and the views coverage and checks.
 Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
 controls.
-overall: mean over answers; acc accuracy, ctx context awareness, art artifact trail, cmp
-completeness, cnt continuity, ins instruction following; removed: share of tokens.
+overall: mean over answers; kept: of what the whole history is worth above nothing; acc accuracy,
+art artifact trail, cmp completeness; removed: share of tokens.
 """
 
 
@@ -86,7 +86,7 @@ def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> 
 def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
     text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
     assert "One session: no interval and no groups" in text
-    assert text.splitlines()[2].split() == ["a", "5.00", "–", "1", "5.00", *["–"] * 5, "90.0%", "1"]
+    assert text.splitlines()[2].split() == ["a", "5.00", "–", "1", "–", "5.00", "90.0%", "1"]
 
 
 def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:
@@ -102,15 +102,15 @@ def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
     rows["judges"][0] = judge("j1", "openai:" + "y" * length)
     lines = render(make(rows, tmp_path)).splitlines()
     assert max(map(len, lines)) <= WIDTH
-    assert "x" * length + "[red])" in "".join(line[:40].strip().split(" ")[0] for line in lines)
+    assert "x" * length + "[red])" in "".join(line[:42].strip().split(" ")[0] for line in lines)
 
 
 def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
     lines = render(store, "j1", "markdown").splitlines()
-    assert lines[0].split("|")[1:4] == [" method ", " overall ±95% ", " group "]
+    assert lines[0].split("|")[1:5] == [" method ", " overall ±95% ", " group ", " kept "]
     assert lines[1].startswith("| --- | ---: |")
     assert lines[2].replace("|", " ").split() == TERMINAL.splitlines()[2].split()
-    assert lines[3].startswith("| cut | 3.25 – | 1 |")
+    assert lines[3].startswith("| cut | 3.25 – | 1 | – |")
     assert any("no language model gave these scores" in line for line in lines[4:])
 
 
