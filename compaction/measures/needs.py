@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from compaction.measures.said import (
+    Names,
     acted_text,
     defined_names,
     is_code_name,
     is_id,
     name_forms,
-    names_in,
     said_text,
     telling_lines,
 )
@@ -99,6 +99,8 @@ class SessionNeeds:
         self.roots = find_roots(self.messages, transcript.cwd)
         self._counter = counter
         self._plain = [said_text(message) for message in self.messages]
+        self._names_in = Names(self.roots)
+        self._told: dict[str, set[str]] = {}
 
     @cached_property
     def ops(self) -> list[FileOp]:
@@ -117,7 +119,7 @@ class SessionNeeds:
     @cached_property
     def _used_names(self) -> list[set[str]]:
         """For each message of the agent the names that it makes use of; reasoning does not count."""
-        return [names_in(acted_text(m), self.roots) if m.role == "assistant" else set() for m in self.messages]
+        return [self._names_in.of(acted_text(m)) if m.role == "assistant" else set() for m in self.messages]
 
     @cached_property
     def _wanted(self) -> set[str]:
@@ -129,7 +131,7 @@ class SessionNeeds:
         """Name → every message that has it, ascending."""
         found: dict[str, list[int]] = {}
         for seq, text in enumerate(self._plain):
-            for name in names_in(text, self.roots) & self._wanted:
+            for name in self._names_in.of(text) & self._wanted:
                 found.setdefault(name, []).append(seq)
         return found
 
@@ -315,8 +317,9 @@ class SessionNeeds:
         ones that the same tool result has.
         """
         kept, others = self.parted(context)
-        text = "\n".join(map(said_text, others))
-        told = names_in(text, self.roots) if any(need.kind == "identifier" for need in needs) else set()
+        texts = list(map(said_text, others))
+        text = "\n".join(texts)
+        told = self._told_in(texts) if any(need.kind == "identifier" for need in needs) else set()
         lost: list[int] = []
         fetched: dict[int, int] = {}
         for position, need in enumerate(needs):
@@ -327,21 +330,26 @@ class SessionNeeds:
                 fetched[need.observation] = need.tokens
         return Loss(tuple(lost), tuple(fetched), sum(fetched.values()))
 
+    def _told_in(self, texts: Sequence[str]) -> set[str]:
+        """The names in some texts, each read once: methods leave the same summaries and remains of messages."""
+        for text in texts:
+            if text not in self._told:
+                self._told[text] = self._names_in.of(text)
+        return set().union(*(self._told[text] for text in texts))
+
     def parted(self, context: Sequence[Message]) -> tuple[set[int], list[Message]]:
         """``seq`` of the messages that stay as they were, and all other messages of the context."""
         kept: set[int] = set()
         others: list[Message] = []
         for message in context:
             seq = message.seq
-            if seq is not None and 0 <= seq < len(self.messages) and _same(self.messages[seq], message):
-                kept.add(seq)
-            else:
-                others.append(message)
+            if seq is not None and 0 <= seq < len(self.messages):
+                original = self.messages[seq]
+                if original is message or said_text(original) == said_text(message):
+                    kept.add(seq)
+                    continue
+            others.append(message)
         return kept, others
-
-
-def _same(original: Message, message: Message) -> bool:
-    return original is message or said_text(original) == said_text(message)
 
 
 def _is_met(need: Need, kept: Collection[int], text: str, told: Collection[str]) -> bool:

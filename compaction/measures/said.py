@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from compaction.reading.file_paths import Roots
@@ -86,33 +87,44 @@ def _strings(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def names_in(text: str, roots: Roots) -> set[str]:
-    """Names of things in a text: files (relative to the project), URLs, hashes and ids, long numbers, code names.
+class Names(dict[str, tuple[str, ...]]):
+    """Word of a text → the names of things in it; each word is looked at once.
 
-    A code name has at least two parts (``read_rows``, ``RowReader``) and eight characters. Files without a directory
-    (``rows.py``) are names too. Paths of the machine (``/usr/bin``) are left out.
+    Names are files (relative to the project), URLs, hashes and ids, long numbers, and code names, which have at least
+    two parts (``read_rows``, ``RowReader``) and eight characters. Files without a directory (``rows.py``) are names
+    too. Paths of the machine (``/usr/bin``) are left out.
     """
-    found: set[str] = set()
-    for token in set(_TOKEN.findall(text)):
-        word = token.rstrip(".:-+~@").lstrip(":-+@")
-        if word.startswith(("http://", "https://")):
-            if len(word) > len("https://a.bc/de") and word.rstrip("/").count("/") > 2:
-                found.add(word.rstrip("/.,;:"))
-        elif "/" in word:
-            path = path_name(word, roots)
-            if path:
-                found.add(path)
-        elif _EXTENSION.fullmatch(word):
-            found.add(word)
-            found.update(part for part in word.split(".") if is_code_name(part))
-        elif _HEX.fullmatch(word):
-            if (any(c.isdigit() for c in word) and not word.isdigit()) or is_long_number(word):
-                found.add(word)
-        elif is_long_number(word) or is_id(word):
-            found.add(word)
-        else:
-            found.update(part for part in _CODE.findall(word) if is_code_name(part))
-    return found
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        found = self[token] = tuple(_names(token, self._roots))
+        return found
+
+    def of(self, text: str) -> set[str]:
+        """The names in a text."""
+        return set(chain.from_iterable(map(self.__getitem__, _TOKEN.findall(text))))
+
+
+def _names(token: str, roots: Roots) -> Iterator[str]:
+    word = token.rstrip(".:-+~@").lstrip(":-+@")
+    if word.startswith(("http://", "https://")):
+        if len(word) > len("https://a.bc/de") and word.rstrip("/").count("/") > 2:
+            yield word.rstrip("/.,;:")
+    elif "/" in word:
+        if path := path_name(word, roots):
+            yield path
+    elif _EXTENSION.fullmatch(word):
+        yield word
+        yield from (part for part in word.split(".") if is_code_name(part))
+    elif _HEX.fullmatch(word):
+        if (any(c.isdigit() for c in word) and not word.isdigit()) or is_long_number(word):
+            yield word
+    elif is_long_number(word) or is_id(word):
+        yield word
+    else:
+        yield from (part for part in _CODE.findall(word) if is_code_name(part))
 
 
 def is_long_number(word: str) -> bool:

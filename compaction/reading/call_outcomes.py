@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from compaction.reading.shell.effects import Effect
 from compaction.transcript import Message
@@ -108,7 +108,7 @@ def _says_failed(text: str) -> bool:
     )
 
 
-def effects_that_happened(effects: list[Effect], failed: bool, result: str) -> list[Effect]:
+def effects_that_happened(effects: Sequence[Effect], failed: bool, result: str) -> Sequence[Effect]:
     """The effects of a command line that took place, as far as its output shows.
 
     A command line can fail at its end and have written its files before: what failed names itself in the output.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from compaction.reading.shell.programs import word_set
 
@@ -45,6 +46,7 @@ _NOT_NAMES = word_set(
 _PROSE = (".md", ".mdx", ".rst", ".txt")
 
 
+@lru_cache(maxsize=4_096)
 def changed_names(new: str, old: str = "", path: str = "") -> tuple[str, ...]:
     """Names that a change touches, at most eight, definitions first, then variables, then keys.
 

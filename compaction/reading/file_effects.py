@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 from compaction.reading.call_outcomes import ToolResults, effects_that_happened
@@ -20,6 +21,7 @@ from compaction.reading.patches import patch_changes
 from compaction.reading.shell.effects import Effect
 from compaction.reading.tool_calls import (
     call_effects,
+    editor_says,
     is_editor_command,
     opened_file,
     patch_effect,
@@ -122,13 +124,12 @@ class OpReader:
         return found
 
     def _call(self, call: ToolCall, seq: int, failed: bool, result: str) -> Iterator[FileOp]:
-        arguments = call.parsed()
-        command = shell_command(call, arguments)
-        effects = call_effects(call, self.cwd, self.open_file, result, arguments)
+        effects: Sequence[Effect]
+        command, effects = _read_call(call, self.cwd, self.open_file, editor_says(result))
         if self.remembers and command is not None:
             self._follow(call, command, result)
         if command is None or is_editor_command(command, result):
-            effects = [] if failed or result.startswith("Here's the files and directories") else effects
+            effects = () if failed or result.startswith("Here's the files and directories") else effects
         else:
             effects = effects_that_happened(effects, failed, result)
         for effect in effects:
@@ -284,6 +285,15 @@ class OpReader:
                 if name not in known and len(known) < 50:
                     known.append(name)
         return op
+
+
+@lru_cache(maxsize=4_096)
+def _read_call(
+    call: ToolCall, cwd: str | None, open_file: str | None, result: str
+) -> tuple[str | None, tuple[Effect, ...]]:
+    """The command line of a call, if it has one, and its effects: contexts of many methods have the same calls."""
+    arguments = call.parsed()
+    return shell_command(call, arguments), tuple(call_effects(call, cwd, open_file, result, arguments))
 
 
 _SED_TEXT = re.compile(r"(?:^|[\d/$}])[aic]\\(.{1,2000})")

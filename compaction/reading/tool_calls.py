@@ -104,6 +104,11 @@ def is_editor_command(command: str, result: str = "") -> bool:
     return bool(_ACI.match(command)) and (not result or "[File: " in result or "(Open file: " in result)
 
 
+def editor_says(result: str) -> str:
+    """An editor's answer; of any other, on which the effects of a call do not depend, only whether there is one."""
+    return result if "[File: " in result or "(Open file: " in result else result[:1]
+
+
 def opened_file(result: str) -> str | None:
     """The file that an editor's answer says is open now."""
     if "[File: " not in result and "(Open file: " not in result:

@@ -45,23 +45,24 @@ class LineSearch:
         self._is_made: Flags = np.zeros(index.n_units, bool)
         self._is_made[self._units_before :] = self._is_searched[self._units_before :]
         self._new_lines: dict[int, bool] = {}
+        self._searched: dict[int, Numbers] = {}
+        self._n_having = index.counts_before(self._units_before)
+        """For each token how many units before the cut have it."""
+        self._rarity = np.log1p(self._units_before / np.where(self._n_having, self._n_having, 1))
+        """For each token log(1 + units / units with it) before the cut; the highest for one that is not there."""
 
     def _units_with(self, token: int) -> Numbers:
-        units = self.index.units_with(token)
-        return units[self._is_searched[units]]
-
-    def rarity(self, token: int) -> float:
-        """log(1 + units / units with the token) before the cut; for a token that is not there, the highest."""
-        units = self.index.units_with(token) if token >= 0 else NONE
-        having = int(np.searchsorted(units, self._units_before))
-        return float(np.log1p(self._units_before / having if having else self._units_before))
+        if token not in self._searched:
+            units = self.index.units_with(token)
+            self._searched[token] = units[self._is_searched[units]]
+        return self._searched[token]
 
     def weigh(self, token: Token) -> float:
         """What a token of a statement weighs."""
         id = self.index.token_ids.get(token.text, -1)
-        units = self.index.units_with(id) if id >= 0 else NONE
-        is_own = token.kind == "word" and not (len(units) and int(units[0]) < self._units_before)
-        return self.rarity(id) * KIND_WEIGHT[token.kind] * (NOT_IN_HISTORY if is_own else 1.0)
+        is_there = id >= 0 and self._n_having[id] > 0
+        rarity = self._rarity[id] if id >= 0 else np.log1p(self._units_before)
+        return float(rarity * KIND_WEIGHT[token.kind] * (1.0 if is_there or token.kind != "word" else NOT_IN_HISTORY))
 
     def rows(self, asked: Sequence[Token]) -> tuple[Numbers, Shares]:
         """The units that have something of some tokens, and how much of each: one row a unit, one column a token."""
@@ -71,7 +72,10 @@ class LineSearch:
             if id >= 0:
                 found.append((column, self._units_with(id), 1.0))
             found += ((column, self._units_with(other), worth) for other, worth in self._relatives.of(token))
-        units = np.unique(np.concatenate([units for _, units, _ in found])) if found else NONE
+        is_found = np.zeros(self.index.n_units, bool)
+        for _, having, _ in found:
+            is_found[having] = True
+        units: Numbers = np.flatnonzero(is_found).astype(np.int32)
         table = np.zeros((len(units), len(asked)), np.float32)
         for column, having, worth in found:
             at = np.searchsorted(units, having)
@@ -103,7 +107,7 @@ class LineSearch:
 
     def copied(self, line: Numbers) -> Shares:
         """For each document the largest share of a line's tokens, by weight, within three lines."""
-        weights = np.array([self.rarity(int(token)) for token in line], np.float32)
+        weights = self._rarity[line].astype(np.float32)
         having = [self._units_with(int(token)) for token in line]
         total = float(weights.sum())
         each = np.bincount(
@@ -135,11 +139,21 @@ class LineSearch:
         return found
 
     def _covered(self, line: Numbers) -> float:
-        """The largest share of a line's tokens, by weight, that one unit before the cut has."""
-        weights = [self.rarity(int(token)) for token in line]
-        having = [units[: np.searchsorted(units, self._units_before)] for units in map(self.index.units_with, line)]
-        shares = np.bincount(np.concatenate(having), np.repeat(weights, list(map(len, having))))
-        return float(shares.max(initial=0.0)) / (sum(weights) or 1.0)
+        """The largest share of a line's tokens, by weight, that one unit before the cut has; 0 below ``SAME_LINE``."""
+        weights = self._rarity[line]
+        total = float(weights.sum())
+        # A unit that has most of a line has one of its rarest tokens.
+        rarest = np.argsort(self._n_having[line], kind="stable")
+        n = int(np.searchsorted(np.cumsum(weights[rarest]), (1 - SAME_LINE) * total, side="right")) + 1
+        if not self._n_having[line[rarest[:n]]].any():
+            return 0.0
+        having = [self.index.units_with(int(token))[: self._n_having[token]] for token in line]
+        units = np.unique(np.concatenate([having[place] for place in rarest[:n]]))
+        shares = np.zeros(len(units))
+        for weight, some in zip(weights, having, strict=True):
+            if len(some):
+                shares += weight * (some.take(some.searchsorted(units), mode="clip") == units)
+        return float(shares.max()) / total
 
     def units_naming(self, path: str) -> Numbers:
         """The units that have a path, or an end of it that no other path of the index has, ascending."""
@@ -177,9 +191,10 @@ class LineSearch:
         for units in having[1:4]:
             documents = np.intersect1d(documents, self.index.document_of[units])
         for document in map(int, documents):
-            parts = self.index.plain_lines(document)
-            lines = (line for part in parts for line in (part if on_one_line else (" ".join(part),)))
             found[document] = any(
-                all(text in line for text in searched) and all(one.search(line) for one in wanted) for line in lines
+                all(text in line for text in searched) and all(one.search(line) for one in wanted)
+                for part in self.index.plain_parts(document)
+                if not on_one_line or all(text in part for text in searched)
+                for line in (part.split("\n") if on_one_line else (part.replace("\n", " "),))
             )
         return found

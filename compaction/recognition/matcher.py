@@ -18,12 +18,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from compaction.recognition.line_search import LineSearch
+from compaction.recognition.line_search import Flags, LineSearch
 from compaction.recognition.relatives import Relatives
 from compaction.recognition.text_index import Numbers, Shares, TextIndex
 from compaction.recognition.words import Token, tokens
 from compaction.transcript import Message
+
+Doubles = NDArray[np.float64]
 
 READABLE = 0.5
 """Support from which on a statement is taken for readable."""
@@ -102,10 +105,21 @@ class PointMatcher:
 
     def __init__(self, matcher: Matcher, cut: int, contexts: Sequence[Sequence[Message]]) -> None:
         self._history = matcher.history[:cut]
-        self._index = matcher.index
-        self._contexts = [_Context(context, matcher.index) for context in contexts]
-        documents = [context.documents for context in self._contexts]
-        self._lines = matcher.search(cut, np.unique(np.concatenate(documents)) if documents else np.zeros(0, np.int32))
+        self._index = index = matcher.index
+        self._in_order = [np.array(list(map(index.document, context)), np.int32) for context in contexts]
+        self._by_seq = [
+            {m.seq: int(d) for m, d in zip(context, documents, strict=True) if m.seq is not None}
+            for context, documents in zip(contexts, self._in_order, strict=True)
+        ]
+        self._has: Flags = np.zeros((len(contexts), index.n_documents), bool)
+        """Context × document: whether it has it."""
+        for has, documents in zip(self._has, self._in_order, strict=True):
+            has[documents] = True
+        self._lines = matcher.search(cut, np.flatnonzero(self._has.any(axis=0)).astype(np.int32))
+        # The last place of each context stands for no document, so that none is empty.
+        here = np.pad(self._has, ((0, 0), (0, 1)), constant_values=True)
+        self._context_of, self._documents = np.nonzero(here)
+        self._starts = np.searchsorted(self._context_of, np.arange(len(contexts)))
 
     def find(self, claim: Claim) -> list[Found]:
         """How far a statement can be read in each of the contexts."""
@@ -117,40 +131,35 @@ class PointMatcher:
         words, where = self._cover(units, table, asked, weights)
         ceiling = words[:, : search.n_before].max(axis=1, initial=0.0)
         lines = self._evidence_lines(evidence.values(), units, table @ weights)
-        copied = np.zeros(index.n_documents, np.float32)
+        copied = np.zeros((1, index.n_documents), np.float32)
         for line in lines:
             copied = np.maximum(copied, search.copied(line))
         quoted = [text for text in (claim.text, *claim.quotes) if len(tokens(text)) >= MIN_WORDS]
         verbatim = search.standing(claim.exact, on_one_line=True)
         for text in () if claim.exact else quoted:
             verbatim |= search.standing([text], on_one_line=False)
-        supports = []
-        for context in self._contexts:
-            here = context.documents
-            reached = words[:, here].max(axis=1, initial=0.0)
-            lexical, kept = _relative(reached, ceiling), self._kept(context, evidence)
-            said = 0.4 * float(copied[here].max(initial=0.0)) + 0.3 * kept + 0.3 * lexical
-            first = said if lines else 0.55 * lexical + 0.45 * kept
-            supports.append(max(0.0, (first - 0.25) / 0.45, (float(reached[0]) - 0.6) / 0.25))
+        reached = self._best(words)
+        lexical, kept = _relative(reached, ceiling), self._kept(evidence)
+        said = 0.4 * self._best(copied)[:, 0].astype(float) + 0.3 * kept + 0.3 * lexical
+        first = said if lines else 0.55 * lexical + 0.45 * kept
+        support = np.maximum((first - 0.25) / 0.45, (reached[:, 0].astype(float) - 0.6) / 0.25).clip(0.0)
         # In other words it is said at most as well as by all lines that were made.
-        made = [context.documents[context.documents >= search.n_before] for context in self._contexts]
-        most = [_anew(words[:, one].max(axis=1, initial=0.0), ceiling) for one in made]
-        if wanted := [one for one, best, support in zip(made, most, supports, strict=True) if best > min(support, 1.0)]:
-            is_in = np.isin(index.document_of[units], np.concatenate(wanted))
-            is_in[is_in] = search.new(units[is_in])
-            anew, _ = self._cover(units[is_in], table[is_in], asked, weights)
-            supports = [
-                max(support, _anew(anew[:, one].max(axis=1, initial=0.0), ceiling))
-                for one, support in zip(made, supports, strict=True)
-            ]
-        found = []
-        for context, reached in zip(self._contexts, supports, strict=True):
-            here = context.documents
-            support = 1.0 if verbatim[here].any() else min(reached, NOT_EXACT if claim.exact else 1.0)
-            best = here[words[0, here].argmax()] if len(here) else -1
-            quote = index.quote(int(best), int(where[best]), NEAR) if support >= QUOTED and words[0, best] else ""
-            found.append(Found(support, quote))
-        return found
+        made = words.copy()
+        made[:, : search.n_before] = 0
+        wanted = _anew(self._best(made), ceiling) > support.clip(max=1.0)
+        if wanted.any():
+            is_in = self._has[wanted].any(axis=0) & (np.arange(index.n_documents) >= search.n_before)
+            rows = np.flatnonzero(is_in[index.document_of[units]])
+            rows = rows[search.new(units[rows])]
+            anew, _ = self._cover(units[rows], table[rows], asked, weights)
+            support = np.maximum(support, _anew(self._best(anew), ceiling))
+        if claim.exact:
+            support = support.clip(max=NOT_EXACT)
+        support[self._has[:, verbatim].any(axis=1)] = 1.0
+        return [
+            Found(value, self._quote(has, words[0], where) if value >= QUOTED else "")
+            for has, value in zip(self._has, support.clip(max=1.0).tolist(), strict=True)
+        ]
 
     def find_file(self, path: str, names: Sequence[str]) -> list[FoundFile]:
         """Where each of the contexts names a file, by its path or an end of it that no other has, and names with it."""
@@ -158,18 +167,28 @@ class PointMatcher:
         units = self._lines.units_naming(path)
         documents = index.document_of[units]
         with_names = [np.intersect1d(self._lines.documents_with(name), documents) for name in names]
+        shares = [self._has[:, some].any(axis=1) for some in with_names] or [np.ones(len(self._has), bool)]
         found = []
-        for context in self._contexts:
-            at = np.flatnonzero(np.isin(documents, context.documents))
-            had = [bool(np.isin(some, context.documents).any()) for some in with_names]
-            line = index.quote(int(documents[at[0]]), int(units[at[0]]), 1) if len(at) else ""
-            found.append(FoundFile(bool(len(at)), sum(had) / len(had) if had else 1.0, line))
+        for has, share in zip(self._has[:, documents], np.mean(shares, axis=0).tolist(), strict=True):
+            at = int(has.argmax()) if has.any() else -1
+            line = index.quote(int(documents[at]), int(units[at]), 1) if at >= 0 else ""
+            found.append(FoundFile(at >= 0, share, line))
         return found
 
     def last_with(self, words: Sequence[str]) -> list[int]:
         """For each context the place of its last message that has some texts to the letter on one line; -1: none."""
         standing = self._lines.standing(words, on_one_line=True)
-        return [int(np.max(np.flatnonzero(standing[context.in_order]), initial=-1)) for context in self._contexts]
+        return [int(np.max(np.flatnonzero(standing[documents]), initial=-1)) for documents in self._in_order]
+
+    def _best(self, shares: Shares) -> Shares:
+        """The best that each context has of shares by document: one row a context; 0 for an empty one."""
+        padded = np.pad(shares, ((0, 0), (0, 1)))
+        return np.ascontiguousarray(np.maximum.reduceat(padded[:, self._documents], self._starts, axis=1).T)
+
+    def _quote(self, has: Flags, shares: Shares, where: Numbers) -> str:
+        """The lines of a context that say most of a statement."""
+        best = int(np.where(has, shares, -1).argmax())
+        return self._index.quote(best, int(where[best]), NEAR) if has[best] and shares[best] else ""
 
     def _cover(self, units: Numbers, table: Shares, asked: Sequence[Token], weights: Shares) -> tuple[Shares, Numbers]:
         """Shares of the statement by document: in 3 lines, in 8, then beside each group; and the unit of the first."""
@@ -206,39 +225,32 @@ class PointMatcher:
                 lines.append(line)
         return lines
 
-    def _kept(self, context: _Context, evidence: Mapping[int, int]) -> float:
-        """1 where an evidence message is there uncut; less for one that is shortened, nothing for a result that is."""
-        best = 0.0
-        for seq, original in evidence.items():
-            left = context.by_seq.get(seq)
-            if left == original or original in context.documents:
-                return 1.0
-            if left is not None and self._history[seq].role != "tool":
-                best = max(best, CUT * min(1.0, self._index.length(left) / max(1, self._index.length(original))))
-        return best
+    def _kept(self, evidence: Mapping[int, int]) -> Doubles:
+        """By context: 1 where an evidence message is there uncut; less for one that is shortened, 0 for a result."""
+        kept = self._has[:, list(evidence.values())].any(axis=1).astype(float)
+        shortened = {seq: original for seq, original in evidence.items() if self._history[seq].role != "tool"}
+        for n in np.flatnonzero(kept == 0) if shortened else ():
+            for seq, original in shortened.items():
+                if (left := self._by_seq[n].get(seq)) is not None:
+                    share = min(1.0, self._index.length(left) / max(1, self._index.length(original)))
+                    kept[n] = max(kept[n], CUT * share)
+        return kept
 
 
-class _Context:
-    """A compacted context as the documents of an index."""
-
-    def __init__(self, messages: Sequence[Message], index: TextIndex) -> None:
-        documents = list(map(index.document, messages))
-        self.in_order: Numbers = np.array(documents, np.int32)
-        self.documents: Numbers = np.unique(self.in_order)
-        self.by_seq = {m.seq: d for m, d in zip(messages, documents, strict=True) if m.seq is not None}
-
-
-def _relative(shares: Shares, ceiling: Shares) -> float:
+def _relative(shares: Shares, ceiling: Shares) -> Doubles:
     """What is reached of what the history reaches: the mean of both windows, and of it with that beside the groups."""
     most = np.maximum(ceiling, LEAST_CEILING)
-    whole = float(np.minimum(1.0, shares[:2] / most[:2]).mean())
-    if len(shares) == 2:
+    whole: Doubles = np.minimum(1.0, shares[:, :2] / most[:2]).mean(axis=1).astype(float)
+    if len(ceiling) == 2:
         return whole
-    return (whole + min(1.0, float(shares[2:].mean()) / max(LEAST_CEILING, float(ceiling[2:].mean())))) / 2
+    beside: Doubles = shares[:, 2:].mean(axis=1).astype(float) / max(LEAST_CEILING, float(ceiling[2:].mean()))
+    whole += beside.clip(max=1.0)
+    return whole / 2
 
 
-def _anew(shares: Shares, ceiling: Shares) -> float:
-    return (_relative(shares, ceiling) - 0.30) / 0.50
+def _anew(shares: Shares, ceiling: Shares) -> Doubles:
+    found: Doubles = (_relative(shares, ceiling) - 0.30) / 0.50
+    return found
 
 
 def _groups(asked: Sequence[Token]) -> list[list[int]]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from compaction.recognition.text_index import Numbers
 from compaction.recognition.words import Token
@@ -29,12 +30,17 @@ class Relatives:
     def __init__(self, token_ids: dict[str, int]) -> None:
         words = [(text, id) for text, id in token_ids.items() if len(text) >= MIN_WORD and text.isalpha()]
         self._words: Numbers = np.array([id for _, id in words], np.int32)
-        self._sizes = np.array([len(_trigrams(text)) for text, _ in words], np.int32)
-        having = defaultdict(list)
-        for n, (text, _) in enumerate(words):
-            for gram in _trigrams(text):
-                having[gram].append(n)
-        self._having = {gram: np.array(places, np.int32) for gram, places in having.items()}
+        length = np.array([len(text) + 2 for text, _ in words], np.int64)
+        of_word = np.repeat(np.arange(len(words)), length)
+        grams = _trigrams("".join(f"^{text}$" for text, _ in words))
+        inside = of_word[:-2] == of_word[2:]
+        grams, of_word = grams[inside], of_word[:-2][inside]
+        order = np.argsort(grams, kind="stable")
+        grams, of_word = grams[order], of_word[order]
+        once = np.append(True, (grams[1:] != grams[:-1]) | (of_word[1:] != of_word[:-1]))[: len(grams)]
+        self._grams, self._having = grams[once], of_word[once]
+        """Every trigram of every word, in order, and the place of the word."""
+        self._sizes = np.bincount(self._having, minlength=len(words))
         self._ends: dict[str, list[int]] = defaultdict(list)
         self._versions: dict[str, list[int]] = defaultdict(list)
         hashes = []
@@ -81,10 +87,9 @@ class Relatives:
             yield from ((id, WORTH) for id in self._versions.get(text.lstrip("v"), ()))
 
     def _forms(self, word: str) -> Iterable[tuple[int, float]]:
-        grams = _trigrams(word)
-        having = [self._having[gram] for gram in grams if gram in self._having]
-        if not having:
-            return ()
+        grams = np.unique(_trigrams(f"^{word}$"))
+        first, after = (np.searchsorted(self._grams, grams, side) for side in ("left", "right"))
+        having = [self._having[one:other] for one, other in zip(first, after, strict=True)]
         shared = np.bincount(np.concatenate(having), minlength=len(self._words))
         alike = 2 * shared / (len(grams) + self._sizes)
         return [
@@ -92,9 +97,10 @@ class Relatives:
         ]
 
 
-def _trigrams(word: str) -> set[str]:
-    padded = f"^{word}$"
-    return {padded[i : i + 3] for i in range(len(padded) - 2)}
+def _trigrams(text: str) -> NDArray[np.int64]:
+    """Every three characters in a row, as one number."""
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
+    return (codes[:-2] << 42) | (codes[1:-1] << 21) | codes[2:]
 
 
 def _versions(name: str) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,8 @@ class TextIndex:
             for message in context:
                 self._add(message)
         self.token_ids: dict[str, int] = {}
-        self._lines: dict[int, list[str]] = {}
-        self._plain: dict[int, tuple[tuple[str, ...], ...]] = {}
+        self._plain: dict[int, tuple[str, ...]] = {}
+        self._quotes: dict[tuple[int, int], str] = {}
         self._read()
 
     def _add(self, message: Message) -> bool:
@@ -71,10 +72,10 @@ class TextIndex:
         """The parts of a document."""
         return self._texts[document]
 
-    def plain_lines(self, document: int) -> tuple[tuple[str, ...], ...]:
-        """The lines of each part of a document, in lower case and with single spaces."""
+    def plain_parts(self, document: int) -> tuple[str, ...]:
+        """The parts of a document, in lower case and with single spaces on each line."""
         if document not in self._plain:
-            self._plain[document] = tuple(tuple(map(plain, text.split("\n"))) for text in self.texts(document))
+            self._plain[document] = tuple("\n".join(map(plain, text.split("\n"))) for text in self.texts(document))
         return self._plain[document]
 
     def length(self, document: int) -> int:
@@ -87,30 +88,33 @@ class TextIndex:
         return len(self._documents)
 
     def _read(self) -> None:
-        ids = self.token_ids
+        words = _Words(self.token_ids)
         read: dict[str, list[tuple[tuple[int, ...], int]]] = {}  # summaries and cut messages repeat lines
         sets: dict[tuple[int, ...], int] = {}
         tokens, sizes, parts, same, first_units = array("i"), array("i"), array("i"), array("i"), [0]
+        self._line_of = array("i")
         part = 0
         for texts in self._documents:
+            n_lines = 0
             for text in texts:
                 part += 1
                 for line in text.split("\n"):
                     units = read.get(line)
                     if units is None:
                         units = read[line] = []
-                        for words in lines(line):
-                            of_words = (ids.setdefault(t.text, len(ids)) for word in words for t in tokens_of(word))
-                            if unit := tuple(dict.fromkeys(of_words)):
+                        for said in lines(line):
+                            if unit := tuple(dict.fromkeys(chain.from_iterable(map(words.__getitem__, said)))):
                                 units.append((unit, sets.setdefault(tuple(sorted(unit)), len(sets))))
                     for unit, number in units:
                         tokens.extend(unit)
                         sizes.append(len(unit))
                         parts.append(part)
                         same.append(number)
+                        self._line_of.append(n_lines)
+                    n_lines += 1
             first_units.append(len(sizes))
         self._texts = list(self._documents)
-        self._token_texts = list(ids)
+        self._token_texts = list(self.token_ids)
         self._lengths = [sum(map(len, texts)) for texts in self._texts]
         self.first_unit: Numbers = np.array(first_units, np.int32)
         """First unit of each document, and the number of all units."""
@@ -127,7 +131,7 @@ class TextIndex:
         of_unit = np.repeat(np.arange(self.n_units, dtype=np.int32), size)
         order = np.argsort(self._tokens, kind="stable")
         self._postings: Numbers = of_unit[order]
-        self._first_posting = np.searchsorted(self._tokens[order], np.arange(len(ids) + 1))
+        self._first_posting = np.searchsorted(self._tokens[order], np.arange(len(self.token_ids) + 1))
         self.document_of: Numbers = np.repeat(np.arange(self.n_documents, dtype=np.int32), np.diff(self.first_unit))
         """The document that each unit stands in."""
 
@@ -143,20 +147,29 @@ class TextIndex:
         """The units that have a token, ascending."""
         return self._postings[self._first_posting[token] : self._first_posting[token + 1]]
 
+    def counts_before(self, unit: int) -> NDArray[np.int64]:
+        """For each token how many units before one have it."""
+        return np.bincount(self._tokens[: self._first_token[unit]], minlength=len(self._token_texts))
+
     def tokens_in(self, first: int, after: int) -> Numbers:
         """The tokens of some units in a row; one that several have comes several times."""
         return self._tokens[self._first_token[first] : self._first_token[after]]
 
     def quote(self, document: int, unit: int, n: int) -> str:
         """The lines in which up to ``n`` units of one part stand, from a unit on, as they are written."""
-        if document not in self._lines:
-            self._lines[document] = [
-                line.strip()
-                for text in self.texts(document)
-                for line in text.split("\n")
-                for words in lines(line)
-                if any(map(tokens_of, words))
-            ]
-        start = unit - int(self.first_unit[document])
-        part = self.part[unit : unit + n]
-        return "\n".join(dict.fromkeys(self._lines[document][start : start + int((part == part[0]).sum())]))
+        if (unit, n) not in self._quotes:
+            written = [line.strip() for text in self.texts(document) for line in text.split("\n")]
+            same = [one for one in range(unit, min(unit + n, self.n_units)) if self.part[one] == self.part[unit]]
+            self._quotes[unit, n] = "\n".join(dict.fromkeys(written[self._line_of[one]] for one in same))
+        return self._quotes[unit, n]
+
+
+class _Words(dict[str, tuple[int, ...]]):
+    """Word as it is written → the numbers of its tokens; a new token gets the next number."""
+
+    def __init__(self, ids: dict[str, int]) -> None:
+        self._ids = ids
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        found = self[word] = tuple(self._ids.setdefault(token.text, len(self._ids)) for token in tokens_of(word))
+        return found

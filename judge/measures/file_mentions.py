@@ -8,7 +8,7 @@ from functools import lru_cache
 from compaction.model import SectionKind
 from compaction.reading.file_effects import FileOp, FileVerb
 from compaction.transcript import Message
-from judge.measures.labelled_statements import MAX_LINE, statements
+from judge.measures.labelled_statements import MAX_LINE, Statement, statements
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 _SOURCE = frozenset(
@@ -72,36 +72,35 @@ def file_mentions(message: Message) -> list[FileOp]:
     In a message that a strategy made, a label ("Files modified", a column, a key) says it where the statement does not;
     in what a person or an agent said only a sentence with both the path and the verb counts.
     """
-    if "." not in message.text:
-        return []
-    return _mentions(message.text, message.seq)
+    return list(_mentions(message.text, message.seq is None)) if "." in message.text else []
 
 
 @lru_cache(maxsize=32_768)
-def _mentions(text: str, seq: int | None) -> list[FileOp]:
-    made = seq is None
+def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
+    return tuple(op for one in statements(text) if "." in one.text for op in _mentioned(one, made))
+
+
+@lru_cache(maxsize=32_768)
+def _mentioned(statement: Statement, made: bool) -> tuple[FileOp, ...]:
+    said = statement.text
+    places = {
+        m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE
+    }
+    if not places or len(said) > MAX_LINE:
+        return ()
+    verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))
+    named = list(places.items())[: None if made else 3]
     found: list[FileOp] = []
-    for statement in statements(text):
-        said = statement.text
-        if "." not in said or len(said) > MAX_LINE:
-            continue
-        places = {
-            m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE
-        }
-        if not places:
-            continue
-        verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))
-        named = list(places.items())[: None if made else 3]
-        for n, (start, path) in enumerate(named):
-            verb = _verb_of(start, path, verbs, said) or (_verb(statement.label) if made else None)
-            if verb is None and made and _LABELS["files"].search(statement.label):
-                verb = "modified"
-            if verb is not None:
-                end = named[n + 1][0] if n + 1 < len(named) else len(said)
-                about = said[start:end] if len(named) > 1 else said
-                names = dict.fromkeys(name for name in _CODE.findall(about) if name not in places.values())
-                found.append(FileOp(path.removeprefix("./"), verb, seq or 0, tuple(names)[:8]))
-    return found
+    for n, (start, path) in enumerate(named):
+        verb = _verb_of(start, path, verbs, said) or (_verb(statement.label) if made else None)
+        if verb is None and made and _LABELS["files"].search(statement.label):
+            verb = "modified"
+        if verb is not None:
+            end = named[n + 1][0] if n + 1 < len(named) else len(said)
+            about = said[start:end] if len(named) > 1 else said
+            names = dict.fromkeys(name for name in _CODE.findall(about) if name not in places.values())
+            found.append(FileOp(path.removeprefix("./"), verb, 0, tuple(names)[:8]))
+    return tuple(found)
 
 
 _PASSIVE = re.compile(r"[`'\"*)\]]*[\s,(\[:—-]*(?:(?:was|were|has been|have been|is|got|newly|only|just)\s+){0,3}\Z")

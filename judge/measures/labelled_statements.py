@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -51,7 +51,7 @@ def statements(text: str) -> tuple[Statement, ...]:
     """The statements in order. Takes time linear in the text."""
     value = _json(text)
     if value is not None:
-        return tuple(_leaves(value, ""))
+        return tuple(_said(_leaves(value, "")))
     found: list[Statement] = []
     heading = ""
     header: list[str] = []
@@ -67,15 +67,23 @@ def statements(text: str) -> tuple[Statement, ...]:
             if not header:
                 header = cells
                 continue
-            found.append(Statement(", ".join(filter(None, cells)), _joined(heading, " ".join(header))))
+            found += _said([Statement(", ".join(filter(None, cells)), _joined(heading, " ".join(header)))])
             continue
         header = []
-        title = _title(line)
-        if title is not None:
-            heading = title
-            continue
-        found += _of_line(line, heading)
-    return tuple(statement for statement in found if not _EMPTY.match(statement.text))
+        heading, said = _read_line(line, heading)
+        found += said
+    return tuple(found)
+
+
+@lru_cache(maxsize=65_536)
+def _read_line(line: str, heading: str) -> tuple[str, tuple[Statement, ...]]:
+    """The heading from a line on, and what the line says; summaries repeat lines."""
+    title = _title(line)
+    return (heading, tuple(_said(_of_line(line, heading)))) if title is None else (title, ())
+
+
+def _said(found: Iterable[Statement]) -> Iterator[Statement]:
+    return (statement for statement in found if not _EMPTY.match(statement.text))
 
 
 def _of_line(line: str, heading: str) -> Iterator[Statement]:

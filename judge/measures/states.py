@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from compaction.reading.file_effects import same_file
@@ -90,20 +90,23 @@ class ContextReader:
             files: What each of them tells of files.
         """
         point = self._matcher.at(cut, contexts)
+        paths = frozenset[str]().union(*(some for told in files for some in told.values()))
         by_statement = [
-            self._files(statement, point, files)
+            self._files(statement, point, files, {path for path in paths if same_file(statement.text, path)})
             if statement.kind in FILE_USE
             else self._said(statement, point, contexts)
             for statement in statements
         ]
         return [list(states) for states in zip(*by_statement, strict=True)] if statements else [[] for _ in contexts]
 
-    def _files(self, statement: Statement, point: PointMatcher, files: Sequence[Files]) -> list[StatementState]:
+    def _files(
+        self, statement: Statement, point: PointMatcher, files: Sequence[Files], same: Set[str]
+    ) -> list[StatementState]:
         """By slot: which files a context says were created, modified, deleted. Words decide only on details."""
         use = FILE_USE[statement.kind]
         states = []
         for told, named in zip(files, point.find_file(statement.text, statement.details), strict=True):
-            has = {other for other, paths in told.items() if any(same_file(statement.text, path) for path in paths)}
+            has = {other for other, paths in told.items() if not same.isdisjoint(paths)}
             if use in has or (use == "read" and named.is_named):
                 support = 1 - OF_DETAILS * (1 - named.share)
                 states.append(StatementState("readable", support, named.line or statement.text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -31,30 +31,27 @@ _DONE = re.compile(
 
 def told_outcome(matter: str, context: Sequence[Message]) -> Outcome | None:
     """What the last list or line about a matter says of it; None where none is about it or says either."""
-    asked = frozenset(token.text for token in tokens(matter))
     todo = latest_todos(context)
     for item in todo.items if todo else ():
         if shared_words(matter, item.text) >= SAME_MATTER:
             return "done" if item.status == "done" else "open"
-    last: Outcome | None = None
-    for message in context:
-        if message.role != "tool" and not message.tool_calls:
-            for said, around in _lines(message.text):
-                if len(asked & said) >= SAME_MATTER * len(asked):
-                    last = _outcome(around, matter) or last
-    return last
+    told = (_said_last(matter, m.text) for m in reversed(context) if m.role != "tool" and not m.tool_calls)
+    return next(filter(None, told), None)
 
 
-@lru_cache(maxsize=512)
-def _lines(text: str) -> tuple[tuple[frozenset[str], str], ...]:
-    """The words of each line of a text, and the line after its label."""
-    return tuple(_worded(text))
+@lru_cache(maxsize=16_384)
+def _said_last(matter: str, text: str) -> Outcome | None:
+    asked = _words(matter)
+    for one in reversed(statements(text)):
+        is_about = len(one.text) <= MAX_LINE and len(asked & _words(one.text)) >= SAME_MATTER * len(asked)
+        if is_about and (outcome := _outcome(one.whole, matter)):
+            return outcome
+    return None
 
 
-def _worded(text: str) -> Iterator[tuple[frozenset[str], str]]:
-    for statement in statements(text):
-        if len(statement.text) <= MAX_LINE:
-            yield frozenset(token.text for token in tokens(statement.text)), statement.whole
+@lru_cache(maxsize=65_536)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(token.text for token in tokens(text))
 
 
 def _outcome(line: str, matter: str) -> Outcome | None:

@@ -77,8 +77,14 @@ class Measuring:
         fetched = (context for job in self._readable(self._jobs) for context, _ in self._with_fetched(job).values())
         return ContextReader(self._session.messages, (*self._contexts.values(), *fetched))
 
+    @cached_property
+    def _opaque(self) -> frozenset[str]:
+        """The compactions whose context holds what nobody but its provider can read."""
+        contexts = {job.compaction_id: self._contexts[job.compaction_id] for job in self._jobs}
+        return frozenset(id for id, context in contexts.items() if any(message.is_unreadable for message in context))
+
     def _readable(self, jobs: Sequence[MeasureJob]) -> list[MeasureJob]:
-        return [job for job in jobs if not _is_opaque(self._contexts[job.compaction_id])]
+        return [job for job in jobs if job.compaction_id not in self._opaque]
 
     def _with_fetched(self, job: MeasureJob) -> dict[str, tuple[tuple[Message, ...], Probe]]:
         """Probe → the context with what the method fetches for its question, where it fetches something."""
@@ -114,7 +120,7 @@ class Measuring:
     def measured(self, job: MeasureJob) -> dict[str, Any]:
         """All that is measured of a context, as columns of ``schemas.MEASURES``."""
         context = self._contexts[job.compaction_id]
-        if _is_opaque(context):
+        if job.compaction_id in self._opaque:
             return {"status": "opaque", "error": "the context holds what nobody but its provider can read"}
         cut = job.point.point.cut_seq
         needs = self.needs(cut)
@@ -165,10 +171,6 @@ class Measuring:
                         rows[id, n] |= {"with_fetched": state.support, "fetched_lines": state.lines}
             found[job.compaction_id] = list(rows.values())
         return found
-
-
-def _is_opaque(context: Sequence[Message]) -> bool:
-    return any(message.is_unreadable for message in context)
 
 
 def _state_row(tracked: Tracked, state: StatementState) -> dict[str, Any]:

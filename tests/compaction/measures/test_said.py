@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from compaction import Message, ToolCall
-from compaction.measures.said import acted_text, defined_names, name_forms, names_in, said_text, telling_lines
+from compaction.measures.said import Names, acted_text, defined_names, name_forms, said_text, telling_lines
 from compaction.reading.file_paths import Roots
 
 ROOTS = Roots(("/srv/mill",), "/srv/mill")
@@ -30,7 +30,7 @@ ROOTS = Roots(("/srv/mill",), "/srv/mill")
     ],
 )
 def test_names_are_those_that_only_this_work_has(text: str, found: set[str]) -> None:
-    assert names_in(text, ROOTS) == found
+    assert Names(ROOTS).of(text) == found
 
 
 def test_a_path_can_be_said_by_its_end_and_other_names_cannot() -> None:
