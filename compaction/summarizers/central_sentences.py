@@ -28,13 +28,14 @@ MOST = 150
 """Sentences that are ranked; no summary has more."""
 
 _FENCE = re.compile(r"^\s*(```+|~~~+).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
+_BOX = re.compile(r"[─-╿]+")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"^\s*(?:</?[A-Za-z][\w:-]{0,40}>\s*)+|(?:</[A-Za-z][\w:-]{0,40}>\s*)+$")
 _END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[*`]*[A-Z0-9])|(?<=[。！？])|\n+")
 _MARKUP = re.compile(r"^[\s>#*•+-]*(?:\d{1,2}[.)]\s+)?(?:\[[ xX]\]\s+)?|\*\*|__(?=\s|$)")
 _WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]{1,2}|\w[\w./-]*\w")
 _PLAIN = re.compile(r"(?<!\S)[\"'(\[`*]*[^\W\d_][^\W\d_'’-]*[.,;:!?)\]\"'`*]*(?!\S)|[぀-ヿ㐀-鿿가-힯]{2}")
-_DRAWN = re.compile(r"[─-╿│├└]|\|.*\||^\s*(?:at |File \"|@@ |[$>%] )|[{};]\s*$|^[\w.\[\]]+ = ")
+_DRAWN = re.compile(r"^\s*[─-╿]|\|.*\||^\s*(?:at |File \"|@@ |[$>%] )|[{};]\s*$|^[\w.\[\]]+ = ")
 """Lines that are no prose: trees, tables, stack traces, diffs, prompts, code."""
 
 
@@ -49,7 +50,7 @@ def prose(text: str) -> tuple[str, ...]:
     for line in text.splitlines():
         if _DRAWN.search(line):
             continue
-        for piece in _END.split(_TAG.sub("", line)):
+        for piece in _END.split(_TAG.sub("", _BOX.sub(" ", line))):
             plain = " ".join(_MARKUP.sub("", piece).split())
             if len(_PLAIN.findall(plain)) >= 3 and len(plain) <= 4 * LINE_CHARS:
                 found.append(cut(plain))

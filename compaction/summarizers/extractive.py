@@ -57,8 +57,9 @@ _ERROR_LINE = re.compile(r"^`[^`]+`: ")
 _FILE_LINE = re.compile(r"^`?([^`\s]+?)`? \((created|modified|examined|deleted)\)(?:: (.*))?$")
 
 _SETUP = re.compile(
-    r"\s*(?:<[\w-]+>\s*)*(?:# ?\w+\.md\b|Contents of \S+\.md|This is the \w+ CLI\b|Today's date is|"
-    r"We are setting up the context|Caveat: |\[Request interrupted|This session is being continued)"
+    r"\s*(?:<[\w-]+>\s*)*(?:# ?(?:AGENTS|CLAUDE|GEMINI)\.md\b|Contents of \S+\.md|This is the \w+ CLI\b|"
+    r"Today's date is|We are setting up the context|Caveat: The messages|\[Request interrupted|"
+    r"This session is being continued)"
 )
 """How messages begin that no person wrote, where the log does not say so."""
 _SURROUNDINGS = re.compile(
@@ -78,7 +79,8 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _COMING = re.compile(
-    r"\b(?:let me|let's|i'll|i will|i need to|next|remaining|still (?:needs?|to do|fails?))\b|\?$", re.IGNORECASE
+    r"\b(?:let me|let's|i'll|i will|i need to|next|remaining|still (?:needs?|to do|fails?)|would you like)\b",
+    re.IGNORECASE,
 )
 _REASON = re.compile(
     r"\b(?:because|since|so that|therefore|instead|rather than|due to|in order to|caused?|reason|decid\w+|chose)\b",
@@ -87,7 +89,7 @@ _REASON = re.compile(
 _EXACT = re.compile(r"`[^`]+`|\d|\w/\w|\w_\w|[a-z][A-Z]")
 """A name or a value."""
 _LETTERS = re.compile(r"[A-Za-z]{2,}")
-_WRAPPER = re.compile(r"</?\w+>|\W*(?:process|command)? ?(?:exit|returncode)", re.IGNORECASE)
+_WRAPPER = re.compile(r"^</?\w+>|\bexit(?:ed)? (?:with )?(?:code|status)|^returncode", re.IGNORECASE)
 _COMPLAINTS = (
     re.compile(r"(?:error|exception|failure)\b.*\S|\b(?:fail(?:ed|s)?|fatal|panic)\b", re.IGNORECASE),
     re.compile(
@@ -251,9 +253,10 @@ class _Extract:
         found: dict[str, float] = {}
         for number, request in enumerate(requests):
             place = 1.0 if number in (0, len(requests) - 1) else 0.6
+            # A text's title: its first sentence, or what the first colon announces.
+            announced = next((n for n, sentence in enumerate(request, 1) if sentence.endswith(":")), 0)
             for n, sentence in enumerate(request):
-                # What a colon announces is worth more than the announcement.
-                first = 3.0 if n == 0 or request[n - 1].endswith(":") else 1.0
+                first = 5.0 if n in (0, announced) else 1.0
                 order = 3.0 if _has(_ORDER, sentence) else 1.0
                 prior = place * first * order * (0.1 if sentence.endswith(":") else 1.0)
                 found[sentence] = max(prior, found.get(sentence, 0.0))
@@ -301,7 +304,8 @@ class _Extract:
     def state(self) -> list[tuple[int, str]]:
         totals = self.last_run.totals if self.last_run else None
         lines = [(0, f"last test run: {totals[0]} passed, {totals[1]} failed")] if totals else []
-        told = [s for s in self.last_said() if not _has(_ANNOUNCED, s)]
+        last = self.last_said()
+        told = [s for s in last if not _has(_ANNOUNCED, s)] or last
         return lines + [(len(told) - n, sentence) for n, sentence in enumerate(told)][-8:]
 
     @cached_property
@@ -339,7 +343,7 @@ def _title(call: ToolCall) -> str:
 def _complaint(result: str) -> str:
     """The last line of a failed call's result that complains of something; a result of one line."""
     lines = [line.strip() for line in without_colours(result[-20_000:]).splitlines()]
-    lines = [line for line in lines if len(_LETTERS.findall(line)) >= 2 and not _WRAPPER.match(line)]
+    lines = [line for line in lines if len(_LETTERS.findall(line)) >= 2 and not _WRAPPER.search(line)]
     found = (line for words in _COMPLAINTS for line in reversed(lines) if words.search(line))
     return next(found, lines[0] if len(lines) == 1 else "")
 

@@ -122,6 +122,20 @@ def test_an_error_is_what_the_result_of_a_failed_call_complains_of() -> None:
     assert "Errors" not in items(*called("Bash", "DoorError: the hinge is stuck\n", command="grep -r Door logs"))
 
 
+def test_words_in_a_terminals_box_are_words() -> None:
+    assert items("why do I get   Barn door is open    │\n└ open barn │")["Intent"] == ["why do I get Barn door is open"]
+
+
+def test_a_turn_of_announcements_alone_is_the_state_of_the_work() -> None:
+    said = ["Let me look at the upper hinge.", "Now I'll oil the lower one."]
+    assert items(REQUEST, *map(told, said))["State"] == said
+
+
+def test_a_question_that_the_agent_asks_itself_is_no_open_work() -> None:
+    found = items(told("What if the hinge is made of brass? That is not so. Would you like me to oil the door?"))
+    assert found["Next_steps"] == ["Would you like me to oil the door?"]
+
+
 def test_open_items_and_the_announced_step_come_next() -> None:
     todos = [{"content": "oil the hinge", "status": "pending"}, {"content": "buy oil", "status": "completed"}]
     found = items(*called("TodoWrite", "ok", todos=todos), told("The oil is here now. I'll oil the upper hinge first."))
