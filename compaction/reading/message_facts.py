@@ -1,4 +1,4 @@
-"""What one message says, worked out once: sentences, decisions, commands, errors, file operations.
+"""What one message says, worked out once: commands, errors, runs, file operations.
 
 The embedded engine reads the same messages at every point of a session and in every method's context. Contexts hold
 the session's own message objects, so what was read is remembered by identity.
@@ -12,13 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from compaction.memo import Memo
-from compaction.reading import file_effects, todos, tool_output
+from compaction.reading import file_effects, tool_output
 from compaction.reading.file_paths import Roots
-from compaction.reading.prose import is_decision, is_intent, sentences, shorten, specific_terms
 from compaction.transcript import Message, ToolCall
-
-LINE_CHARS = 260
-"""Longest line that is taken over from prose."""
 
 SHORT_RESULT = 200
 """Characters."""
@@ -40,29 +36,6 @@ class Reading:
         self._ops: dict[
             tuple[Roots, tuple[object, ...]], tuple[tuple[Message | None, ...], list[file_effects.FileOp]]
         ] = {}
-
-    @cached_property
-    def sentences(self) -> list[str]:
-        """Prose of a person's or an agent's message, reasoning first; nothing for tool output."""
-        if self.message.role not in ("user", "assistant"):
-            return []
-        spoken = sentences(self.message.text)
-        return sentences(self.message.reasoning) + spoken if self.message.reasoning else spoken
-
-    @cached_property
-    def decisions(self) -> list[str]:
-        """Sentences that say what was chosen and why."""
-        return [sentence for sentence in self.sentences if is_decision(sentence)]
-
-    @cached_property
-    def lines(self) -> list[tuple[str, int, bool]]:
-        """Each sentence on one line, how many code names it has, and whether it is a decision."""
-        return [(shorten(s, LINE_CHARS), len(specific_terms(s)), is_decision(s)) for s in self.sentences]
-
-    @cached_property
-    def intents(self) -> list[str]:
-        """Sentences that announce what comes next."""
-        return [sentence for sentence in self.sentences if is_intent(sentence)]
 
     @cached_property
     def commands(self) -> list[tuple[str, str]]:
@@ -90,11 +63,6 @@ class Reading:
     def versions(self) -> list[tuple[str, str]]:
         """(name, version) that a tool's output states."""
         return tool_output.versions(self._ends) if self.message.role == "tool" else []
-
-    @cached_property
-    def todos(self) -> todos.TodoList | None:
-        """The to-do list that the message sets."""
-        return todos.message_todos(self.message)
 
     def ops(self, results: file_effects.ToolResults, roots: Roots) -> list[file_effects.FileOp]:
         """File operations of the message's calls, given how they ended in this context."""

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 
 from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
 from compaction.reading.file_effects import FileOp, ToolResults, same_file
 from compaction.reading.file_paths import find_roots
-from compaction.reading.message_facts import LINE_CHARS, context_ledger, iter_readings, project_ops, read_message
-from compaction.reading.prose import shorten, terms
-from compaction.reading.shell.effects import only_reads
+from compaction.reading.message_facts import Reading, context_ledger, iter_readings, project_ops, shell_text
+from compaction.reading.run_reports import without_colours
+from compaction.reading.todos import latest_todos
+from compaction.reading.written_blocks import written_files
+from compaction.summarizers.central_sentences import central, cut, prose, ranked, words
 from compaction.tokens import TokenCounter
-from compaction.transcript import Message
+from compaction.transcript import Message, ToolCall
 
-VERSION = 2
+VERSION = 3
 """Raise it when a summary comes out otherwise."""
 
 NAME = f"embedded-summarizer@{VERSION}"
@@ -28,12 +31,12 @@ EMPTY = "- (none)"
 """What a section says that has nothing in it."""
 
 SHARES: dict[SectionKind, float] = {
-    "files": 3.0,
+    "files": 2.5,
+    "intent": 2.0,
     "decisions": 2.0,
     "errors": 1.5,
     "details": 1.5,
     "state": 1.0,
-    "intent": 1.0,
     "next_steps": 1.0,
     "free": 1.0,
 }
@@ -45,10 +48,55 @@ MOST_CHARS_A_TOKEN = 12
 MAX_COSTS = 100_000
 """Lines whose tokens are remembered."""
 
+MIN_WORDS = 4
+"""Different words of a sentence of the agent's that says anything."""
+
 _BULLET = re.compile(r"^\s*[-*]\s+(.*\S)\s*$")
 _ELEMENT = re.compile(r"\s*<(/?)([\w-]+)>\s*")
 _ERROR_LINE = re.compile(r"^`[^`]+`: ")
 _FILE_LINE = re.compile(r"^`?([^`\s]+?)`? \((created|modified|examined|deleted)\)(?:: (.*))?$")
+
+_SETUP = re.compile(
+    r"\s*(?:<[\w-]+>\s*)*(?:# ?(?:AGENTS|CLAUDE|GEMINI)\.md\b|Contents of \S+\.md|This is the \w+ CLI\b|"
+    r"Today's date is|We are setting up the context|Caveat: The messages|\[Request interrupted|"
+    r"This session is being continued)"
+)
+"""How messages begin that no person wrote, where the log does not say so."""
+_SURROUNDINGS = re.compile(
+    r"<((?:[\w-]*(?:context|environment|reminder|datetime|stdout|stderr|example)|(?:user|system)[_-]instructions|"
+    r"(?:command|ide)[-_]\w+|uploaded_files)[\w-]*)\b[^<>]{0,200}>.*?</\1\s*>",
+    re.DOTALL,
+)
+"""Elements in which harnesses tell of the surroundings; what a person wrote stands in none of them."""
+_ORDER = re.compile(
+    r"\b(?:must|never|always|do(?: not|n['’]t)|should|shall|may not|cannot|can't|only|please|required?|"
+    r"make sure|ensure|avoid|without|instead|needs? to|want|your task|no need)\b",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(
+    r"^(?:now|next|first|then|let me|let's|let us|i'll|i will|i need to|okay|ok|perfect|great|good|hmm|wait|"
+    r"thought:|actually)\b|\?$|:$",
+    re.IGNORECASE,
+)
+_COMING = re.compile(
+    r"\b(?:let me|let's|i'll|i will|i need to|next|remaining|still (?:needs?|to do|fails?)|would you like)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:because|since|so that|therefore|instead|rather than|due to|in order to|caused?|reason|decid\w+|chose)\b",
+    re.IGNORECASE,
+)
+_EXACT = re.compile(r"`[^`]+`|\d|\w/\w|\w_\w|[a-z][A-Z]")
+"""A name or a value."""
+_LETTERS = re.compile(r"[A-Za-z]{2,}")
+_WRAPPER = re.compile(r"^</?\w+>|\bexit(?:ed)? (?:with )?(?:code|status)|^returncode", re.IGNORECASE)
+_COMPLAINTS = (
+    re.compile(r"(?:error|exception|failure)\b.*\S|\b(?:fail(?:ed|s)?|fatal|panic)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:cannot|can't|not|no such|denied|refused|invalid|unexpected|undefined|missing|unknown)\b", re.IGNORECASE
+    ),
+)
+"""Words of a line that complains of something, the stronger first."""
 
 
 class EmbeddedSummarizer:
@@ -69,10 +117,7 @@ class EmbeddedSummarizer:
         found = self._known.get(key)
         if found is not None:
             return found[1]
-        if request.sections:
-            text = self._sections(request)
-        else:
-            text = "\n".join(self._within(_salient(request.span, request.previous), request.max_tokens)) or EMPTY
+        text = self._sections(request) if request.sections else self._free(request) or EMPTY
         completion = Completion(
             text,
             NAME,
@@ -98,13 +143,22 @@ class EmbeddedSummarizer:
         weights = sum(SHARES[kind] for _, kind in parts)
         blocks: dict[tuple[str, SectionKind], list[str]] = {}
         spare = 0.0
+        said: set[str] = set()
         for title, kind in sorted(parts, key=lambda part: SHARES[part[1]]):
             share = room * SHARES[kind] / weights + spare
-            lines = self._within(_merge(kind, _old_of(kind, old[title]), fresh), int(share))
+            merged = _merge(kind, _old_of(kind, old[title]), fresh)
+            lines = self._within([(rank, line) for rank, line in merged if line not in said] or merged, int(share))
+            said.update(lines)
             spare = share - sum(map(self._cost, lines))
             blocks[title, kind] = lines
         bodies = {s.title: [line for kind in s.kinds for line in blocks[s.title, kind]] for s in request.sections}
         return "\n\n".join(f"## {title}\n" + ("\n".join(lines) or EMPTY) for title, lines in bodies.items())
+
+    def _free(self, request: SummaryRequest) -> str:
+        earlier = [request.previous, *(m.text for m in request.span if m.seq is None and m.covers)]
+        fresh = _Extract([m for m in request.span if m.seq is not None])
+        lines = fresh.free([sentence for text in earlier for sentence in prose(text)])
+        return "\n".join(self._within([(rank, f"- {line}") for rank, line in lines], request.max_tokens))
 
     def _cost(self, line: str) -> int:
         """Tokens of a line with its end, counted once."""
@@ -182,69 +236,128 @@ class _Extract:
         }[kind]()
 
     def ops(self) -> list[FileOp]:
+        """What was done to files: by calls, or by blocks of text where no call changes a file."""
         ledger = context_ledger(self.span, self.results, find_roots(self.span))
+        if not (ledger.created or ledger.modified or ledger.deleted):
+            ledger.extend(op for message in self.span for op in written_files(message))
         ops = [*ledger.created.values(), *ledger.modified.values(), *ledger.examined.values(), *ledger.deleted.values()]
         return project_ops(ops)
 
     def intent(self) -> list[tuple[int, str]]:
-        asked = []
+        return ranked(central(self.asked))
+
+    @cached_property
+    def asked(self) -> dict[str, float]:
+        """What the person said, with a prior: the first and the last request, and what tells the agent to do or not."""
+        requests = [said for message in self.span if (said := _own_words(message))]
+        found: dict[str, float] = {}
+        for number, request in enumerate(requests):
+            place = 1.0 if number in (0, len(requests) - 1) else 0.6
+            # A text's title: its first sentence, or what the first colon announces.
+            announced = next((n for n, sentence in enumerate(request, 1) if sentence.endswith(":")), 0)
+            for n, sentence in enumerate(request):
+                first = 5.0 if n in (0, announced) else 1.0
+                order = 3.0 if _has(_ORDER, sentence) else 1.0
+                prior = place * first * order * (0.1 if sentence.endswith(":") else 1.0)
+                found[sentence] = max(prior, found.get(sentence, 0.0))
+        return found
+
+    @cached_property
+    def said(self) -> dict[str, float]:
+        """What the agent said, with a prior: above all the reports that end its turns."""
+        found: dict[str, float] = {}
         for message in self.span:
-            if message.role == "user":
-                said = [s for s in read_message(message).sentences if len(terms(s)) >= 3]
-                asked += [(i, shorten(s, LINE_CHARS)) for i, s in enumerate(said[:3])]
-        return asked
+            if message.role == "assistant":
+                place = 1.0 if message.tool_calls else 1.5
+                found |= {s: max(place, found.get(s, 0.0)) for s in _sentences(message)}
+        return found
+
+    @cached_property
+    def findings(self) -> dict[str, float]:
+        """What the agent said and did not only announce, with its worth."""
+        return central({s: prior for s, prior in self.said.items() if not _has(_ANNOUNCED, s) or _has(_REASON, s)})
 
     def decisions(self) -> list[tuple[int, str]]:
-        return [(max(0, 3 - n), s) for r in iter_readings(self.span) for s, n, decided in r.lines if decided]
+        return self._found(_REASON)
+
+    def details(self) -> list[tuple[int, str]]:
+        return self._found(_EXACT)
+
+    def _found(self, mark: re.Pattern[str]) -> list[tuple[int, str]]:
+        """Findings, above all those with a mark."""
+        return ranked({s: worth * (2.0 if _has(mark, s) else 1.0) for s, worth in self.findings.items()})
+
+    def free(self, old: Sequence[str] = ()) -> list[tuple[int, str]]:
+        """Sentences of all that was said and of earlier summaries; these count as much as what was asked."""
+        asked = {s: 2 * prior for s, prior in self.asked.items()}
+        said = {s: prior * (0.3 if _has(_ANNOUNCED, s) else 1.0) for s, prior in self.said.items()}
+        return ranked(central(dict.fromkeys(old, 2.0) | asked | said))
 
     def next_steps(self) -> list[tuple[int, str]]:
-        lines: list[tuple[int, str]] = []
-        todo = next((r.todos for r in iter_readings(self.span[::-1]) if r.todos), None)
-        if todo is not None:
-            lines += [(0, shorten(item.text, LINE_CHARS)) for item in todo.items if item.status != "done"]
-        for reading in iter_readings(self.span[::-1]):
-            if reading.totals is not None or reading.failing:
-                lines += [(0, shorten(f"failing: {test}: {why}", LINE_CHARS)) for test, why in reading.failing[:6]]
-                break
-        announced = [s for r in iter_readings(self.span[-30:]) for s in r.intents]
-        return lines + [(1, shorten(s, LINE_CHARS)) for s in announced[-2:]]
+        todo = latest_todos(self.span)
+        lines = [(0, cut(item.text)) for item in todo.unfinished] if todo else []
+        failing = self.last_run.failing if self.last_run else []
+        lines += [(0, cut(f"failing: {test}: {why}")) for test, why in failing[:6]]
+        announced = [s for s in self.last_said() if _has(_COMING, s)]
+        return lines + [(1, sentence) for sentence in announced[-2:]]
+
+    def state(self) -> list[tuple[int, str]]:
+        totals = self.last_run.totals if self.last_run else None
+        lines = [(0, f"last test run: {totals[0]} passed, {totals[1]} failed")] if totals else []
+        last = self.last_said()
+        told = [s for s in last if not _has(_ANNOUNCED, s)] or last
+        return lines + [(len(told) - n, sentence) for n, sentence in enumerate(told)][-8:]
+
+    @cached_property
+    def last_run(self) -> Reading | None:
+        """The last result that reports on tests."""
+        return next((r for r in iter_readings(self.span[::-1]) if r.totals is not None or r.failing), None)
+
+    def last_said(self) -> Sequence[str]:
+        """The sentences of the last two messages in which the agent said something."""
+        told = [said for m in self.span[-40:] if m.role == "assistant" and (said := _sentences(m))]
+        return [sentence for said in told[-2:] for sentence in said if not sentence.endswith(":")]
 
     def errors(self) -> list[tuple[int, str]]:
         lines: dict[str, int] = {}
-        for reading in iter_readings(self.span):
-            for call_id, command in reading.commands:
-                result = None if only_reads(command) else self.results.get(call_id)
-                if result is not None and (errors := read_message(result).errors):
-                    first = command.split("\n", 1)[0].strip()[:120].strip()
-                    lines.setdefault(f"`{first}`: {shorten(errors[0].line, 160)}", 0 if result.is_error else 1)
-        return [(rank, line) for line, rank in lines.items()]
+        calls = [call for message in self.span for call in message.tool_calls]
+        for age, call in enumerate(reversed(calls)):
+            if self.results.is_error(call.id) and (told := _complaint(self.results.text(call.id))):
+                lines.setdefault(f"`{_title(call)}`: {cut(told, 160)}", age)
+        return [(rank, line) for line, rank in reversed(lines.items())]
 
-    def state(self) -> list[tuple[int, str]]:
-        said = [r for r in iter_readings(self.span) if r.message.role == "assistant" and r.sentences]
-        lines = [(0, shorten(s, LINE_CHARS)) for r in said[-2:] for s in r.sentences[:3]]
-        totals = next((r.totals for r in iter_readings(self.span[::-1]) if r.totals), None)
-        return [(0, f"last test run: {totals[0]} passed, {totals[1]} failed"), *lines] if totals else lines
 
-    def details(self) -> list[tuple[int, str]]:
-        lines: dict[str, int] = {}
-        for reading in iter_readings(self.span):
-            for name, version in reading.versions[:10]:
-                lines.setdefault(f"{name} {version}", 2)
-        seen: set[str] = set()
-        for line, rank in self.decisions_and_findings():
-            key = line[:60]
-            if key not in seen:
-                seen.add(key)
-                lines.setdefault(line, rank)
-        return [(rank, line) for line, rank in lines.items()]
+@lru_cache(maxsize=32_768)
+def _has(mark: re.Pattern[str], sentence: str) -> bool:
+    return mark.search(sentence) is not None
 
-    def decisions_and_findings(self) -> list[tuple[str, int]]:
-        """Prose with the most code names in it."""
-        said = [line for r in iter_readings(self.span) if r.message.role == "assistant" for line in r.lines]
-        return [(line, max(0, 4 - n)) for line, n, _ in said if n >= 2]
 
-    def free(self) -> list[tuple[int, str]]:
-        return [(rank, line.removeprefix("- ")) for rank, line in _salient(self.span, "")]
+def _title(call: ToolCall) -> str:
+    """A call in a few words: the command's first line, or the tool with its file."""
+    what = shell_text(call)
+    if not what:
+        what = f"{call.name} " + next((str(v) for k, v in call.parsed().items() if "path" in k), "")
+    return cut(what.strip().split("\n", 1)[0].replace("`", "'"), 120)
+
+
+def _complaint(result: str) -> str:
+    """The last line of a failed call's result that complains of something; a result of one line."""
+    lines = [line.strip() for line in without_colours(result[-20_000:]).splitlines()]
+    lines = [line for line in lines if len(_LETTERS.findall(line)) >= 2 and not _WRAPPER.search(line)]
+    found = (line for words in _COMPLAINTS for line in reversed(lines) if words.search(line))
+    return next(found, lines[0] if len(lines) == 1 else "")
+
+
+def _sentences(message: Message) -> Sequence[str]:
+    """What an agent said, its reasoning first, without the shortest sentences."""
+    return [s for text in (message.reasoning, message.text) if text for s in prose(text) if len(words(s)) >= MIN_WORDS]
+
+
+def _own_words(message: Message) -> Sequence[str]:
+    """What a person said: nothing of rules and reminders that stand in the person's place, or of the surroundings."""
+    if message.role != "user" or message.author is not None or _SETUP.match(message.text):
+        return ()
+    return prose(_SURROUNDINGS.sub("\n", message.text))
 
 
 def _merge(kind: SectionKind, old: Sequence[str], fresh: _Extract) -> list[tuple[int, str]]:
@@ -277,29 +390,3 @@ def _merge_files(old: Sequence[str], ops: Sequence[FileOp]) -> list[tuple[int, s
         (order.get(verb, 1), f"- {path} ({verb})" + (": " + ", ".join(f"`{n}`" for n in names) if names else ""))
         for path, (verb, names) in files.items()
     ]
-
-
-def _salient(span: Sequence[Message], previous: str) -> list[tuple[int, str]]:
-    """A free-form summary's sentences: those with the words that the conversation uses most, first request first."""
-    pool: list[tuple[str, float]] = []
-    weights: dict[str, int] = {}
-    for reading in iter_readings(span):
-        factor = 2.0 if reading.message.role == "user" else 1.0
-        for line in (
-            [line for line, _, _ in reading.lines]
-            if reading.message.seq is not None
-            else reading.message.text.splitlines()
-        ):
-            if len(line) < 30:
-                continue
-            pool.append((line.lstrip("- "), factor))
-            for term in terms(line):
-                weights[term] = weights.get(term, 0) + 1
-    pool += [(line.lstrip("- "), 1.0) for line in previous.splitlines() if len(line) >= 30]
-    scored = []
-    for line, factor in dict(pool).items():
-        words = terms(line)
-        scored.append((line, factor * sum(weights.get(w, 0) for w in words) / (len(words) + 8)))
-    by_score = sorted(range(len(scored)), key=lambda i: -scored[i][1])
-    rank = {position: place for place, position in enumerate(by_score)}
-    return [(rank[i], f"- {line}") for i, (line, _) in enumerate(scored)]

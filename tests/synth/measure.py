@@ -16,6 +16,7 @@ from compaction.reading.tool_calls import call_effects, shell_command, tool_name
 from flows.sessions.session_parts import SessionInfo, load_session, read_parts
 from flows.store.store import Store
 from flows.support.errors import UsageError
+from tests.synth.cue_words import is_decision, is_intent, said
 from tests.synth.profile import BANDS, MOST_RESULTS, SAID, TOOLS, VERSION, Band, Profile, Spread, Tool
 
 LONG = 80
@@ -246,10 +247,10 @@ class _Content:
             reading = read_message(message)
             if message.role == "assistant":
                 commands.update(id for id, _ in reading.commands)
-                if reading.sentences:
+                if sentences := said(message):
                     counts["prose"] += 1
-                    counts["decision"] += bool(reading.decisions)
-                    counts["intent"] += bool(reading.intents)
+                    counts["decision"] += any(map(is_decision, sentences))
+                    counts["intent"] += any(map(is_intent, sentences))
             elif message.role == "tool" and message.tool_call_id in commands:
                 counts["outputs"] += 1
                 counts["failing"] += bool(reading.failing)

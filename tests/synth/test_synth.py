@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from compaction import Transcript
 from compaction.reading.file_effects import file_ops
-from compaction.reading.message_facts import read_message
 from flows.config.study import Study
 from flows.pipeline.tasks.ingest import ingest_batch
 from flows.sessions.deduplicate import deduplicate
@@ -27,6 +26,7 @@ from flows.support.errors import EvalError, UsageError
 from tests.synth.__main__ import app
 from tests.synth.chance import chance_of
 from tests.synth.corpus import Corpus, check_room, write
+from tests.synth.cue_words import is_decision, said
 from tests.synth.measure import measure_profile
 from tests.synth.profile import BANDS, LEVELS, Profile, Spread, load_profile, shipped
 from tests.synth.writers import FORMATS
@@ -289,6 +289,7 @@ def test_the_questions_of_the_embedded_engine_find_their_truth(store: Store) -> 
     long = [info for part in read_parts(store) for info in part.sessions if info.n_messages >= 50]
     found = [load_session(store, info) for info in long]
     touched = sum(bool(file_ops(t.messages, t.cwd)) for t in found)
-    decided = sum(any(read_message(m).decisions for m in t.messages) for t in found)
+    prose = [[s for m in t.messages if m.role == "assistant" for s in said(m)] for t in found]
+    decided = sum(any(map(is_decision, sentences)) for sentences in prose)
     assert touched >= 0.9 * len(found)
     assert decided >= 0.6 * len(found)

@@ -1,6 +1,4 @@
-import pytest
-
-from compaction.reading.prose import is_decision, sentences, shorten, specific_terms, split_reason, terms
+from compaction.reading.prose import sentences, shorten, specific_terms, terms
 
 
 def test_prose_is_split_and_code_blocks_are_left_out() -> None:
@@ -30,38 +28,6 @@ def test_specific_terms_are_names_that_only_this_matter_has() -> None:
         "http",
         "401",
         "snake_case",
-    )
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "I'll store UTC instead of local time because the zone rules change.",
-        "The root cause is a stale connection in the session store.",
-        "We should keep the public API so that old callers still work.",
-    ],
-)
-def test_a_choice_with_a_reason_and_a_cause_are_decisions(sentence: str) -> None:
-    assert is_decision(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Should we store UTC instead of local time because of the zones?",
-        "Maybe the root cause is a stale connection in the session store.",
-        "The file has 40 lines and three functions in it.",
-        "Because it is.",
-    ],
-)
-def test_questions_guesses_and_statements_are_not(sentence: str) -> None:
-    assert not is_decision(sentence)
-
-
-def test_a_reason_is_parted_from_its_choice() -> None:
-    assert split_reason("I'll store UTC times, because the zone rules change often.") == (
-        "I'll store UTC times",
-        "because the zone rules change often",
     )
 
 
