@@ -244,8 +244,8 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
         "group",
         "kept",
         *(DIMENSIONS[name] for name in dimensions),
-        "removed",
-        "answers",
+        "cut",
+        "n",
     ]
     numeric = [False] + [True] * (len(names) - 1)
     note = _note(connection, judge_id, rows)
@@ -367,8 +367,9 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     lines.append(
         f"overall: mean over answers; kept: of what the whole history is worth above nothing; {scored}"
         + (" (no part of overall)" if scored.endswith(CONSTRAINTS) else "")
-        + "; removed: share of tokens"
-        + (", what is fetched for a question not counted (see the view pareto)." if facts["has_fetched"] else ".")
+        + "; cut: share of tokens removed"
+        + (", what is fetched for a question not counted (see the view pareto)" if facts["has_fetched"] else "")
+        + "; n: answers."
     )
     return "\n".join(lines)
 

@@ -15,10 +15,10 @@ from flows.support.errors import StoreError, UsageError
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\
-method overall ±95% group kept  acc  art  cmp removed answers
-─────────────────────────────────────────────────────────────
-keep     3.42 ±5.24     1    – 3.50 1.00 4.00   70.0%       3
-cut      3.25     –     1    – 3.50 2.00 3.50    0.0%       2
+method overall ±95% group kept  acc  art  cmp   cut n
+─────────────────────────────────────────────────────
+keep     3.42 ±5.24     1    – 3.50 1.00 4.00 70.0% 3
+cut      3.25     –     1    – 3.50 2.00 3.50  0.0% 2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 7
@@ -32,7 +32,7 @@ overall_on_shared_probes and the views coverage and checks.
 Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
 controls.
 overall: mean over answers; kept: of what the whole history is worth above nothing; acc accuracy,
-art artifact trail, cmp completeness; removed: share of tokens.
+art artifact trail, cmp completeness; cut: share of tokens removed; n: answers.
 """
 
 
@@ -102,7 +102,8 @@ def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
     rows["judges"][0] = judge("j1", "openai:" + "y" * length)
     lines = render(make(rows, tmp_path)).splitlines()
     assert max(map(len, lines)) <= WIDTH
-    assert "x" * length + "[red])" in "".join(line[:42].strip().split(" ")[0] for line in lines)
+    column = lines[0].index("overall")
+    assert "x" * length + "[red])" in "".join(line[:column].strip() for line in lines)
 
 
 def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
