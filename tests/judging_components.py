@@ -125,7 +125,7 @@ def _measure(sessions: Sequence[Transcript], asked: Mapping[tuple[str, int], Seq
             for context, of_files in zip(contexts, told, strict=True):
                 found += [session.loss(needs, context), of_files, compare_uses(files.true(cut), of_files)]
             reader = ContextReader(transcript.messages, contexts)
-            found.append(reader.states([one.statement for one in tracked], cut, contexts, told))
+            found.append(reader.states([one.statement for one in tracked], cut, contexts, told, files.true(cut)))
         yield [transcript, points, probes], found
 
 

@@ -121,6 +121,7 @@ class PointMatcher:
         self._context_of, self._documents = np.nonzero(here)
         self._starts = np.searchsorted(self._context_of, np.arange(len(contexts)))
 
+    @np.errstate(invalid="ignore")  # OpenBLAS now and then raises the flag in products of finite numbers
     def find(self, claim: Claim) -> list[Found]:
         """How far a statement can be read in each of the contexts."""
         index, search = self._index, self._lines
@@ -142,7 +143,10 @@ class PointMatcher:
         lexical, kept = _relative(reached, ceiling), self._kept(evidence)
         said = 0.4 * self._best(copied)[:, 0].astype(float) + 0.3 * kept + 0.3 * lexical
         first = said if lines else 0.55 * lexical + 0.45 * kept
-        support = np.maximum((first - 0.25) / 0.45, (reached[:, 0].astype(float) - 0.6) / 0.25).clip(0.0)
+        support = ((first - 0.25) / 0.45).clip(0.0)
+        together = (reached[:, 0].astype(float) - 0.6) / 0.25
+        all_there = reached[:, 2:].min(axis=1, initial=1.0) > 0  # no number or name is another one
+        support = np.where(all_there, np.maximum(support, together), support)
         # In other words it is said at most as well as by all lines that were made.
         made = words.copy()
         made[:, : search.n_before] = 0

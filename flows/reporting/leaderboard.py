@@ -328,7 +328,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
         f"{facts['n_missing']:,} not judged yet",
         f"{quantity(facts['n_failed_compactions'], 'compaction')}, {quantity(facts['n_failed_probes'], 'probe')} and "
         f"{quantity(facts['n_failed_answers'], 'answer')} failed",
-        f"{quantity(facts['n_not_asked'], 'probe')} not asked (no truth in the history), "
+        f"{quantity(facts['n_not_asked'], 'probe')} not asked (probes_not_asked says why), "
         f"{facts['n_probes_missing']:,} missing",
     ]
     judged = _judge_line(connection, judge_id, rows, facts["responders"] or []) + format_validity(facts)

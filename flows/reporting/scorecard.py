@@ -225,7 +225,7 @@ def _notes(card: Scorecard, *, has_base: bool) -> list[str]:
         "answers not judged yet": facts["n_missing"],
         "answers unscored": sum(row["n_unscored"] for row in card.rows),
         "probes missing": facts["n_probes_missing"],
-        "probes not asked (no truth in the history)": facts["n_not_asked"],
+        "probes not asked (probes_not_asked says why)": facts["n_not_asked"],
     }
     found = ", ".join(f"{number:,} {what}" for what, number in missing.items() if number)
     notes.append(f"**Missing**: {found or 'nothing'}. What is missing counts nowhere, and never as 0.")

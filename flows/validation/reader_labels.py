@@ -93,7 +93,7 @@ def pair_answers(path: Path, contexts: Contexts) -> list[Pair]:
             if not truth:
                 continue
             if truth not in scores:
-                states = reader.states(truth, len(history), list(made.values()), told)
+                states = reader.states(truth, len(history), list(made.values()), told, files.true(len(history)))
                 scores[truth] = {
                     name: 5 * sum(state.support or 0.0 for state in of_context) / len(truth)
                     for name, of_context in zip(made, states, strict=True)

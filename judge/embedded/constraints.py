@@ -14,6 +14,14 @@ from judge.statement import Statement
 MAX_RULES = 6
 """Rules of one message or section; more of them are a document of which nobody knows all by heart."""
 
+MIN_SHARE = 0.6
+"""Share of a section's lines that are rules; of other sections only what they forbid is asked for: that is plain."""
+
+IN_SO_MANY_WORDS = "forbid in so many words (do not, never, avoid …)"
+
+REMEMBERED = 3
+"""Later messages of the person for which a rule holds that was set on the way, unless it says that it is general."""
+
 MAX_CHARS = 300
 MAX_BEGINNING = 60
 _FORBIDS = re.compile(
@@ -30,7 +38,7 @@ _REQUIRES = re.compile(
     r"^(?:only|keep(?! in mind)|ensure|prefer|be sure)\b",
     re.IGNORECASE,
 )
-_WORK = r"(?!to (?:modify|change|touch|edit|install))"
+_WORK = r"(?!to (?:modify|change|touch|edit))"
 _PASSING = re.compile(
     r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|why|error|"
     r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|get|care|worry|want to|have "
@@ -47,6 +55,14 @@ _PASSING = re.compile(
     re.IGNORECASE,
 )
 """Questions, remarks, steps of a template, how to use the tools, and rules for a moment that is over."""
+
+_GENERAL = re.compile(
+    r"\b(?:always|never|from now on|in (?:the )?future|as a rule|in general|throughout|every|"
+    r"any(?:where|more|thing)?)\b",
+    re.IGNORECASE,
+)
+_OF_THE_HARNESS = re.compile(r"environment|command execution|submi|response format|workflow", re.IGNORECASE)
+"""Headings of a task's template under which stands how an agent is run."""
 
 _CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
 """Words after which a prohibition is part of a description."""
@@ -65,11 +81,13 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
         if (message.seq or 0) < cut
         for candidate in _of_message(session, message, cut)
     }
-    for source, seq, heading, rules in _sections(session, cut):
-        if 0 < len(rules) <= MAX_RULES:
-            statements = tuple(Statement("constraint", shorten(rule, MAX_CHARS), (seq,), (rule,)) for rule in rules)
-            question = f"What does {source} require or forbid under the heading “{heading}”?"
-            found.setdefault(question, Candidate("rules", question, "; ".join(rules), statements))
+    for source, seq, heading, rules, share in _sections(session, cut):
+        forbidden = [rule for rule in rules if is_prohibition(rule)]
+        asked, told = ("require or forbid", rules) if share >= MIN_SHARE else (IN_SO_MANY_WORDS, forbidden)
+        if 0 < len(told) <= MAX_RULES and not _OF_THE_HARNESS.search(heading):
+            statements = tuple(Statement("constraint", shorten(rule, MAX_CHARS), (seq,), (rule,)) for rule in told)
+            question = f"What does {source} {asked} under the heading “{heading}”?"
+            found.setdefault(question, Candidate("rules", question, "; ".join(told), statements))
     return list(found.values())
 
 
@@ -100,7 +118,7 @@ def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[C
     forbidden = [rule for rule in rules if is_prohibition(rule)]
     required = [rule for rule in rules if rule not in forbidden]
     for asked, told in (("forbid, or say that it need not be done,", forbidden), ("require or warn of", required)):
-        until = {rule: lifted_at(session, rule, seq) for rule in told}
+        until = {rule: _holds_until(session, rule, seq) for rule in told}
         in_force = [rule for rule, lifted in until.items() if lifted is None or lifted >= cut]
         if in_force and len(told) <= MAX_RULES:
             question = f"What did the person {asked} {_place(session, seq, said, told)}?"
@@ -116,6 +134,16 @@ def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -
     if before is None:
         return "in the first message"
     return f"in the message after the agent had said “{shorten(sentences(before.text)[-1], 2 * MAX_BEGINNING)}”"
+
+
+def _holds_until(session: SessionFacts, rule: str, seq: int) -> int | None:
+    """``seq`` of the message from which on a rule of the person holds no more; None for one that goes on holding."""
+    lifted = lifted_at(session, rule, seq)
+    later = [m.seq for m in session.person if (m.seq or 0) > seq]
+    is_first = all((m.seq or 0) >= seq for m in session.person)
+    if is_first or _GENERAL.search(rule) or len(later) <= REMEMBERED:
+        return lifted
+    return min(later[REMEMBERED] or 0, lifted) if lifted is not None else later[REMEMBERED]
 
 
 def lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
@@ -140,12 +168,14 @@ def _rules_in(session: SessionFacts, message: Message) -> tuple[str, str] | None
     return path, re.sub(r"^\s*\d+(?:→|\t|: )", "", shown, flags=re.MULTILINE)
 
 
-def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
-    """(file, seq, heading, rules) of each section of the rules files that the session was given or has read."""
+def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str], float]]:
+    """(file, seq, heading, rules, their share of its lines) of each section of rules files that were given or read."""
     for seq, message in enumerate(session.messages[:cut]):
         named = _rules_in(session, message)
         for part in re.split(r"^(?=#{1,4} )", named[1], flags=re.MULTILINE) if named else ():
             head, _, body = re.sub(r"```.*?(?:```|\Z)", "", part, flags=re.DOTALL).partition("\n")
             lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines()]
             if named and head.startswith("#"):
-                yield named[0], seq, head.strip("# ").strip(), [line for line in lines if is_rule(line)]
+                rules = [line for line in lines if is_rule(line)]
+                said = sum(len(terms(line)) >= 3 for line in lines)
+                yield named[0], seq, head.strip("# ").strip(), rules, len(rules) / max(1, said)

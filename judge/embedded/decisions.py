@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,7 @@ _PLAN_TOOL = re.compile(r"exit_?plan|present_plan|propose_plan", re.IGNORECASE)
 _STEP = re.compile(
     r"(?:step |phase )?\d+\b|(?:create|add|modify|update|implement|fix|remove|test|write)\b", re.IGNORECASE
 )
+_INTRODUCES = re.compile(r"(?:context|overview|background|summary|goals?|problem|motivation)\b", re.IGNORECASE)
 _APPROVED = re.compile(r"approved|accepted|you can now (?:start|proceed)", re.IGNORECASE)
 _REFUSED = re.compile(
     r"^(?:The user (?:doesn't want|rejected|declined|denied)|Permission for this tool use was denied|User rejected|"
@@ -109,7 +111,9 @@ def _plans(session: SessionFacts, cut: int) -> Iterator[Candidate]:
         )
         refused = result.is_error or _REFUSED.match(result.text) is not None
         if heads and (refused or _APPROVED.search(result.text[:200])):
-            steps = [head for head in heads[1:] if _STEP.match(head)][:MAX_STEPS]
+            steps = [head for head in heads[1:] if not _INTRODUCES.match(head)]
+            if len(steps) > MAX_STEPS or not all(map(_STEP.match, steps)):
+                steps = []  # nobody tells which of them are the plan
             statements = [_decided(heads[0], result.seq or 0), *(_decided(step, message.seq or 0) for step in steps)]
             asked = f"Which plan did the person {'refuse' if refused else 'approve'}"
             asked += ", and which steps does it have?" if steps else "?"
@@ -118,8 +122,10 @@ def _plans(session: SessionFacts, cut: int) -> Iterator[Candidate]:
 
 def _refusals(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """Calls that the person refused, where they said what to do or not to do."""
-    for _, call, result in session.tool_calls(cut):
-        said = _SAID.search(result.text) if _REFUSED.match(result.text) else None
+    refused = [(call, result) for _, call, result in session.tool_calls(cut) if _REFUSED.match(result.text)]
+    named = Counter(_call_words(call) for call, _ in refused)
+    for call, result in refused:
+        said = _SAID.search(result.text) if named[_call_words(call)] == 1 else None
         words = " ".join(said[1].split("\n\nNote:")[0].split()) if said else ""
         if (
             len(terms(words)) >= MIN_OWN

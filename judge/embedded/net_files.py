@@ -46,9 +46,10 @@ class NetFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What changed in it, latest first."""
+        """What changed in it, latest first; empty where so much did that nobody tells all."""
         found = (name for op in reversed(self.changes) for name in op.details if name != "reverted")
-        return tuple(dict.fromkeys(found))[:MAX_NAMES]
+        names = tuple(dict.fromkeys(found))
+        return names if len(names) <= MAX_NAMES else ()
 
     @property
     def seqs(self) -> tuple[int, ...]:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import shorten
+from compaction.reading.shell.effects import only_reads
 from compaction.transcript import Message
 from judge.embedded.facts import SessionFacts
-from judge.embedded.net_files import COMMIT, net_files
+from judge.embedded.net_files import COMMIT, NetFile, net_files
 from judge.embedded.own_words import agrees, requests
 from judge.statement import Statement
 
@@ -81,12 +82,22 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     ran = max((run.seq for run in session.runs if run.ended < cut and run.is_test), default=-1)
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
     files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    files = [f for f in files if not _was_run(session, f, cut)]
     if len(files) > 2 * MAX_ITEMS:
         return []
     return [
         Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.names)
         for f in files
     ]
+
+
+def _was_run(session: SessionFacts, file: NetFile, cut: int) -> bool:
+    """Whether a command has run the file itself after its last change."""
+    name = file.path.rsplit("/", 1)[-1]
+    return any(
+        file.seqs[-1] < seq < cut and name in command and not only_reads(command)
+        for seq, command, _ in session.commands
+    )
 
 
 def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:

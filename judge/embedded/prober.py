@@ -60,7 +60,7 @@ PARTS = {
     "todo": ("Open", "which items of the to-do list are not done"),
     "untested": (
         "Untested",
-        "which files with code, tests and scratch scripts aside, were changed after the project's tests were run last",
+        "which files with code, tests and scratch scripts aside, were changed and no tests were run since",
     ),
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),

@@ -6,13 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from compaction.measures.needs import Need
-from compaction.measures.said import is_code_name
 from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import terms
 from compaction.reading.run_reports import without_colours
-from compaction.reading.shell.effects import only_reads
 from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts
 from judge.statement import Statement, StatementKind
 
@@ -26,16 +23,6 @@ SLIP = 6
 """Messages within which a failure is mended that nobody has to know of."""
 
 MAX_HOLDERS = 20
-_DEFINES = (
-    r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\(\w+\))?|final|override|inline)\s+)*"
-    r"(?:def|class|func(?:\s+\([^)]*\))?|function|fn|interface|type|struct|enum|trait|const|let|var|val)\s+"
-)
-_PLACE = re.compile(r"^(?:([\w@./-]+?\.\w{1,8})[:-])?(?:\s*\d+\s*(?:[:→|\t-]|\s(?=\s*\S)))?\s*")
-"""What stands before a line in a listing with line numbers, or in the hits of a search."""
-
-_FOUND = re.compile(r"^(\S+?\.\w{1,8})[:-]\d+[:-]\s*" + _DEFINES + r"(\w+)", re.MULTILINE)
-"""A definition among the hits of a search."""
-
 _REPORTED = re.compile(
     r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|version)\b|\bpip3? +(?:install|show)\b|__version__|"
     r"\bnpm +(?:install|i|view)\b|\b(?:uv|poetry|yarn|pnpm|cargo|go|gem|bun) +(?:add|get|install)\b"
@@ -59,7 +46,6 @@ def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
     """All that can be asked for at a point."""
     runs = [run for run in session.runs if run.ended < cut]
     return [
-        *_needed(session, cut),
         *_errors(session, runs, cut),
         *_totals(session, runs, cut),
         *_commands(session, runs, cut),
@@ -80,64 +66,6 @@ def _exact(
     """A statement whose words have to stand to the letter, proved by every message that has them."""
     proof = session.holders(exact, cut)[-MAX_HOLDERS:]
     return (Statement(kind, text, proof, exact=exact, foils=foils, needed_at=needed_at),)
-
-
-def _needed(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """Definitions that the session had seen and uses next, without having looked at them once more."""
-    for need in session.needs.at(cut):
-        if need.kind == "identifier" and need.needed_at < cut + LOOKAHEAD:
-            if "/" in need.value:
-                yield from _location(session, need, cut)
-            elif is_code_name(need.value) and _works_with(session, need):
-                yield from _definition(session, need, cut)
-
-
-def _works_with(session: SessionFacts, need: Need) -> bool:
-    """Whether the message that needs a name changes or runs something with it; a search or a look fetches it anew."""
-    if any(op.verb != "examined" for op in session.ops.get(need.needed_at, ())):
-        return True
-    commands = read_message(session.messages[need.needed_at]).commands
-    return any(need.value in command and not only_reads(command) for _, command in commands)
-
-
-def _definition(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
-    """The line that defines a name, where all that was seen is the same line of one file."""
-    defines = re.compile(_DEFINES + re.escape(need.value) + r"(?!\w)")
-    found: set[tuple[str, str]] = set()
-    for message in (session.messages[seq] for seq in need.holders if session.messages[seq].role == "tool"):
-        for raw in message.text.split("\n"):
-            place = _PLACE.match(raw) if need.value in raw and len(raw) <= MAX_LINE else None
-            line = raw[place.end() :].strip() if place else ""
-            if place and defines.match(line):
-                found.add((line, session.roots.name(place[1] or session.shown_file(message))[0]))
-    if len({line for line, _ in found}) != 1 or len(paths := {path for _, path in found} - {"", "."}) != 1:
-        return
-    line, path = found.pop()[0], paths.pop()
-    if not line.endswith(("(", ",", "[", "\\")) and len(set(terms(line)) - {need.value.lower()}) >= MIN_TERMS:
-        text = f"`{need.value}` is defined in {path} as `{line}`"
-        question = f"How does the line of {path} read in which `{need.value}` is defined?"
-        yield Candidate("definition", question, line, _exact(session, "value", text, (line,), cut, (), need.needed_at))
-
-
-def _location(session: SessionFacts, need: Need, cut: int) -> Iterator[Candidate]:
-    """The file in which a search had found a definition, and which the session opens or changes next."""
-    places: dict[str, set[str]] = {}
-    for seq in sorted(need.holders):
-        if session.messages[seq].role == "tool":
-            for path, name in _FOUND.findall(session.messages[seq].text):
-                places.setdefault(name, set()).add(session.roots.name(path)[0])
-    for name, paths in places.items():
-        told = (
-            paths == {need.value}
-            and is_code_name(name)
-            and not name.lower().startswith("test")
-            and session.holders((name,), cut)
-        )
-        if told and any(session.messages[seq].role == "assistant" for seq in told):
-            text = f"`{name}` is defined in {need.value}"
-            statements = _exact(session, "value", text, (need.value,), cut, (), need.needed_at)
-            yield Candidate("location", f"In which file is `{name}` defined?", need.value, statements)
-            return
 
 
 def _errors(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:

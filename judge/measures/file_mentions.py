@@ -11,6 +11,11 @@ from compaction.transcript import Message
 from judge.measures.labelled_statements import MAX_LINE, Statement, statements
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
+_LISTED = re.compile(
+    r"`?((?:[\w@.+-]+/)+[\w@.+-]+|\.[A-Za-z][\w.-]+|(?:Make|Docker|Gem|Rake|Proc|Vagrant|Jenkins)file|LICENSE|NOTICE)"
+    r"`?(?=\s*(?:[(:,–—-]|\Z))"
+)
+"""A file without an ending, as an item of a list begins with it."""
 _SOURCE = frozenset(
     """c cc cfg clj conf cpp cs css csv dart env ex exs go gradle graphql h hpp html ini ipynb java jl js json jsonl jsx
     kt less lock lua md mdx mjs mk ml php pl proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte swift tf toml
@@ -72,12 +77,13 @@ def file_mentions(message: Message) -> list[FileOp]:
     In a message that a strategy made, a label ("Files modified", a column, a key) says it where the statement does not;
     in what a person or an agent said only a sentence with both the path and the verb counts.
     """
-    return list(_mentions(message.text, message.seq is None)) if "." in message.text else []
+    made = message.seq is None
+    return list(_mentions(message.text, made)) if made or "." in message.text else []
 
 
 @lru_cache(maxsize=32_768)
 def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
-    return tuple(op for one in statements(text) if "." in one.text for op in _mentioned(one, made))
+    return tuple(op for one in statements(text) if made or "." in one.text for op in _mentioned(one, made))
 
 
 @lru_cache(maxsize=32_768)
@@ -86,6 +92,8 @@ def _mentioned(statement: Statement, made: bool) -> tuple[FileOp, ...]:
     places = {
         m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE
     }
+    if made and not places and (listed := _LISTED.match(said)):
+        places = {listed.start(1): listed[1]}
     if not places or len(said) > MAX_LINE:
         return ()
     verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))

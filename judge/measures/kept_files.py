@@ -149,11 +149,12 @@ def _op(path: str, roots: Roots) -> FileOp:
 
 
 def _files(ledger: Ledger) -> dict[FileUse, frozenset[str]]:
+    there = ledger.created.keys() | ledger.modified.keys() | ledger.examined.keys()
     groups: tuple[tuple[FileUse, dict[str, FileOp]], ...] = (
         ("created", ledger.created),
         ("modified", ledger.modified),
         ("read", ledger.examined),
-        ("gone", ledger.deleted),
+        ("gone", {**{path: op for path, op in ledger.moved.items() if path not in there}, **ledger.deleted}),
     )
     found: dict[FileUse, frozenset[str]] = {
         use: frozenset(path for path, op in ops.items() if project_ops([_rename(op, path)])) for use, ops in groups

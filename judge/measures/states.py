@@ -79,16 +79,24 @@ class ContextReader:
         self._matcher = Matcher(history, TextIndex(history, contexts))
 
     def states(
-        self, statements: Sequence[Statement], cut: int, contexts: Sequence[Sequence[Message]], files: Sequence[Files]
+        self,
+        statements: Sequence[Statement],
+        cut: int,
+        contexts: Sequence[Sequence[Message]],
+        files: Sequence[Files],
+        true: Files,
     ) -> list[list[StatementState]]:
-        """For each context the states of the statements.
+        """For each context the states of the statements; in the history as it was, all can be read.
 
         Args:
             statements: What is true at the point before the message at ``cut``.
             cut: Position in the session.
             contexts: Contexts of the point, among those that the reader was made with.
             files: What each of them tells of files.
+            true: What the history before the cut tells of files.
         """
+        # The history is read like a context: what it tells wrong itself is held against none.
+        contexts, files = [self._matcher.history[:cut], *contexts], [true, *files]
         point = self._matcher.at(cut, contexts)
         paths = frozenset[str]().union(*(some for told in files for some in told.values()))
         by_statement = [
@@ -97,18 +105,21 @@ class ContextReader:
             else self._said(statement, point, contexts)
             for statement in statements
         ]
-        return [list(states) for states in zip(*by_statement, strict=True)] if statements else [[] for _ in contexts]
+        return [[states[n] for states in by_statement] for n in range(1, len(contexts))]
 
     def _files(
         self, statement: Statement, point: PointMatcher, files: Sequence[Files], same: Set[str]
     ) -> list[StatementState]:
         """By slot: which files a context says were created, modified, deleted. Words decide only on details."""
-        use = FILE_USE[statement.kind]
+        first = {use for use, paths in files[0].items() if use != "any" and not same.isdisjoint(paths)}
+        own = FILE_USE[statement.kind]
+        use = next(iter(first)) if len(first) == 1 else own
+        found = point.find_file(statement.text, statement.details)
         states = []
-        for told, named in zip(files, point.find_file(statement.text, statement.details), strict=True):
+        for told, named in zip(files, found, strict=True):
             has = {other for other, paths in told.items() if not same.isdisjoint(paths)}
             if use in has or (use == "read" and named.is_named):
-                support = 1 - OF_DETAILS * (1 - named.share)
+                support = 1 - OF_DETAILS * (1 - min(1.0, named.share / (found[0].share or 1.0)))
                 states.append(StatementState("readable", support, named.line or statement.text))
             elif (use, *(has - {"any"})) == ("created", "modified"):
                 states.append(StatementState("partly", PARTLY, named.line))
@@ -125,7 +136,8 @@ class ContextReader:
         found = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
         states = [_state(one.support, one.lines) for one in found]
         if statement.kind in ("open_task", "failing_test"):
-            for n, context in enumerate(contexts):
+            is_misread = told_outcome(statement.text, contexts[0]) == "done"
+            for n, context in enumerate(() if is_misread else contexts):
                 if found[n].support >= PARTLY and told_outcome(statement.text, context) == "done":
                     states[n] = StatementState("contradicted", 0.0, states[n].lines)
         elif statement.exact and statement.foils:
@@ -136,7 +148,7 @@ class ContextReader:
                 for places in zip(*(point.last_with((*names, foil)) for foil in statement.foils), strict=True)
             ]
             for n, (right, wrong) in enumerate(zip(true, false, strict=True)):
-                if wrong > right:
+                if wrong > right and true[0] >= false[0]:
                     states[n] = StatementState("stale", 0.0, states[n].lines)
         return states
 
@@ -159,6 +171,7 @@ def states_in_answer(statements: Sequence[Statement], answer: str) -> list[State
         use: frozenset(op.path for op in file_mentions(Message("user", answer)) if USE[op.verb] == use)
         for use in FILE_USE.values()
     }
+    true = {use: frozenset(s.text for s in statements if FILE_USE.get(s.kind) == use) for use in FILE_USE.values()}
     reader = ContextReader(truth, [[said]])
     claims = [replace(statement, evidence=(), quotes=()) for statement in statements]
-    return reader.states(claims, len(truth), [[said]], [{**told, "any": frozenset().union(*told.values())}])[0]
+    return reader.states(claims, len(truth), [[said]], [{**told, "any": frozenset().union(*told.values())}], true)[0]

@@ -67,6 +67,7 @@ CALLS = (
     ("scorecard --judge embedded", "none"),
     ("cache stats", "openai:x"),
     ("cache prune --all --dry-run", ""),
+    ("audit validity --judge embedded --questions 2 --quiet", "the true answer"),
     ("audit blinding --quiet", "p_value"),
     ("audit attacks --judge embedded --quiet", "other_rubric"),
     ("audit gradings --judge embedded --quiet", "10 of 10"),

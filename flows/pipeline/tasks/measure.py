@@ -158,7 +158,8 @@ class Measuring:
         tracked = self._statements.at(len(jobs[0].line) - 1, cut)
         contexts = [self._contexts[job.compaction_id] for job in jobs]
         files = [self._told(job) for job in jobs]
-        carried = self._reader.states([one.statement for one in tracked], cut, contexts, files)
+        true = self._kept_files.true(cut)
+        carried = self._reader.states([one.statement for one in tracked], cut, contexts, files, true)
         found = {}
         for job, states in zip(jobs, carried, strict=True):
             rows = {
@@ -166,7 +167,8 @@ class Measuring:
             }
             for id, (context, probe) in self._with_fetched(job).items():
                 told = self._kept_files.told(context, cut)
-                for n, state in enumerate(self._reader.states(probe.statements, cut, [context], [told])[0], 1):
+                again = self._reader.states(probe.statements, cut, [context], [told], true)[0]
+                for n, state in enumerate(again, 1):
                     if (id, n) in rows:
                         rows[id, n] |= {"with_fetched": state.support, "fetched_lines": state.lines}
             found[job.compaction_id] = list(rows.values())

@@ -22,7 +22,7 @@ cut      3.25     –     1    – 3.50 2.00 3.50  0.0% 2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 7
-probes not asked (no truth in the history), 0 missing.
+probes not asked (probes_not_asked says why), 0 missing.
 ±95%: half the interval of overall, clustered by session. Same group: not told apart from the
 group's first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals
 that overlap say little of two methods, because both were asked the same questions: compaction-eval

@@ -106,7 +106,8 @@ def test_the_full_history_holds_every_statement_and_an_empty_context_none(probe_
     statements, contexts = PROBES[probe_type].statements, (HISTORY, ())
     kept = KeptFiles(SessionNeeds(SESSION))
     files = [kept.told(context, POINT.cut_seq) for context in contexts]
-    full, empty = ContextReader(SESSION.messages, contexts).states(statements, POINT.cut_seq, contexts, files)
+    cut = POINT.cut_seq
+    full, empty = ContextReader(SESSION.messages, contexts).states(statements, cut, contexts, files, kept.true(cut))
     assert {one.state for one in full} == {"readable"}
     assert {one.state for one in empty} == {"lost"}
 

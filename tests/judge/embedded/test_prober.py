@@ -69,14 +69,9 @@ def test_a_later_point_asks_for_the_files_touched_since_the_last_one() -> None:
     assert [statement.text for statement in artifact.statements] == ["ledger/sums.py"]
 
 
-def test_a_definition_that_is_used_next_without_a_look_is_asked_for() -> None:
+def test_what_one_look_at_a_file_would_tell_is_not_asked_for() -> None:
     look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
-    use = edited("ledger/main.py", "rows = []", "rows = read_rows(path, order)")
-    probe = asked("recall", [TASK, look], [use])
-    assert isinstance(probe, Probe)
-    assert (probe.ground_truth, probe.statements[0].needed_at) == ("def read_rows(path, order):", 3)
-    search = ran("grep -rn read_rows .", "ledger/rows.py:1:def read_rows(path, order):")
-    assert truth("recall", [TASK, look], [search]) == ""
+    assert truth("recall", [TASK, look], [edited("ledger/main.py", "rows = []", "rows = read_rows(path, order)")]) == ""
 
 
 FAILURE = "ValueError: could not parse the ledger line"
@@ -148,6 +143,7 @@ def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
     edit = edited("ledger/rows.py", "order = 1", "order = 2")
     assert "Untested" in truth("continuation", [TASK, edit, ran("python try_it.py")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("pytest tests", "== 3 passed in 0.10s ==")])
+    assert "Untested" not in truth("continuation", [TASK, edit, ran("python ledger/rows.py")]), "it was tried itself"
 
 
 def test_scratch_scripts_and_tests_are_not_waiting_for_a_test() -> None:
@@ -185,6 +181,11 @@ def test_a_plan_is_told_with_its_steps_and_with_what_the_person_said_to_it() -> 
     assert probe.ground_truth == "Move the ledger; 1. Read the columns; 2. Write the rows"
 
 
+def test_the_steps_of_a_plan_are_asked_for_only_where_all_headings_are_steps() -> None:
+    plan = {"plan": "# Move the ledger\n## 1. Read the columns\n## How it will be tried\n## Files"}
+    assert truth("decision", [TASK, called("ExitPlanMode", plan, "User has approved your plan.")]) == "Move the ledger"
+
+
 REFUSAL = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
 
 
@@ -192,6 +193,13 @@ def test_a_refused_call_is_told_by_what_the_person_said() -> None:
     words = "no, keep the old columns until the release"
     assert truth("decision", [TASK, ran("git push origin main", REFUSAL + words, is_error=True)]) == words
     assert truth("decision", [TASK, ran("git push origin main", REFUSAL + "why is that?", is_error=True)]) == ""
+
+
+def test_calls_that_were_refused_twice_are_not_asked_for() -> None:
+    pushes = [
+        ran("git push origin main", REFUSAL + f"no, keep the {what} columns", is_error=True) for what in ("old", "new")
+    ]
+    assert truth("decision", [TASK, *pushes]) == ""
 
 
 @pytest.mark.parametrize(
@@ -286,3 +294,25 @@ def test_nothing_is_asked_for_twice() -> None:
     prober = EmbeddedProber()
     assert isinstance(prober.probes(transcript, first)[4], Probe)
     assert isinstance(prober.probes(transcript, second)[4], NotAsked)
+
+
+def test_of_a_section_that_also_describes_only_what_it_forbids_is_asked_for() -> None:
+    rules = "# AGENTS.md\n\n## Shape\n- Rows are read in chunks of a thousand.\n- Totals live in the flat file.\n"
+    rules += "- Always sort by day first.\n- Never write to the archive folder.\n"
+    probe = asked("constraint", [[Message("user", rules, author="rules")], TASK])
+    assert isinstance(probe, Probe)
+    assert "forbid in so many words" in probe.question
+    assert probe.ground_truth == "Never write to the archive folder."
+
+
+def test_how_an_agent_is_run_is_no_rule_of_the_work() -> None:
+    rules = "<instructions>\n## Environment Details\n- Always use non-interactive flags for commands\n</instructions>"
+    assert truth("constraint", [said(rules), ran("ls")]) == ""
+
+
+def test_a_rule_set_on_the_way_holds_for_some_messages_unless_it_is_general() -> None:
+    wishes = ("Read the ledger of last year.", "Sort by day.", "Print the sums in a table.", "Name the file by month.")
+    later = [part for wish in wishes for part in (told("Done."), said(wish))]
+    assert truth("constraint", [TASK, said("Dim the totals, don't modify the colour theme."), *later]) == ""
+    general = "From now on, never modify the colour theme."
+    assert truth("constraint", [TASK, said(general), *later]) == general

@@ -32,6 +32,13 @@ def test_a_heading_speaks_for_the_lines_below_it() -> None:
     assert verbs(made) == {"src/a.py": "examined", "src/b.py": "examined", "src/c.py": "created"}
 
 
+@pytest.mark.parametrize("path", [".env", ".git/hooks/pre-push", "Makefile", "deploy/Dockerfile"])
+def test_a_file_without_an_ending_counts_as_an_item_of_a_list(path: str) -> None:
+    for text in (f"Created: {path}\nModified: none", f"## Files\n- `{path}` (created): new", f"Created: a.py; {path}"):
+        assert (path, "created") in [(op.path, op.verb) for op in file_mentions(Message("user", text))]
+    assert file_mentions(Message("user", "Created: none\nOpen: created/modified is mixed up")) == []
+
+
 def test_what_an_agent_says_counts_only_with_a_verb() -> None:
     said = Message("assistant", "I updated `src/a.py` to close the socket.\nThe function lives in src/b.py.", seq=4)
     assert verbs(said) == {"src/a.py": "modified"}

@@ -127,8 +127,9 @@ STATEMENTS = (
 
 def states(text: str) -> list[StatementState]:
     context = (Message("user", text, covers=(0, 4)),)
-    files = KeptFiles(SessionNeeds(Transcript("s", HISTORY))).told(context, len(HISTORY))
-    return ContextReader(HISTORY, [context]).states(STATEMENTS, len(HISTORY), [context], [files])[0]
+    files, cut = KeptFiles(SessionNeeds(Transcript("s", HISTORY))), len(HISTORY)
+    told = files.told(context, cut)
+    return ContextReader(HISTORY, [context]).states(STATEMENTS, cut, [context], [told], files.true(cut))[0]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -24,8 +24,13 @@ VERSION = Statement("version", "pandas 2.2.3", (5,), exact=("pandas", "2.2.3"), 
 NOTHING: dict[FileUse, frozenset[str]] = dict.fromkeys(("created", "modified", "read", "gone", "any"), frozenset())
 
 
-def state(statement: Statement, *context: Message, told: dict[FileUse, frozenset[str]] = NOTHING) -> StatementState:
-    return ContextReader(MESSAGES, [context]).states([statement], len(MESSAGES), [context], [told])[0][0]
+def state(
+    statement: Statement,
+    *context: Message,
+    told: dict[FileUse, frozenset[str]] = NOTHING,
+    true: dict[FileUse, frozenset[str]] = NOTHING,
+) -> StatementState:
+    return ContextReader(MESSAGES, [context]).states([statement], len(MESSAGES), [context], [told], true)[0][0]
 
 
 def made(text: str) -> Message:
@@ -69,6 +74,16 @@ def test_of_several_values_of_one_name_the_last_is_told(context: tuple[Message, 
 def test_a_file_is_told_by_what_was_done_to_it(use: FileUse | None, expected: str) -> None:
     told = {**NOTHING, use: frozenset({"src/new.py"})} if use else NOTHING
     assert state(Statement("file_created", "src/new.py"), made("hm"), told=told).state == expected
+
+
+def test_what_the_history_tells_wrong_itself_is_held_against_no_context() -> None:
+    stale = Statement("version", "pandas 2.1.0", (4,), exact=("pandas", "2.1.0"), foils=("2.2.3",))
+    assert state(stale, *MESSAGES).state == "readable"
+    moved = {**NOTHING, "modified": frozenset({"src/new.py"})}
+    assert state(Statement("file_created", "src/new.py"), *MESSAGES, told=moved, true=moved).support == 1
+    changed = {**NOTHING, "modified": frozenset({"src/rows.py"})}
+    named_in_part = Statement("file_modified", "src/rows.py", (2,), details=("KeyError", "sort_all"))
+    assert state(named_in_part, *MESSAGES, told=changed, true=changed).support == 1
 
 
 def test_a_modified_file_without_the_names_of_the_change_has_six_tenths() -> None:
