@@ -14,7 +14,7 @@ from judge.statement import Statement
 MAX_RULES = 6
 """Rules of one message or section; more of them are a document of which nobody knows all by heart."""
 
-MIN_SHARE = 0.6
+MIN_SHARE = 0.85
 """Share of a section's lines that are rules; of other sections only what they forbid is asked for: that is plain."""
 
 IN_SO_MANY_WORDS = "forbid in so many words (do not, never, avoid …)"
@@ -38,7 +38,7 @@ _REQUIRES = re.compile(
     r"^(?:only|keep(?! in mind)|ensure|prefer|be sure)\b",
     re.IGNORECASE,
 )
-_WORK = r"(?!to (?:modify|change|touch|edit))"
+_WORK = r"(?!to (?:modify|change|touch|edit|install))"
 _PASSING = re.compile(
     r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|why|error|"
     r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|get|care|worry|want to|have "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from compaction.points import LOOKAHEAD
@@ -129,18 +128,20 @@ def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
 
 
 def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
-    """The command lines of the last tests, and of the last run of each program that the session repeats next."""
+    """The command lines of the last tests, and of the last run of each program that the session repeats next.
+
+    One that goes on behind a pipe, or is part of a longer line, is not asked for: what of it is the command?
+    """
     coming = {run.name: run.seq for run in reversed(session.runs) if cut <= run.seq < cut + LOOKAHEAD}
     newest = {run.name.split()[0].rsplit("/", 1)[-1]: run for run in runs}
-    often = Counter(run.name for run in runs)
-    asked = {f"`{p}` run": run for p, run in newest.items() if run.name in coming or often[run.name] > 1}
+    asked = {f"`{p}` run": run for p, run in newest.items() if run.name in coming}
     tests = [run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)]
     asked |= {"tests run": tests[-1]} if tests else {}
     for what, run in asked.items():
         own = set(terms(run.name)) - set(terms(what))
         if (
             len(own) > MIN_TERMS
-            and run.name in run.command
+            and run.command.rstrip().endswith(run.name)
             and len(run.name) <= MAX_LINE
             and not _LOOKS.search(run.name)
         ):
@@ -151,7 +152,7 @@ def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Cand
 
 
 def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """Versions for which a command asked by name, or that it installed."""
+    """Versions for which a command asked by name, or that it installed, and of which the agent spoke or made use."""
     found: dict[str, list[str]] = {}
     for _, command, result in session.commands:
         if result is None or (result.seq or 0) >= cut or not _REPORTED.search(command):
@@ -161,6 +162,9 @@ def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
             if named and "." in version and len(name) > 2 and not _RANGE.search(version):
                 found.setdefault(name, []).append(version)
     for name, versions in found.items():
+        holders = session.holders((versions[-1],), cut)
+        if all(session.messages[seq].role != "assistant" for seq in holders):
+            continue
         foils = tuple(dict.fromkeys(version for version in versions if version != versions[-1]))
         statements = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils)
         yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], statements)

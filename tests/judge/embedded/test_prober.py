@@ -110,7 +110,9 @@ def test_of_several_totals_the_last_holds_and_the_earlier_are_foils() -> None:
 
 
 def test_a_version_is_asked_for_where_a_command_asked_for_it_by_name() -> None:
-    assert truth("recall", [TASK, ran("pip show attrs && python -m attrs --version", "attrs==23.1.0")]) == "23.1.0"
+    reported = ran("pip show attrs && python -m attrs --version", "attrs==23.1.0")
+    assert truth("recall", [TASK, reported, told("attrs 23.1.0 has the converters that we need.")]) == "23.1.0"
+    assert truth("recall", [TASK, reported]) == "", "nobody made anything of it"
     assert truth("recall", [TASK, ran("pip install -r requirements.txt", "attrs==23.1.0")]) == ""
 
 
