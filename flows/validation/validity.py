@@ -18,7 +18,7 @@ from flows.support.errors import UsageError
 from flows.support.progress import Report
 from flows.validation.audit import counted_as_audit, open_judge
 from judge import JudgeCase, Probe
-from judge.audit.validity import TrueAnswer, ValidityRow, measure_validity
+from judge.audit.validity import TrueAnswer, ValidityRow, measure_validity, split_items
 
 A_TYPE = 12
 """Questions of each type whose answers are altered, unless said otherwise."""
@@ -67,7 +67,9 @@ def _true_answers(store: Store, study: Study, a_type: int) -> Iterator[TrueAnswe
     of_session = {info.session_id: found for info, found in probes}
     for kind, all_of_type in by_type.items():
         for info, probe in all_of_type[:a_type]:
-            others = tuple(other.ground_truth for of, other in all_of_type if of is not info)
+            own = {*split_items(probe.ground_truth)}
+            truths = dict.fromkeys(other.ground_truth for of, other in all_of_type if of is not info)
+            others = tuple(truth for truth in truths if own.isdisjoint(split_items(truth)))
             also = (s.text for other in of_session[info.session_id] if other is not probe for s in other.statements)
             messages = session(store, info).messages
             context = tuple(messages[seq] for seq in sorted({one.seq for one in probe.evidence}))

@@ -157,8 +157,8 @@ def _dimension(rubric: Rubric, criterion: str) -> str:
     return rubric.criteria[criterion].dimension if criterion in rubric.criteria else UNCOUNTED
 
 
-def _items(text: str) -> list[str]:
-    """The single items of an answer, each with the label of its line."""
+def split_items(text: str) -> list[str]:
+    """The single items of an answer, each with the label of its line; none for what says that there are none."""
     found = []
     for line in text.splitlines():
         label = _LABEL.match(line)
@@ -169,7 +169,7 @@ def _items(text: str) -> list[str]:
 
 def _first(share: float) -> Callable[[TrueAnswer, Random], str | None]:
     def alter(answer: TrueAnswer, random: Random) -> str | None:
-        items = _items(answer.case.answer)
+        items = split_items(answer.case.answer)
         return "\n".join(random.sample(items, round(len(items) * share))) if len(items) >= 4 else None
 
     return alter
@@ -179,7 +179,7 @@ def _with_invented(number: int) -> Callable[[TrueAnswer, Random], str | None]:
     """Items of other sessions are of the right kind and not true here."""
 
     def alter(answer: TrueAnswer, random: Random) -> str | None:
-        items = [item for other in answer.others for item in _items(other)]
+        items = [item for other in answer.others for item in split_items(other)]
         if len(items) < number:
             return None
         return "\n".join([answer.case.answer, *random.sample(items, number)])
@@ -233,7 +233,7 @@ def _truth(answer: TrueAnswer, _: Random) -> str:
 
 
 def _otherwise_formed(answer: TrueAnswer, random: Random) -> str:
-    items = _items(answer.case.answer) or [answer.case.answer]
+    items = split_items(answer.case.answer) or [answer.case.answer]
     return "\n".join(f"- **{item}**" for item in random.sample(items, len(items)))
 
 
