@@ -118,8 +118,7 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for pool in self._pools:
-            running = list((getattr(pool, "_processes", None) or {}).values())
-            pool.shutdown(wait=kind is None, cancel_futures=True)
             if kind is not None:  # a batch can take minutes, and its part is not visible before it is through
-                for process in running:
+                for process in list((getattr(pool, "_processes", None) or {}).values()):
                     process.terminate()
+            pool.shutdown(cancel_futures=True)  # waits: a pool that is left to the interpreter's end may fail there
