@@ -154,11 +154,12 @@ def validity(
     from flows.pipeline.load.tables import rebuild_database
     from flows.support.progress import make_report
     from flows.validation.calibration import study_of_results
-    from flows.validation.validity import check_validity
+    from flows.validation.validity import check_validity, note_validity
 
     effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
-    with target.locked("audit validity"):
-        found = check_validity(target, effective, questions, make_report(quiet or as_json))
+    found = check_validity(target, effective, questions, make_report(quiet or as_json))
+    with target.locked("audit validity"):  # not before: a model takes minutes
+        note_validity(target, effective, found)
         rebuild_database(target, study_of_results(target), makers=Provenance.noted(target), is_whole_store=True)
     rows = [asdict(row) for row in found]
     if as_json:

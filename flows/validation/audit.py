@@ -31,7 +31,7 @@ from flows.support.errors import UsageError
 from flows.support.ids import bucket_bits
 from flows.support.progress import Note, Report
 from judge import Judge, JudgeCase
-from judge.audit.attacks import AttackReport, measure_attacks
+from judge.audit.attacks import AttackReport, Run, measure_attacks
 from judge.audit.clear_cases import Grading, clear_cases, grade_clear_cases
 from judge.audit.leakage import Leakage, Sample, form_of, measure_leakage
 from judge.blinding import context_text
@@ -120,19 +120,25 @@ def open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]
             yield engine_calling(study, lambda: gateway).judge, lambda: cache.meter.read().since(MeterReading())
 
 
-def attacks(store: Store, study: Study, report: Report) -> AttackReport:
-    """How far hostile text moves the judge's scores of the clear cases. Raises CallsStoppedError at the budget."""
-    cases = [clear.case for clear in clear_cases()]
+@contextmanager
+def open_judging(store: Store, study: Study, report: Report, what: str) -> Iterator[tuple[Judge, Run]]:
+    """The study's judge, and a ``map`` that asks it for several cases at a time and tells how far it is."""
     with open_judge(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
 
         def run(function: Any, items: Any) -> Any:
             todo = list(items)
-            with report.stage("judge", len(todo), "cases", note) as told:
-                for result in pool.map(counted_as_audit(function), todo):
+            with report.stage("judge", len(todo), what, note) as told:
+                for result in pool.map(_counted_as_audit(function), todo):
                     told.advance(1)
                     yield result
 
-        return measure_attacks(judge, cases, run=run)
+        yield judge, run
+
+
+def attacks(store: Store, study: Study, report: Report) -> AttackReport:
+    """How far hostile text moves the judge's scores of the clear cases. Raises CallsStoppedError at the budget."""
+    with open_judging(store, study, report, "cases") as (judge, run):
+        return measure_attacks(judge, [clear.case for clear in clear_cases()], run=run)
 
 
 def check_gradings(store: Store, study: Study, report: Report) -> list[Grading]:
@@ -146,7 +152,7 @@ def check_gradings(store: Store, study: Study, report: Report) -> list[Grading]:
     return found
 
 
-def counted_as_audit(function: Any) -> Any:
+def _counted_as_audit(function: Any) -> Any:
     """The function, with its calls recorded as the audit's, because the pool's threads do not inherit that."""
 
     def call(item: Any) -> Any:

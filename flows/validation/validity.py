@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
-from flows.config.study import IN_FLIGHT, Study
+from flows.config.study import Study
 from flows.pipeline.engine import engine_for
 from flows.pipeline.tasks.task_context import session
 from flows.sessions.session_parts import SessionInfo, read_parts
@@ -16,19 +14,16 @@ from flows.store.store import Store
 from flows.support.clock import now
 from flows.support.errors import UsageError
 from flows.support.progress import Report
-from flows.validation.audit import counted_as_audit, open_judge
+from flows.validation.audit import open_judging
 from judge import JudgeCase, Probe
 from judge.audit.validity import TrueAnswer, ValidityRow, measure_validity, split_items
 
-A_TYPE = 12
-"""Questions of each type whose answers are altered, unless said otherwise."""
-
 
 def check_validity(store: Store, study: Study, a_type: int, report: Report) -> list[ValidityRow]:
-    """How the study's judge scores altered answers; noted in the store under the judge's version.
+    """How the study's judge scores altered answers.
 
     Args:
-        store: Locked for writing; must have questions.
+        store: Must have questions.
         study: Names the judge and its rubric.
         a_type: Questions of each type, spread over the sessions.
         report: Is told of the calls.
@@ -40,20 +35,15 @@ def check_validity(store: Store, study: Study, a_type: int, report: Report) -> l
     answers = list(_true_answers(store, study, a_type))
     if not answers:
         raise UsageError(f"store {store.name} has no questions yet; make some with: compaction-eval run")
-    with open_judge(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
+    with open_judging(store, study, report, "answers") as (judge, run):
+        return measure_validity(judge, answers, run)
 
-        def run(function: Any, items: Any) -> Any:
-            todo = list(items)
-            with report.stage("judge", len(todo), "answers", note) as told:
-                for result in pool.map(counted_as_audit(function), todo):
-                    told.advance(1)
-                    yield result
 
-        rows = measure_validity(judge, answers, run)
-    id = engine_for(study).judge_id
-    noted = [{**asdict(row), "judge_id": id, "judge": judge.version.judge, "measured_at": now()} for row in rows]
-    store.record("validity", id, {"rows": noted}, replace=True)
-    return rows
+def note_validity(store: Store, study: Study, rows: Sequence[ValidityRow]) -> None:
+    """Keep what was measured, in the place of what was known of this version of the judge; the store is locked."""
+    engine = engine_for(study)
+    of_judge = {"judge_id": engine.judge_id, "judge": engine.judge.version.judge, "measured_at": now()}
+    store.record("validity", engine.judge_id, {"rows": [{**asdict(row), **of_judge} for row in rows]}, replace=True)
 
 
 def _true_answers(store: Store, study: Study, a_type: int) -> Iterator[TrueAnswer]:

@@ -24,7 +24,6 @@ from judge.statement import Statement
 MIN_TERMS = 2
 """A fact with fewer telling terms cannot be told from a lucky guess."""
 
-MAX_TERMS = 12
 MAX_CUE = 160
 """Characters of a command that a question quotes."""
 

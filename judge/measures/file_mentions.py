@@ -1,18 +1,17 @@
-"""Files and list items in prose: what a summary or a spoken sentence says was created, changed or looked at."""
+"""Files in prose: what a summary or a spoken sentence says was created, changed or looked at."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-from compaction.model import SectionKind
 from compaction.reading.file_effects import FileOp, FileVerb
 from compaction.transcript import Message
-from judge.measures.labelled_statements import MAX_LINE, Statement, statements
+from judge.measures.labelled_statements import MAX_LINE, LabelledStatement, statements
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 _LISTED = re.compile(
-    r"`?((?:[\w@.+-]+/)+[\w@.+-]+|\.[A-Za-z][\w.-]+|(?:Make|Docker|Gem|Rake|Proc|Vagrant|Jenkins)file|LICENSE|NOTICE)"
+    r"`?(/?(?:[\w@.+-]+/)+[\w@.+-]+|\.[A-Za-z][\w.-]+|(?:Make|Docker|Gem|Rake|Proc|Vagrant|Jenkins)file|LICENSE|NOTICE)"
     r"`?(?=\s*(?:[(:,–—-]|\Z))"
 )
 """A file without an ending, as an item of a list begins with it."""
@@ -41,34 +40,8 @@ _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ),
 )
 
-_LABELS: dict[SectionKind, re.Pattern[str]] = {
-    "intent": re.compile(r"intent|goal|task overview|request|user.?context|objective|purpose|asked|wanted|brief", re.I),
-    "files": re.compile(r"file|artifact|modification|changes|code.?state|touched|paths?\b", re.I),
-    "decisions": re.compile(r"decision|discover|rationale|reason|finding|choice|chosen|agreed|design", re.I),
-    "next_steps": re.compile(
-        r"next|pending|to.?do|remain|open\b|unfinished|outstanding|left\b|backlog|loose ends|not (?:yet )?done|"
-        r"follow.?up|upcoming",
-        re.I,
-    ),
-    "errors": re.compile(r"error|fail|problem|tests?\b|broken|\bred\b", re.I),
-    "state": re.compile(r"state|progress|completed|status", re.I),
-    "details": re.compile(r"detail|context to preserve|critical|preserve|key", re.I),
-}
-"""Words of a label that tell what stands below it."""
-
-_SAYS: dict[SectionKind, re.Pattern[str]] = {
-    "intent": re.compile(
-        r"\b(?:asked (?:for|to|that|us)|wants?|wanted|requested|the (?:goal|task|request) (?:is|was))\b", re.I
-    ),
-    "next_steps": re.compile(
-        r"\b(?:still (?:to|need|has|have|must|open|missing|undone)|remain(?:s|ing)|pending|to.?do|not (?:yet )?(?:done|"
-        r"finished|written|started|begun)|needs? to be|left (?:to|open)|next(?:,| step| comes| is)|unfinished|"
-        r"outstanding|yet to|has to be|have to be)\b",
-        re.I,
-    ),
-    "errors": re.compile(r"\b(?:fail(?:s|ed|ing|ures?)?|is red|are red|broken)\b", re.I),
-}
-"""Words by which a statement tells the same without a label."""
+_FILES = re.compile(r"file|artifact|modification|changes|code.?state|touched|paths?\b", re.IGNORECASE)
+"""Words of a label below which files stand."""
 
 
 def file_mentions(message: Message) -> list[FileOp]:
@@ -87,7 +60,7 @@ def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
 
 
 @lru_cache(maxsize=32_768)
-def _mentioned(statement: Statement, made: bool) -> tuple[FileOp, ...]:
+def _mentioned(statement: LabelledStatement, made: bool) -> tuple[FileOp, ...]:
     said = statement.text
     places = {
         m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE
@@ -101,7 +74,7 @@ def _mentioned(statement: Statement, made: bool) -> tuple[FileOp, ...]:
     found: list[FileOp] = []
     for n, (start, path) in enumerate(named):
         verb = _verb_of(start, path, verbs, said) or (_verb(statement.label) if made else None)
-        if verb is None and made and _LABELS["files"].search(statement.label):
+        if verb is None and made and _FILES.search(statement.label):
             verb = "modified"
         if verb is not None:
             end = named[n + 1][0] if n + 1 < len(named) else len(said)
@@ -126,15 +99,3 @@ def _verb_of(start: int, path: str, verbs: list[tuple[int, FileVerb]], said: str
 
 def _verb(text: str) -> FileVerb | None:
     return next((verb for verb, pattern in _VERBS if pattern.search(text)), None)
-
-
-@lru_cache(maxsize=32_768)
-def section_items(text: str, kind: SectionKind) -> list[str]:
-    """What a summary says of a kind: the statements under a label of that kind, and those that say so themselves."""
-    label, says = _LABELS.get(kind), _SAYS.get(kind)
-    return [
-        statement.text
-        for statement in statements(text)
-        if len(statement.text) <= MAX_LINE
-        and ((label and label.search(statement.label)) or (says and says.search(statement.text)))
-    ]

@@ -33,7 +33,7 @@ _EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class LabelledStatement:
     """One thing that a text says."""
 
     text: str
@@ -47,12 +47,12 @@ class Statement:
 
 
 @lru_cache(maxsize=8_192)
-def statements(text: str) -> tuple[Statement, ...]:
+def statements(text: str) -> tuple[LabelledStatement, ...]:
     """The statements in order. Takes time linear in the text."""
     value = _json(text)
     if value is not None:
         return tuple(_said(_leaves(value, "")))
-    found: list[Statement] = []
+    found: list[LabelledStatement] = []
     heading = ""
     header: list[str] = []
     for line in text.split("\n"):  # not splitlines: a quoted command may hold other separators
@@ -67,7 +67,7 @@ def statements(text: str) -> tuple[Statement, ...]:
             if not header:
                 header = cells
                 continue
-            found += _said([Statement(", ".join(filter(None, cells)), _joined(heading, " ".join(header)))])
+            found += _said([LabelledStatement(", ".join(filter(None, cells)), _joined(heading, " ".join(header)))])
             continue
         header = []
         heading, said = _read_line(line, heading)
@@ -76,29 +76,29 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 
 @lru_cache(maxsize=65_536)
-def _read_line(line: str, heading: str) -> tuple[str, tuple[Statement, ...]]:
+def _read_line(line: str, heading: str) -> tuple[str, tuple[LabelledStatement, ...]]:
     """The heading from a line on, and what the line says; summaries repeat lines."""
     title = _title(line)
     return (heading, tuple(_said(_of_line(line, heading)))) if title is None else (title, ())
 
 
-def _said(found: Iterable[Statement]) -> Iterator[Statement]:
+def _said(found: Iterable[LabelledStatement]) -> Iterator[LabelledStatement]:
     return (statement for statement in found if not _EMPTY.match(statement.text))
 
 
-def _of_line(line: str, heading: str) -> Iterator[Statement]:
+def _of_line(line: str, heading: str) -> Iterator[LabelledStatement]:
     bullet = _BULLET.match(line)
     plain = (bullet[1] if bullet else line).strip()
     key = _KEY.match(plain)
     if key and not key[1].lower().startswith(("http", "note")):
         for item in key[2].split("; "):
-            yield Statement(item.strip(), _joined(heading, key[1]))
+            yield LabelledStatement(item.strip(), _joined(heading, key[1]))
     elif bullet:
-        yield Statement(plain, heading)
+        yield LabelledStatement(plain, heading)
     else:
         for sentence in _SENTENCE.split(plain):
             if sentence.strip():
-                yield Statement(sentence.strip(), heading)
+                yield LabelledStatement(sentence.strip(), heading)
 
 
 def _title(line: str) -> str | None:
@@ -133,13 +133,13 @@ def _json(text: str) -> Any:
         return None
 
 
-def _leaves(value: Any, label: str, depth: int = 0) -> Iterator[Statement]:
+def _leaves(value: Any, label: str, depth: int = 0) -> Iterator[LabelledStatement]:
     if depth > 20 or value is None or value == "":
         return
     if isinstance(value, dict):
         flat = {key: item for key, item in value.items() if not isinstance(item, dict | list)}
         if depth and len(flat) > 1:  # a row of a list: its fields belong together
-            yield Statement(", ".join(str(item) for item in flat.values()), _joined(label, " ".join(flat)))
+            yield LabelledStatement(", ".join(str(item) for item in flat.values()), _joined(label, " ".join(flat)))
             value = {key: item for key, item in value.items() if key not in flat}
         for key, item in value.items():
             yield from _leaves(item, _joined(label, str(key).replace("_", " ")), depth + 1)
@@ -147,4 +147,4 @@ def _leaves(value: Any, label: str, depth: int = 0) -> Iterator[Statement]:
         for item in value:
             yield from _leaves(item, label, depth + 1)
     else:
-        yield Statement(str(value), label)
+        yield LabelledStatement(str(value), label)

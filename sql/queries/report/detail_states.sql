@@ -2,7 +2,6 @@
 -- the method fetches for the question.
 --
 -- Parameters (variables):
---   judge_id   not used
 --   points     points, as a list of their ids
 select
     stg_answers.point_id,
