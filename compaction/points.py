@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,8 @@ from compaction.transcript import Message, Transcript
 
 DEFAULT_BUDGET = 32_000
 """Tokens that a context may hold where the spec does not say (points by messages, or recorded ones)."""
+
+PointsKind = Literal["tokens", "messages", "share", "recorded"]
 
 LOOKAHEAD = 20
 """Messages after the cut that probes may look at for what the session did next; part of a point's identity."""
@@ -26,22 +29,30 @@ class PointsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PointsSpec:
-    """``tokens:32000``, ``messages:50`` or ``recorded``."""
+    """``tokens:32000``, ``messages:50``, ``share:0.5,0.9`` or ``recorded``."""
 
-    kind: Literal["tokens", "messages", "recorded"] = "tokens"
+    kind: PointsKind = "tokens"
     step: int = DEFAULT_BUDGET
+    shares: tuple[float, ...] = ()
+    """Shares of a session's tokens, each between 0 and 1, ascending."""
 
     @classmethod
     def parse(cls, text: str) -> PointsSpec:
         """Read a spec as it is written on the command line."""
         if text == "recorded":
             return cls("recorded", 0)
+        if match := re.fullmatch(r"share:((?:[01]?\.[0-9]{1,4},?){1,20})(?<!,)", text):
+            shares = sorted(set(map(float, match[1].split(","))))
+            if not 0 < shares[0] <= shares[-1] < 1:
+                raise PointsError(f"points {text!r}: each share must be more than 0 and less than 1")
+            return cls("share", 0, tuple(shares))
         match = re.fullmatch(r"(tokens|messages):([0-9]{1,10})", text)
         if match is None:
             raise PointsError(
-                f"points {value_text(text)}: expected tokens:N, messages:N or recorded, for example tokens:32000"
+                f"points {value_text(text)}: expected tokens:N, messages:N, share:S[,S…] or recorded, "
+                "for example tokens:32000 or share:0.5,0.9"
             )
-        kind: Literal["tokens", "messages"] = "tokens" if match[1] == "tokens" else "messages"
+        kind: PointsKind = "tokens" if match[1] == "tokens" else "messages"
         step = int(match[2])
         if step < MIN_STEP[kind]:
             raise PointsError(f"points {text!r}: the step must be at least {MIN_STEP[kind]} {kind}")
@@ -50,17 +61,46 @@ class PointsSpec:
         return cls(kind, step)
 
     def __str__(self) -> str:
+        if self.kind == "share":
+            return "share:" + ",".join(map(str, self.shares))
         return self.kind if self.kind == "recorded" else f"{self.kind}:{self.step}"
 
     def may_fire(self, n_messages: int, n_tokens: int, n_recorded: int) -> bool:
         """Whether a session of this size can have a point at all; most short ones need not be looked at."""
-        size = {"tokens": n_tokens, "messages": n_messages, "recorded": n_recorded}[self.kind]
+        size = {"tokens": n_tokens, "messages": n_messages, "share": n_messages - 1, "recorded": n_recorded}[self.kind]
         return size >= max(1, self.step)
 
-    @property
-    def budget(self) -> int:
-        """Tokens that the context may hold at a point: what strategies with shares of a budget take shares of."""
+    def budget(self, point: CompactionPoint | None = None, n_tokens: int = 0) -> int:
+        """Tokens that the context may hold at a point: what strategies with shares of a budget take shares of.
+
+        Args:
+            point: A point that this spec has found; None for what holds where points do not differ.
+            n_tokens: Tokens of the whole session. Of points by shares, the share that the history has grown past is
+                the budget, as N is that of ``tokens:N``.
+        """
+        if self.kind == "share" and point is not None:
+            return max((size for size in self._sizes(n_tokens) if size <= point.tokens_before), default=1)
         return self.step if self.kind == "tokens" else DEFAULT_BUDGET
+
+    def _sizes(self, n_tokens: int) -> list[int]:
+        """Tokens from which on the history has each of the shares."""
+        return [max(1, round(share * n_tokens)) for share in self.shares]
+
+    def positions(self, before: Sequence[int], recorded: Iterable[int]) -> list[int]:
+        """The messages before which the spec wants a point, ascending; a cut there need not be legal.
+
+        Args:
+            before: For each message the tokens before it, and last those of the whole session.
+            recorded: Where the session's own compactions were.
+        """
+        places = range(1, len(before) - 1)
+        if self.kind == "recorded":
+            # One at the very beginning belongs to a session of which this log is the continuation.
+            return sorted(at for at in recorded if at > 0)
+        if self.kind == "share":
+            return [i for i in places if any(before[i - 1] < size <= before[i] for size in self._sizes(before[-1]))]
+        size = before if self.kind == "tokens" else range(len(before))
+        return [i for i in places if size[i] // self.step > size[i - 1] // self.step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +137,8 @@ def find_points(transcript: Transcript, spec: PointsSpec) -> list[CompactionPoin
     """The compaction points of a session whose messages have been counted.
 
     By tokens: each time the history grows past a multiple of the step, at the first legal cut from there on. By
-    messages: likewise. Recorded: where the session's own compactions were, moved on to a legal cut.
+    messages: likewise. By shares: where the history has that share of the session's tokens. Recorded: where the
+    session's own compactions were. Each moves on to a legal cut.
     """
     messages = transcript.messages
     legal = legal_cuts(messages)
@@ -106,15 +147,9 @@ def find_points(transcript: Transcript, spec: PointsSpec) -> list[CompactionPoin
         if message.tokens is None:
             raise ValueError(f"session {transcript.session_id}: message {message.seq} has no token count")
         before.append(before[-1] + message.tokens)
-    if spec.kind == "recorded":
-        # One at the very beginning belongs to a session of which this log is the continuation.
-        wanted = [compaction.at_seq for compaction in transcript.compactions if compaction.at_seq > 0]
-    else:
-        size = before[:-1] if spec.kind == "tokens" else list(range(len(messages)))
-        wanted = [i for i in range(1, len(messages)) if size[i] // spec.step > size[i - 1] // spec.step]
     cuts: list[int] = []
-    for position in sorted(wanted):
-        cut = next((i for i in range(max(position, 1), len(messages)) if legal[i]), None)
+    for position in spec.positions(before, (compaction.at_seq for compaction in transcript.compactions)):
+        cut = next((i for i in range(position, len(messages)) if legal[i]), None)
         if cut is not None and (not cuts or cut > cuts[-1]):
             cuts.append(cut)
     return [

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from compaction import (
@@ -41,6 +42,8 @@ from flows.llm.settings import ModelSettings
 from flows.pipeline.backfill.backlog import backlog_of
 from flows.pipeline.backfill.selection import Selection
 from flows.pipeline.engine import engine_calling, engine_for
+from flows.pipeline.missing_points import explain_missing_points
+from flows.pipeline.plan import known_points
 from flows.store.call_cache_sync import has_cache, open_cache
 from flows.store.call_journal import mean_seconds
 from flows.store.store import MARKER, Store
@@ -245,10 +248,13 @@ class RunPlan:
     """Stage → items that would be worked on: what the store does not have yet."""
     lines: list[Line]
     notes: list[str]
+    seconds: float
+    """Wall time of the work without the calls, as it was done to make this plan; a run also measures and loads."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for ``--json``."""
-        return {"items": self.items, "calls": [line.as_dict() for line in self.lines], "notes": self.notes}
+        calls = [line.as_dict() for line in self.lines]
+        return {"items": self.items, "calls": calls, "seconds": self.seconds, "notes": self.notes}
 
 
 async def forecast(study: Study, report: Report) -> RunPlan:
@@ -305,11 +311,21 @@ async def _forecast(
                 engine=engine,
             )
         )
+        start = perf_counter()
         for stage in stages:
             await stage(planned)
+        seconds = perf_counter() - start
+        sessions = run.scope.sessions
+        points = known_points(run.store, planned, sessions)
+        without = [info for info in sessions if not points.get(info.session_id)]
         items = {name: tally.done + tally.failed for name, tally in run.log.tallies.items()}
         lines = with_times(list(recorder.lines.values()), _seconds_a_call(study), study)
-    return RunPlan(items, lines, _notes(study, lines))
+    return RunPlan(
+        items,
+        lines,
+        [*_notes(study, lines), *filter(None, [explain_missing_points(without, len(sessions), study.points_spec)])],
+        seconds,
+    )
 
 
 def _seconds_a_call(study: Study) -> dict[tuple[str, str], float]:

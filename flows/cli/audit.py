@@ -211,14 +211,12 @@ def _open_judge(
 
 
 def _print_table(rows: list[Any]) -> None:
-    from flows.reporting.text_tables import render_table
-
     names = list(rows[0])
     cells = [[_format_cell(row[name]) for name in names] for row in rows]
     numeric = [
         any(isinstance(row[name], float | int) and not isinstance(row[name], bool) for row in rows) for name in names
     ]
-    o.echo(render_table(names, cells, numeric, width=None))
+    o.echo(o.layout(more="--json").table(names, cells, numeric))
 
 
 def _format_cell(value: Any) -> str:

@@ -140,7 +140,7 @@ def backfill(
     effective = study_of_backfill(target, flags, study, selection.versions)
     query_values(effective, selection)
     if status:
-        o.echo(progress_of(target, engine_for(effective).judge_id, selection, "json" if as_json else "table"))
+        o.echo(progress_of(target, engine_for(effective).judge_id, selection, o.layout(as_json=as_json, more="--json")))
         raise typer.Exit(DONE)
     if plan and not batch:
         prepare(verbose)

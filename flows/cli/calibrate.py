@@ -13,10 +13,11 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, Format
+from flows.support.choices import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from flows.config.study import Study
+    from flows.reporting.text_tables import Layout
     from flows.store.store import Store
     from flows.support.progress import Report
 
@@ -109,7 +110,7 @@ def calibrate(
     if statements and answers:
         raise UsageError("give either --statements or --answers; their figures have different scales")
     if given := statements or answers:
-        o.echo(_agree(given, contexts or [], "json" if as_json else format, is_answers=answers is not None))
+        o.echo(_agree(given, contexts or [], o.layout(format, as_json), is_answers=answers is not None))
         return
     found = Store.open(store or DEFAULT_STORE)
     told = make_report(quiet or as_json)
@@ -134,10 +135,11 @@ def calibrate(
             f"{labels}: {added.new:,} answers newly labelled, {added.replaced:,} replaced, {added.unchanged:,} known",
             file=sys.stderr,
         )
-    o.echo(report(found.database, judge, "json" if as_json else format))
+    layout = o.layout(format, as_json)
+    o.echo_of(found, report(found.database, judge, layout), layout)
 
 
-def _agree(labels: Path, contexts: Sequence[Path], format: Format, *, is_answers: bool) -> str:
+def _agree(labels: Path, contexts: Sequence[Path], layout: Layout, *, is_answers: bool) -> str:
     from flows.reporting.reader_agreement import format_agreement
     from flows.support.errors import UsageError
     from flows.validation.reader_labels import pair_answers, pair_statements, read_contexts
@@ -147,7 +149,7 @@ def _agree(labels: Path, contexts: Sequence[Path], format: Format, *, is_answers
     pairs = pair(labels, read)
     if not pairs:
         raise UsageError(f"{labels}: no row of a true statement or an answer; see docs/calibration.md")
-    return format_agreement(pairs, scale, format)
+    return format_agreement(pairs, scale, layout)
 
 
 def _rebuild(store: Store, study: Study, told: Report) -> None:

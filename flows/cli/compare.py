@@ -51,5 +51,5 @@ def compare(
     from flows.store.store import Store
 
     found = Store.open(store or DEFAULT_STORE)
-    shown = "json" if as_json else format
-    o.echo(comparison.compare(found.database, a, b, judge, by, shown, questions))
+    layout = o.layout(format, as_json)
+    o.echo_of(found, comparison.compare(found.database, a, b, judge, by, layout, questions), layout)

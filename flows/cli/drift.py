@@ -81,7 +81,8 @@ def drift(
             log_items=log_items,
         )
         name = None
-    o.echo(report(target.database, name, "json" if as_json else format))
+    layout = o.layout(format, as_json)
+    o.echo_of(target, report(target.database, name, layout), layout)
 
 
 def _take_anchors(

@@ -53,8 +53,9 @@ def moved(
     from flows.support.errors import WORSE
 
     target = Store.open(store or DEFAULT_STORE)
-    shown, found = render(target.database, since, judge, "json" if as_json else format)
-    o.echo(shown)
+    layout = o.layout(format, as_json)
+    shown, found = render(target.database, since, judge, layout)
+    o.echo_of(target, shown, layout)
     if worse_than is not None and (worse := found.worse(worse_than)):
         said = ", ".join(format_worse(row, worse_than) for row in worse)
         print(f"worse by more than {worse_than:g}: {said}", file=sys.stderr)  # noqa: T201

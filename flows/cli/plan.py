@@ -87,17 +87,17 @@ def plan(
 
 def print_plan(found: RunPlan, as_json: bool) -> None:
     """Print a plan."""
-    from flows.reporting.text_tables import render_table
-
     if as_json:
         o.echo_json(found.as_dict())
         return
     o.echo("to do: " + (", ".join(f"{stage} {n:,}" for stage, n in found.items.items() if n) or "nothing"))
-    if not found.lines:
+    if found.lines:
+        names = ("stage", "model", "calls", "cached", "to pay", "tokens sent", "received", "cost", "at most", "time")
+        cells = list(map(_cells, found.lines))
+        o.echo(o.layout(more="--json").table(names, cells, [name not in names[:2] for name in names]))
+    else:
         o.echo("model calls: none")
-        return
-    names = ("stage", "model", "calls", "cached", "to pay", "tokens sent", "received", "cost", "at most", "time")
-    o.echo(render_table(names, list(map(_cells, found.lines)), [name not in names[:2] for name in names], width=None))
+    o.echo(f"time: about {found.seconds:,.0f} s beside the calls, then measures and the load")
     for note in found.notes:
         o.echo(note)
 

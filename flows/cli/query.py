@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,11 +13,12 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, FileFormat, Format
+from flows.support.choices import DEFAULT_STORE, FileFormat
 
 if TYPE_CHECKING:
     from flows.database.ready_queries import ReadyQuery
     from flows.reporting.export import ExportedFile
+    from flows.reporting.text_tables import Layout
 
 
 Set = Annotated[
@@ -82,9 +83,9 @@ def query(
     from flows.reporting.leaderboard import render_query
     from flows.store.store import Store
 
-    shown: Format = "json" if as_json else format
+    layout = o.layout(format, as_json, wide=not sys.stdout.isatty())
     if name is None:
-        o.echo(_list_queries(shown))
+        o.echo(_list_queries(o.layout(format, as_json)))
         return
     chosen = ready_query(name)
     if show:
@@ -98,8 +99,8 @@ def query(
             with with_variables(connection, values):
                 print_exported([write_answer(connection, chosen.name, chosen.sql, output, force)], as_json=as_json)
             return
-    text = render_query(found.database, chosen.sql, shown, values)
-    o.echo(_with_head(chosen, text) if shown == "table" else text)
+    text = render_query(found.database, chosen.sql, layout, values)
+    o.echo_of(found, _with_head(chosen, text, layout) if layout.format == "table" else text, layout)
 
 
 @command(
@@ -206,27 +207,25 @@ def _parse_settings(given: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def _list_queries(format: Format) -> str:
+def _list_queries(layout: Layout) -> str:
     from flows.database.ready_queries import ready_queries
-    from flows.reporting.text_tables import WIDTH, Rows, markdown, render_rows, render_table
+    from flows.reporting.text_tables import Rows, render_rows
 
     names = ["number", "name", "title", "question", "parameters"]
     rows = [
         (query.number, query.name, query.title, query.question, ", ".join(query.parameters))
         for query in ready_queries().values()
     ]
-    if format in ("csv", "json"):
-        return render_rows(Rows(names, rows), format)
-    cells = [[str(number), name, question] for number, name, _, question, _ in rows]
-    numeric = [True, False, False]
-    if format == "markdown":
-        return markdown(["", "query", "question"], [[n, f"`{name}`", q] for n, name, q in cells], numeric)
-    table = render_table(["", "query", "question"], cells, numeric, width=WIDTH)
+    if layout.is_data:
+        return render_rows(Rows(names, rows), layout.format)
+    mark = "`" if layout.format == "markdown" else ""
+    cells = [[str(number), f"{mark}{name}{mark}", question] for number, name, _, question, _ in rows]
+    table = layout.table(["", "query", "question"], cells, [True, False, False])
+    if layout.format == "markdown":
+        return table
     return f"{table}\ncompaction-eval query NAME runs one; --show prints it with its parameters and columns.\n"
 
 
-def _with_head(query: ReadyQuery, text: str) -> str:
-    from flows.reporting.text_tables import WIDTH
-
-    notes = [textwrap.fill(part, WIDTH) for part in query.reading.split("\n\n") if part]
+def _with_head(query: ReadyQuery, text: str, layout: Layout) -> str:
+    notes = [layout.note(part) for part in query.reading.split("\n\n") if part]
     return "\n".join([f"{query.title}: {query.question}", "", text.rstrip("\n"), "", *notes, ""])

@@ -12,7 +12,7 @@ import typer
 from flows.cli.query import Force, Output
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, Format, Split
+from flows.support.choices import DEFAULT_STORE, Split
 
 MOST_SHOWN = 1_000
 """Rows of a query that a terminal shows."""
@@ -32,6 +32,7 @@ def leaderboard(
     ] = None,
     versions: o.Versions = "current",
     fail_below: o.FailBelow = None,
+    wide: o.Wide = False,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
@@ -48,10 +49,13 @@ def leaderboard(
 
     thresholds = read_thresholds(fail_below or ())
     found = Store.open(store or DEFAULT_STORE)
-    shown: Format = "json" if as_json else format
-    o.echo(
-        render_by(found.database, by, judge, shown, versions) if by else render(found.database, judge, shown, versions)
+    layout = o.layout(format, as_json, wide=wide, most=o.MOST_METHODS, more="--wide")
+    board = (
+        render_by(found.database, by, judge, layout, versions)
+        if by
+        else render(found.database, judge, layout, versions)
     )
+    o.echo_of(found, board, layout)
     if not thresholds:
         return
     with connect(found.database) as connection:
@@ -97,9 +101,8 @@ def sql(
     if output is not None:
         print_exported([write_query(found, query, output, force, timeout)], as_json=as_json)
         return
-    most = MOST_SHOWN if sys.stdout.isatty() else None
-    shown: Format = "json" if as_json else format
-    o.echo(render_query(found.database, query, shown, store=found, most=most, seconds=timeout))
+    layout = o.layout(format, as_json, wide=not sys.stdout.isatty(), most=MOST_SHOWN)
+    o.echo_of(found, render_query(found.database, query, layout, store=found, seconds=timeout), layout)
 
 
 class Grain(StrEnum):
@@ -147,8 +150,10 @@ def accounting(
     from flows.support.errors import EvalError
 
     found = Store.open(store or DEFAULT_STORE)
-    o.echo(render_query(found.database, _ACCOUNTS[by], "json" if as_json else format))
-    lost = json.loads(render_query(found.database, "FROM check_messages_met_are_stored_or_set_aside", "json"))
+    layout = o.layout(format, as_json)
+    o.echo_of(found, render_query(found.database, _ACCOUNTS[by], layout), layout)
+    check = "FROM check_messages_met_are_stored_or_set_aside"
+    lost = json.loads(render_query(found.database, check, o.layout("json")))
     if lost:
         raise EvalError(
             f"{len(lost):,} kinds of message in the inputs do not add up; see "

@@ -56,7 +56,8 @@ class Study:
     """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``, which run
     beside what the file's ``strategies`` list."""
     points: str = "tokens:32000"
-    """Where sessions are compacted: ``tokens:N``, ``messages:N`` (every so many), or ``recorded`` (where they were)."""
+    """Where sessions are compacted: ``tokens:N``, ``messages:N`` (every so many), ``share:0.5,0.9`` (of a session's
+    tokens), or ``recorded`` (where they were)."""
     history: str = "prefix"
     """``prefix``: each point compacts the session up to it. ``chain``: what the method left last time, and the rest."""
     summarizer: str = "embedded"
@@ -189,7 +190,7 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     _check_providers(study, f"study {path}: " if path else "")
     for method in study.methods():
         try:
-            try_parameters(method, study.points_spec.budget)
+            try_parameters(method, study.points_spec.budget())
         except StrategyError as error:
             raise UsageError(f"{f'study {path}: ' if path else ''}method {method.name}: {error}") from None
     return study

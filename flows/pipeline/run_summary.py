@@ -14,6 +14,7 @@ import pyarrow as pa
 from flows.config.study import Study
 from flows.database.scores_db import connect
 from flows.pipeline.load.intake_tables import each_quarantined
+from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import input_name, inputs_of, is_gone, stored_sessions
 from flows.sessions.deduplicate import WORSE
 from flows.sessions.session_parts import InputRecord, Part, SessionInfo
@@ -81,7 +82,7 @@ def masked_note(records: Iterable[InputRecord]) -> str:
     if not tally:
         return ""
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(tally.items(), key=lambda p: (-p[1], p[0])))
-    return f"{tally.total():,} secrets were masked before anything was stored: {kinds} (table masked_secrets)"
+    return f"masked before anything was stored: {quantity(tally.total(), 'secret')}: {kinds} (table masked_secrets)"
 
 
 def label_note(study: Study, parts: Iterable[Part]) -> str:
@@ -147,7 +148,9 @@ def summarize_run(
     paths = {record.fingerprint.path for record in records}
     folded = sum(info.input_path in paths for part in parts for info in part.folded)
     if folded:
-        notes.append(f"{folded:,} copies of sessions were folded into longer ones (table folded_sessions)")
+        notes.append(
+            f"folded into longer sessions: {quantity(folded, 'shorter copy', 'shorter copies')} (table folded_sessions)"
+        )
     notes += scope_notes(parts)
     notes.append(masked_note(records))
     notes.append(label_note(study, parts))
@@ -155,10 +158,11 @@ def summarize_run(
         counts |= query.counts()
         if counts["points"]:
             notes.append(query.spent(run_id))
-            notes += [query.too_short(str(study.points_spec)), query.not_asked()]
+            notes += [explain_missing_points(query.without_points(sessions), len(sessions), study.points_spec)]
+            notes += [query.not_asked()]
             notes += query.not_applicable(is_asked_for=bool(study.strategies))
         shortfalls = [*aside, *query.failures(), *failed_checks(checks)]
-    problems = [] if counts["points"] else [_no_points(study, sessions, store)]
+    problems = [] if counts["points"] else [explain_missing_points(sessions, len(sessions), study.points_spec)]
     return Summary(counts, tuple(shortfalls), tuple(note for note in notes if note), tuple(problems), stopped)
 
 
@@ -173,21 +177,6 @@ def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
 
 def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:EXAMPLES])
-
-
-def _no_points(study: Study, sessions: Sequence[SessionInfo], store: Store) -> str:
-    if not sessions:
-        return (
-            f"no session could be read, so there is nothing to compare; "
-            f"{store.place.display_name(store.quarantine)} says why"
-        )
-    longest = max(sessions, key=lambda info: info.n_messages).n_messages
-    if longest < 4:
-        return f"no session is long enough to be compacted: the longest has {longest} messages"
-    if study.points == "recorded":
-        return "no session has a compaction that its agent recorded; try --points messages:20"
-    step = min(20, longest // 2)
-    return f"no session reaches a compaction point at {study.points}; try --points messages:{step}"
 
 
 def failed_checks(checks: Sequence[tuple[str, int]]) -> list[Shortfall]:
@@ -228,16 +217,19 @@ class _Scope:
         )[0]
         return dict(zip(names, row, strict=True))
 
-    def too_short(self, spec: str) -> str:
-        row = self._all("SELECT count(*) FROM session_ids ANTI JOIN p USING (session_id)")[0]
-        return f"{row[0]:,} of these sessions have no compaction point (--points {spec})" if row[0] else ""
+    def without_points(self, sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
+        ids = {id for (id,) in self._all("SELECT session_id FROM session_ids ANTI JOIN p USING (session_id)")}
+        return [info for info in sessions if info.session_id in ids]
 
     def not_asked(self) -> str:
-        row = self._all(
-            "SELECT count(*) FROM probes_not_asked SEMI JOIN p USING (point_id) "
-            "WHERE NOT starts_with(reason, 'failed: ')"
-        )[0]
-        return f"{row[0]:,} probes were not asked, because the history proves no answer to them" if row[0] else ""
+        rows = self._all(
+            "SELECT reason, count(*) AS n FROM probes_not_asked SEMI JOIN p USING (point_id) "
+            "WHERE NOT starts_with(reason, 'failed: ') GROUP BY ALL ORDER BY n DESC, reason"
+        )
+        why = "; ".join(f"{number:,} × {reason}" for reason, number in rows[:EXAMPLES])
+        more = "; …" if len(rows) > EXAMPLES else ""
+        number = sum(n for _, n in rows)
+        return f"not asked: {quantity(number, 'probe')} ({why}{more}; table probes_not_asked)" if rows else ""
 
     def not_applicable(self, *, is_asked_for: bool) -> list[str]:
         """A note per method that does not apply at some points.

@@ -6,12 +6,11 @@ import json
 
 from flows.database.scores_db import connect
 from flows.pipeline.backfill.selection import Selection, methods_in, time_of
-from flows.reporting.text_tables import render_table
+from flows.reporting.text_tables import Layout
 from flows.store.store import Store
-from flows.support.choices import Format
 
 
-def progress_of(store: Store, judge_id: str, selection: Selection, format: Format) -> str:
+def progress_of(store: Store, judge_id: str, selection: Selection, layout: Layout) -> str:
     """How far a judge has got with the selected answers, by day and method, as the database knows it."""
     methods = selection.methods or [method.name for method in methods_in(store, selection.versions)]
     known = "SELECT day, method, n_answers, n_judged, n_failed, n_left FROM backfill_progress WHERE judge_id = $judge"
@@ -33,9 +32,9 @@ def progress_of(store: Store, judge_id: str, selection: Selection, format: Forma
             },
         ).fetchall()
     names = ("day", "method", "answers", "judged", "failed", "left")
-    if format == "json":
+    if layout.format == "json":
         found = [dict(zip(names, (row[0] and str(row[0]), *row[1:]), strict=True)) for row in rows]
         return json.dumps(found, indent=2, ensure_ascii=False)
     rows.append(("all", "", *(sum(row[i] for row in rows) for i in range(2, 6))))
     cells = [[str(row[0] or "not noted"), row[1], *(f"{n:,}" for n in row[2:])] for row in rows]
-    return render_table(names, cells, [name not in names[:2] for name in names], width=None)
+    return layout.table(names, cells, [name not in names[:2] for name in names])

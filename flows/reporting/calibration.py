@@ -7,22 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.text import Text
 
 from flows.database.scores_db import connect
 from flows.reporting.text_tables import (
+    FOR_READING,
     MISSING,
-    WIDTH,
+    Layout,
     Rows,
     fetch_rows,
-    markdown,
     render_rows,
-    render_table,
-    render_text,
     rows_of_judge,
     two_decimals,
 )
-from flows.support.choices import Format
 from flows.support.plurals import quantity
 
 _LABELS = """
@@ -40,13 +36,13 @@ _CORRECTED = "FROM leaderboard_corrected"
 _ORDER = ("overall", "dimension", "criterion")
 
 
-def report(path: Path, judge: str | None = None, format: Format = "table") -> str:
+def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -> str:
     """Agreement of people with each judge and with each other, and the leaderboard corrected by their labels.
 
     Args:
         path: The ``scores.duckdb`` to read.
         judge: One judge only, by name or the beginning of its id.
-        format: ``json`` is one document of all three parts with every column, ``csv`` the view
+        layout: ``json`` is one document of all three parts with every column, ``csv`` the view
             ``leaderboard_corrected``; ``table`` and ``markdown`` are for reading.
 
     Raises:
@@ -58,9 +54,9 @@ def report(path: Path, judge: str | None = None, format: Format = "table") -> st
         agreement = rows_of_judge(fetch_rows(connection, _AGREEMENT), judge if labels["n_labels"] else None)
         people = fetch_rows(connection, _PEOPLE)
         corrected = rows_of_judge(fetch_rows(connection, _CORRECTED), judge)
-    if format == "csv":
+    if layout.format == "csv":
         return render_rows(corrected, "csv")
-    if format == "json":
+    if layout.format == "json":
         parts = {
             "labels": labels,
             "agreement": agreement.dicts(),
@@ -73,16 +69,16 @@ def report(path: Path, judge: str | None = None, format: Format = "table") -> st
             "No labels yet: draw a sheet with `compaction-eval calibrate --sample 100 --output labels.csv`, "
             "have it filled in, and give it to `compaction-eval calibrate labels.csv`.\n"
         )
-    sections = [_render_note(_format_labels(labels), format)]
+    sections = [layout.note(_format_labels(labels))]
     for judge_id, name in dict.fromkeys((row["judge_id"], row["judge"]) for row in agreement.dicts()):
         sections.append(
-            _render_agreement([row for row in agreement.dicts() if row["judge_id"] == judge_id], name, format)
+            _render_agreement([row for row in agreement.dicts() if row["judge_id"] == judge_id], name, layout)
         )
         sections.append(
-            _render_corrected([row for row in corrected.dicts() if row["judge_id"] == judge_id], name, format)
+            _render_corrected([row for row in corrected.dicts() if row["judge_id"] == judge_id], name, layout)
         )
     if people.values:
-        sections.append(_render_people(people, format))
+        sections.append(_render_people(people, layout))
     return "\n".join(sections)
 
 
@@ -120,7 +116,7 @@ def _sorted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (_ORDER.index(row["level"]), row["item"]))
 
 
-def _render_agreement(rows: Sequence[dict[str, Any]], judge: str, format: Format) -> str:
+def _render_agreement(rows: Sequence[dict[str, Any]], judge: str, layout: Layout) -> str:
     names = ["item", "answers", *_HEADS, "bias", "±95%"]
     cells = [
         [("  " if row["level"] == "criterion" else "") + row["item"], *_format_figures(row)] for row in _sorted(rows)
@@ -137,10 +133,10 @@ def _render_agreement(rows: Sequence[dict[str, Any]], judge: str, format: Format
         "interval, clustered by session."
     )
     said = [f"{', '.join(items)}: {reason}." for reason, items in reasons.items()]
-    return _table(names, cells, format) + _render_note("\n".join([note, *said]), format)
+    return _render(names, cells, "\n".join([note, *said]), layout)
 
 
-def _render_people(people: Rows, format: Format) -> str:
+def _render_people(people: Rows, layout: Layout) -> str:
     names = ["item", "rater a", "rater b", "answers", *_HEADS, "b − a", "±95%"]
     cells = [
         [row["item"], row["rater_a"], row["rater_b"], *_format_figures(row)]
@@ -148,10 +144,10 @@ def _render_people(people: Rows, format: Format) -> str:
         if row["level"] != "criterion"
     ]
     note = "People with each other: no judge can be expected to agree with people better than they do."
-    return _table(names, cells, format, 3) + _render_note(note, format)
+    return _render(names, cells, note, layout, 3)
 
 
-def _render_corrected(rows: Sequence[dict[str, Any]], judge: str, format: Format) -> str:
+def _render_corrected(rows: Sequence[dict[str, Any]], judge: str, layout: Layout) -> str:
     overall = [row for row in rows if row["dimension"] == "overall"]
     names = ["method", "raw", "±95%", "corrected", "±95%", "pooled", "±95%", "labels", "by"]
     cells = [
@@ -179,19 +175,12 @@ def _render_corrected(rows: Sequence[dict[str, Any]], judge: str, format: Format
     if overall and overall[0]["weights"] == "all alike":
         note.append("No label is of a sample of this store, so all count alike, as if picked by lot.")
     note.append("All dimensions: --format csv, or the view leaderboard_corrected.")
-    return _table(names, cells, format) + _render_note("\n".join(note), format)
+    return _render(names, cells, "\n".join(note), layout)
 
 
 def _format_half_width(row: Mapping[str, Any], low: str, high: str) -> str:
     return MISSING if row[high] is None else two_decimals((row[high] - row[low]) / 2)
 
 
-def _table(names: Sequence[str], cells: Sequence[Sequence[str]], format: Format, n_texts: int = 1) -> str:
-    numeric = [False] * n_texts + [True] * (len(names) - n_texts)
-    if format == "markdown":
-        return markdown(names, [[cell.strip() for cell in row] for row in cells], numeric) + "\n"
-    return render_table(names, cells, numeric, width=WIDTH)
-
-
-def _render_note(text: str, format: Format) -> str:
-    return f"{text}\n" if format == "markdown" else render_text(Text(text), WIDTH)
+def _render(names: Sequence[str], cells: Sequence[Sequence[str]], note: str, layout: Layout, n_texts: int = 1) -> str:
+    return layout.section(names, cells, [False] * n_texts + [True] * (len(names) - n_texts), note)

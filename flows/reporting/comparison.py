@@ -7,26 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
-from rich.text import Text
 
 from compaction.closest import did_you_mean
 from flows.database.scores_db import connect
 from flows.reporting.leaderboard import MOST_PARTS
 from flows.reporting.paired_differences import COLUMNS, LEVEL, Row, paired_differences
 from flows.reporting.text_tables import (
+    FOR_READING,
     MISSING,
-    WIDTH,
+    Layout,
     Rows,
     fetch_rows,
-    markdown,
     plain_cell,
     render_rows,
-    render_table,
-    render_text,
     rows_of_judge,
     two_decimals,
 )
-from flows.support.choices import QUESTIONS, Format, Split
+from flows.support.choices import QUESTIONS, Split
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 
@@ -88,7 +85,7 @@ def compare(
     b: str,
     judge: str | None = None,
     by: Split | None = None,
-    format: Format = "table",
+    layout: Layout = FOR_READING,
     questions: int = QUESTIONS,
 ) -> str:
     """The paired difference of two methods per dimension, one judge after the other.
@@ -99,8 +96,8 @@ def compare(
         b: The other method.
         judge: A judge id or the beginning of one, or a judge's name such as ``embedded``; all judges without it.
         by: The same within each part of a split.
-        format: ``table`` and ``markdown`` are for reading, with the questions on which the methods differ most and what
-            cannot be compared; ``csv`` and ``json`` are the rows with full precision and what they say in words.
+        layout: Tables for reading are followed by the questions on which the methods differ most and what cannot be
+            compared; ``csv`` and ``json`` are the rows with full precision and what they say in words.
         questions: Questions to show.
 
     Raises:
@@ -120,14 +117,15 @@ def compare(
             scored = fetch_rows(connection, "SELECT DISTINCT judge_id, judge FROM leaderboard ORDER BY ALL")
             wanted = {judge_id for judge_id, _ in rows_of_judge(scored, judge).values}
             rows = [row for row in rows if row["judge_id"] in wanted]
-        if format in ("csv", "json"):
-            return render_rows(Rows(list(COLUMNS), [tuple(row[name] for name in COLUMNS) for row in rows]), format)
+        if layout.is_data:
+            values = [tuple(row[name] for name in COLUMNS) for row in rows]
+            return render_rows(Rows(list(COLUMNS), values), layout.format)
         if not rows:
             return f"No question has a score for both {name_a} and {name_b}: there is nothing to compare.\n"
         by_judge: dict[str, list[Row]] = {}
         for row in rows:
             by_judge.setdefault(row["judge_id"], []).append(row)
-        sections = [_section(connection, found, ids, by, format, questions) for found in by_judge.values()]
+        sections = [_section(connection, found, ids, by, layout, questions) for found in by_judge.values()]
     return f"A: {name_a}\nB: {name_b}\n\n" + "\n".join(sections)
 
 
@@ -168,7 +166,7 @@ def _section(
     rows: list[Row],
     ids: Mapping[str, str],
     by: Split | None,
-    format: Format,
+    layout: Layout,
     questions: int,
 ) -> str:
     judge_id, judge = rows[0]["judge_id"], rows[0]["judge"]
@@ -176,7 +174,7 @@ def _section(
     title += ": no language model gave these scores." if judge == "embedded" else "."
     parts = list(dict.fromkeys(row["value"] for row in rows))
     shown = [row for row in rows if row["value"] in parts[:MOST_PARTS]]
-    blocks = [title if by else f"{title} {_headline(rows)}", _table(shown, by, format)]
+    blocks = [title if by else f"{title} {_headline(rows)}", _table(shown, by, layout)]
     notes = _notes(rows, by)
     if len(parts) > MOST_PARTS:
         notes.append(f"{len(parts) - MOST_PARTS} more parts with --format csv.")
@@ -186,14 +184,14 @@ def _section(
         (which, fetch_rows(connection, _LOST, judge_id=judge_id, method_id=method_id).dicts()[0])
         for which, method_id in zip("AB", (ids["a"], ids["b"]), strict=True)
     ]
-    blocks.append(("\n\n" if format == "markdown" else "\n").join(notes))
+    blocks.append(("\n\n" if layout.format == "markdown" else "\n").join(notes))
     if asked:
-        blocks += ["Questions on which they differ most, by overall:", _render_questions(asked, format)]
+        blocks += ["Questions on which they differ most, by overall:", _render_questions(asked, layout)]
         blocks.append(_READ.format(probe_id=asked[0]["probe_id"]))
     blocks.append(_format_left_out(alone, lost))
-    if format == "markdown":
+    if layout.format == "markdown":
         return "\n\n".join(block.rstrip("\n") for block in blocks if block) + "\n"
-    return "".join(block if block.endswith("\n") else render_text(Text(block), WIDTH) for block in blocks if block)
+    return "".join(block if block.endswith("\n") else layout.note(block) for block in blocks if block)
 
 
 def _headline(rows: list[Row]) -> str:
@@ -205,7 +203,7 @@ def _headline(rows: list[Row]) -> str:
     return f"Overall: {overall['says']}."
 
 
-def _table(rows: list[Row], by: Split | None, format: Format) -> str:
+def _table(rows: list[Row], by: Split | None, layout: Layout) -> str:
     heads: dict[str, Callable[[Row], str]] = {
         "dimension": lambda row: row["dimension"],
         "A": lambda row: two_decimals(row["mean_a"]),
@@ -228,7 +226,7 @@ def _table(rows: list[Row], by: Split | None, format: Format) -> str:
     cells = [[cell(row) for cell in heads.values()] for row in rows]
     numeric = [name not in texts for name in heads]
     names = list(heads)
-    return markdown(names, cells, numeric) if format == "markdown" else render_table(names, cells, numeric, width=WIDTH)
+    return layout.table(names, cells, numeric)
 
 
 def format_signed(value: float | None) -> str:
@@ -286,7 +284,7 @@ def _notes(rows: list[Row], by: Split | None) -> list[str]:
     return notes
 
 
-def _render_questions(rows: list[Row], format: Format) -> str:
+def _render_questions(rows: list[Row], layout: Layout) -> str:
     names = ["A", "B", "type", "question", "probe_id"]
     cells = [
         [
@@ -299,7 +297,7 @@ def _render_questions(rows: list[Row], format: Format) -> str:
         for row in rows
     ]
     numeric = [True, True, False, False, False]
-    return markdown(names, cells, numeric) if format == "markdown" else render_table(names, cells, numeric, width=WIDTH)
+    return layout.table(names, cells, numeric)
 
 
 def _shorten(question: str) -> str:

@@ -5,30 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 from flows.database.scores_db import connect
 from flows.reporting.text_tables import (
+    FOR_READING,
     MISSING,
-    WIDTH,
+    Layout,
     fetch_rows,
-    markdown,
     render_rows,
-    render_table,
-    render_text,
     rows_of_judge,
     two_decimals,
 )
-from flows.support.choices import Format
 
 
-def report(path: Path, judge: str | None = None, format: Format = "table") -> str:
+def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -> str:
     """How far each judge's scores of the anchors have moved, by day and dimension.
 
     Args:
         path: The ``scores.duckdb`` to read.
         judge: One judge only, by name or the beginning of its id.
-        format: ``csv`` and ``json`` are the view with every column; ``table`` and ``markdown`` are for reading.
+        layout: ``csv`` and ``json`` are the view with every column; ``table`` and ``markdown`` are for reading.
 
     Raises:
         StoreError: there is no database yet.
@@ -36,8 +31,8 @@ def report(path: Path, judge: str | None = None, format: Format = "table") -> st
     """
     with connect(path) as connection:
         rows = rows_of_judge(fetch_rows(connection, "FROM judge_drift"), judge)
-    if format in ("csv", "json"):
-        return render_rows(rows, format)
+    if layout.is_data:
+        return render_rows(rows, layout.format)
     if not rows.values:
         return (
             "No anchors have been scored yet: `compaction-eval run --anchors 50` draws them and has every run on a new "
@@ -46,12 +41,12 @@ def report(path: Path, judge: str | None = None, format: Format = "table") -> st
     found = rows.dicts()
     by_judge = {row["judge_id"]: row["judge"] for row in found}
     return "\n".join(
-        _section([row for row in found if row["judge_id"] == judge_id], name, judge_id, format)
+        _section([row for row in found if row["judge_id"] == judge_id], name, judge_id, layout)
         for judge_id, name in by_judge.items()
     )
 
 
-def _section(rows: list[dict[str, Any]], judge: str, judge_id: str, format: Format) -> str:
+def _section(rows: list[dict[str, Any]], judge: str, judge_id: str, layout: Layout) -> str:
     names = ["day", "dimension", "first", "mean", "shift", "±95%", "p adj.", "noise", "answers", "drift"]
     cells = [
         [
@@ -75,6 +70,4 @@ def _section(rows: list[dict[str, Any]], judge: str, judge_id: str, format: Form
         "drift: p adj. below 0.01, and more than that noise explains."
     )
     numeric = [False, False] + [True] * (len(names) - 2)
-    if format == "markdown":
-        return f"{markdown(names, cells, numeric)}\n{note}\n"
-    return render_table(names, cells, numeric, width=WIDTH) + render_text(Text(note), WIDTH)
+    return layout.section(names, cells, numeric, note)

@@ -7,34 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from rich.text import Text
 
 from flows.database.query_limits import query_limits
 from flows.database.scores_db import connect, show_texts
 from flows.database.sql_model import first_sentence
 from flows.reporting.text_tables import (
+    AS_WIDE_AS_IT_IS,
+    FOR_READING,
     MISSING,
-    WIDTH,
+    Layout,
     Rows,
     fetch_rows,
     is_numeric,
-    markdown,
     plain_cell,
     render_rows,
-    render_table,
-    render_text,
     rounded,
     rows_of_judge,
     two_decimals,
 )
 from flows.store.store import Store
-from flows.support.choices import Format, Split, Versions
+from flows.support.choices import Split, Versions
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 from judge import CONSTRAINTS
 
 MOST_PARTS = 8
-"""Parts of a split that fit beside each other."""
+"""Parts of a split that Markdown has beside each other."""
 
 DIMENSIONS = {
     "accuracy": "acc",
@@ -53,14 +51,14 @@ def scored_dimensions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in DIMENSIONS if any(row[name] is not None for row in rows)]
 
 
-def render(path: Path, judge: str | None = None, format: Format = "table", versions: Versions = "current") -> str:
+def render(path: Path, judge: str | None = None, layout: Layout = FOR_READING, versions: Versions = "current") -> str:
     """The leaderboard of one judge, or of every judge one after the other. Figures of several judges are never mixed.
 
     Args:
         path: The ``scores.duckdb`` to read.
         judge: A judge id or the beginning of one, or a judge's name such as ``embedded``; all judges without it.
-        format: ``table`` and ``markdown`` are for reading and say below what judged and what is missing; ``csv`` and
-            ``json`` are the view ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
+        layout: Tables for reading say below what judged and what is missing; ``csv`` and ``json`` are the view
+            ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
         versions: ``all`` has methods that the newest run does not ask for, too.
 
     Raises:
@@ -69,14 +67,14 @@ def render(path: Path, judge: str | None = None, format: Format = "table", versi
     """
     with connect(path) as connection:
         picked = ranked_rows(connection, judge, versions)
-        if format in ("csv", "json"):
-            return render_rows(picked, format)
+        if layout.is_data:
+            return render_rows(picked, layout.format)
         by_judge: dict[str, list[dict[str, Any]]] = {}
         for row in picked.dicts():
             by_judge.setdefault(row["judge_id"], []).append(row)
         if not by_judge:
             return "No answer has been scored yet; `coverage` says how far the run got.\n"
-        return "\n".join(_section(connection, judge_id, found, format) for judge_id, found in by_judge.items())
+        return "\n".join(_section(connection, judge_id, found, layout) for judge_id, found in by_judge.items())
 
 
 def ranked_rows(
@@ -114,7 +112,7 @@ def render_by(
     path: Path,
     by: Split,
     judge: str | None = None,
-    format: Format = "table",
+    layout: Layout = FOR_READING,
     versions: Versions = "current",
 ) -> str:
     """The means of ``overall`` (for constraints their own) in the parts of a split, one judge after the other.
@@ -123,8 +121,8 @@ def render_by(
         path: The ``scores.duckdb`` to read.
         by: What to split by; the views ``leaderboard_by_…`` have the same figures.
         judge: As in ``render``.
-        format: ``csv`` and ``json`` are the view with all dimensions and intervals; ``table`` and ``markdown`` show
-            the first ``MOST_PARTS`` parts.
+        layout: ``csv`` and ``json`` are the view with all dimensions and intervals; Markdown shows the first
+            ``MOST_PARTS`` parts, a table as many as fit.
         versions: As in ``render``.
 
     Raises:
@@ -135,8 +133,8 @@ def render_by(
         query = f"SELECT * FROM leaderboard_by_{by} WHERE is_current OR $all"  # noqa: S608 (one of SPLITS)
         rows = rows_of_judge(fetch_rows(connection, query, all=versions == "all"), judge)
         board = fetch_rows(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
-    if format in ("csv", "json"):
-        return render_rows(rows, format)
+    if layout.is_data:
+        return render_rows(rows, layout.format)
     ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
     overall = [row for row in rows.dicts() if row["dimension"] == _figure_of(row[by])]
@@ -152,7 +150,7 @@ def render_by(
 
     for row in sorted(overall, key=place):
         by_judge.setdefault(row["judge_id"], []).append(row)
-    return "\n".join(_split_section(found, by, format) for found in by_judge.values())
+    return "\n".join(_split_section(found, by, layout) for found in by_judge.values())
 
 
 def _figure_of(part: Any) -> str:
@@ -160,9 +158,9 @@ def _figure_of(part: Any) -> str:
     return CONSTRAINTS if part == "constraint" else "overall"
 
 
-def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str:
+def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str:
     parts = sorted({row[by] for row in rows})
-    shown = parts[:MOST_PARTS]
+    shown = parts[:MOST_PARTS] if layout.format == "markdown" else parts
     table: dict[str, dict[Any, dict[str, Any]]] = {}
     for row in rows:
         table.setdefault(_starred_name(row), {})[row[by]] = row
@@ -172,7 +170,7 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
         for method, found in table.items()
     ]
     most = {part: max(found[part]["n_sessions"] for found in table.values() if part in found) for part in shown}
-    cells.append(["sessions", *(str(most[part]) for part in shown)])
+    cells.insert(0, ["(sessions)", *(str(most[part]) for part in shown)])
     judge = rows[0]["judge"]
     note = f"Mean of overall by {by}; judge {judge} {rows[0]['judge_id']}."
     if judge == "embedded":
@@ -184,19 +182,15 @@ def _split_section(rows: list[dict[str, Any]], by: Split, format: Format) -> str
     if any(row["is_partial"] for row in rows):
         note += " * Over fewer points than the rest, so over other questions."
     note += " Intervals: --format csv."
-    numeric = [False] + [True] * len(shown)
-    if format == "markdown":
-        return f"{markdown(names, cells, numeric)}\n{note}\n"
-    return render_table(names, cells, numeric, width=WIDTH) + render_text(Text(note), WIDTH)
+    return layout.section(names, cells, [False] + [True] * len(shown), note)
 
 
 def render_query(
     path: Path,
     sql: str,
-    format: Format = "table",
+    layout: Layout = AS_WIDE_AS_IT_IS,
     variables: Mapping[str, str] | None = None,
     store: Store | None = None,
-    most: int | None = None,
     seconds: float | None = None,
 ) -> str:
     """The result of a query on the store. The query can read the store's tables and views, and nothing else.
@@ -204,17 +198,16 @@ def render_query(
     Args:
         path: The database.
         sql: The query.
-        format: Of the result. Tables and Markdown show ``most`` rows; CSV and JSON have all.
+        layout: Of the result. Tables and Markdown show its ``most`` rows; CSV and JSON have all.
         variables: Are set for it: ``getvariable('name')``.
         store: Needed by the views of texts.
-        most: How many rows are shown; all without it.
         seconds: How long it may take.
 
     Raises:
         StoreError: there is no database yet.
         UsageError: the query cannot be run.
     """
-    shown = None if format in ("csv", "json") else most
+    shown = None if layout.is_data else layout.most
     with connect(path) as connection, query_limits(connection, seconds):
         try:
             if store is not None:
@@ -224,19 +217,19 @@ def render_query(
             rows = fetch_rows(connection, sql, None if shown is None else shown + 1)
         except duckdb.Error as error:
             raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
-    if format in ("csv", "json"):
-        return render_rows(rows, format)
+    if layout.is_data:
+        return render_rows(rows, layout.format)
     cells = [[plain_cell(value) for value in row] for row in rows.values[:shown]]
     numeric = [is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
     rest = ""
     if len(rows.values) > len(cells):
         rest = f"the first {len(cells):,} rows; --output FILE, a pipe, --format csv and --json have all\n"
-    if format == "markdown":
-        return markdown(rows.names, cells, numeric) + rest
-    return render_table(rows.names, cells, numeric, width=None) + (rest or f"{quantity(len(cells), 'row')}\n")
+    if layout.format == "table":
+        rest = rest or f"{quantity(len(cells), 'row')}\n"
+    return layout.table(rows.names, cells, numeric) + rest
 
 
-def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], format: Format) -> str:
+def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
     dimensions = scored_dimensions(rows)
     names = [
         "method",
@@ -249,9 +242,6 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
     ]
     numeric = [False] + [True] * (len(names) - 1)
     note = _note(connection, judge_id, rows)
-    if format == "markdown":
-        narrow = [[" ".join(cell.split()) for cell in _line(row, dimensions)] for row in rows]
-        return f"{markdown(names, narrow, numeric)}\n{note}\n"
     cells: list[list[str]] = []
     group = rows[0]["tie_group"]
     for row in rows:
@@ -259,7 +249,7 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
             group = row["tie_group"]
             cells += [[""] * len(names)] if cells else []  # a line of air between groups
         cells.append(_line(row, dimensions))
-    return render_table(names, cells, numeric, width=WIDTH) + render_text(Text(note), WIDTH)
+    return layout.section(names, cells, numeric, note)
 
 
 def _line(row: dict[str, Any], dimensions: Sequence[str]) -> list[str]:

@@ -9,25 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from rich.text import Text
 
 from flows.database.scores_db import connect
 from flows.pipeline.load.nights import ReportedNights, reported_nights
 from flows.reporting.comparison import format_p, format_signed
 from flows.reporting.text_tables import (
+    FOR_READING,
     MISSING,
-    WIDTH,
+    Layout,
     Rows,
     fetch_rows,
-    markdown,
     render_rows,
-    render_table,
-    render_text,
     rows_of_judge,
     two_decimals,
 )
 from flows.store.store import Store
-from flows.support.choices import Format
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 
@@ -151,14 +147,14 @@ def _format_nights(taken: dict[int, datetime]) -> str:
     return f"it has the nights {first} ({taken[first]:%Y-%m-%d %H:%M}) to {last} ({taken[last]:%Y-%m-%d %H:%M})"
 
 
-def render(path: Path, since: str | None, judge: str | None, format: Format) -> tuple[str, NightChanges]:
+def render(path: Path, since: str | None, judge: str | None, layout: Layout) -> tuple[str, NightChanges]:
     """What moved since a night, as text; and the same as data.
 
     Args:
         path: The ``scores.duckdb`` to read.
         since: Number of a night, or a date or time; the night before the last without it.
         judge: One judge only, by name or the beginning of its id.
-        format: ``csv`` and ``json`` are the view ``moved`` with every dimension and column.
+        layout: ``csv`` and ``json`` are the view ``moved`` with every dimension and column.
 
     Raises:
         StoreError: there is no database yet.
@@ -168,12 +164,12 @@ def render(path: Path, since: str | None, judge: str | None, format: Format) -> 
         rows = moved_rows(connection, None if since is None else find_night(connection, since))
         rows = rows_of_judge(rows, judge) if rows.values else rows
         moved = _overall_changes(rows, connection)
-    if format in ("csv", "json"):
-        return render_rows(rows, format), moved
-    return render_changes(moved, format), moved
+    if layout.is_data:
+        return render_rows(rows, layout.format), moved
+    return render_changes(moved, layout), moved
 
 
-def render_changes(moved: NightChanges, format: Format = "table") -> str:
+def render_changes(moved: NightChanges, layout: Layout = FOR_READING) -> str:
     """The changes as text, one judge after the other."""
     if moved.is_told:
         return f"Nothing has moved since night {moved.night_now}.\n"
@@ -184,10 +180,10 @@ def render_changes(moved: NightChanges, format: Format = "table") -> str:
     by_judge: dict[str, list[Row]] = {}
     for row in moved.rows:
         by_judge.setdefault(row["judge_id"], []).append(row)
-    return "\n".join(_section(rows, format) for rows in by_judge.values())
+    return "\n".join(_section(rows, layout) for rows in by_judge.values())
 
 
-def _section(rows: Sequence[Row], format: Format) -> str:
+def _section(rows: Sequence[Row], layout: Layout) -> str:
     first = max(rows, key=lambda row: row["night_then"])
     shown = [row for row in rows if abs(row["difference"]) >= LEAST_SHOWN or row["is_beyond_noise"]]
     names = ["method", "then", "now", "differs", "±95%", "p adj.", "same sess.", "other", "sessions", "says"]
@@ -238,14 +234,10 @@ def _section(rows: Sequence[Row], format: Format) -> str:
             "other: the rest, from new, changed and gone sessions; the two add up. sessions: same, changed, new, gone. "
             "p adj.: Holm's correction over the judge's methods, clustered by session."
         )
-        table = (
-            markdown(names, cells, numeric)
-            if format == "markdown"
-            else render_table(names, cells, numeric, width=WIDTH)
-        )
-    if format == "markdown":
+        table = layout.table(names, cells, numeric)
+    if layout.format == "markdown":
         return "\n".join([table, *(f"{note}\n" for note in notes)])
-    return table + render_text(Text(" ".join(notes)), WIDTH)
+    return table + layout.note(" ".join(notes))
 
 
 def _format_sessions(row: Row) -> str:

@@ -13,7 +13,7 @@ from flows.execution.run import Run
 from flows.pipeline.run_summary import Summary
 from flows.reporting.leaderboard import render
 from flows.reporting.night_changes import NightChanges, changes_since_report, format_worse, render_changes
-from flows.reporting.text_tables import markdown
+from flows.reporting.text_tables import Layout, markdown
 from flows.store.store import DATABASE
 from flows.support.errors import DONE, INCOMPLETE, STOPPED, WORSE
 from flows.support.plurals import quantity
@@ -80,8 +80,8 @@ def render_pages(run: Run, night: Night) -> dict[str, str]:
     """Name → Markdown: ``leaderboard``, ``moved``, and ``night`` with counts, what is missing, and where to look."""
     found = {"night": _render_outcome(run, night)}
     if night.summary.counts["points"]:
-        found["leaderboard"] = render(run.store.database, None, "markdown")
-        found["moved"] = render_changes(night.moved, "markdown")
+        found["leaderboard"] = render(run.store.database, None, Layout("markdown"))
+        found["moved"] = render_changes(night.moved, Layout("markdown"))
     return found
 
 

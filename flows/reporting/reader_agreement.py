@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import polars as pl
-from rich.text import Text
 
-from flows.reporting.text_tables import MISSING, WIDTH, Rows, markdown, render_rows, render_table, render_text
-from flows.support.choices import Format
+from flows.reporting.text_tables import MISSING, Layout, Rows, render_rows
 
 KNOWN = 0.75
 """Share of the scale from which on a reader calls something known; 0 is lost."""
@@ -33,13 +31,13 @@ class Pair:
     """On the reader's scale: 0 to 1 for a statement, 0 to 5 for an answer."""
 
 
-def format_agreement(pairs: Sequence[Pair], scale: float, format: Format) -> str:
+def format_agreement(pairs: Sequence[Pair], scale: float, layout: Layout) -> str:
     """Two tables: agreement over all pairs and by group, and the means of each method.
 
     Args:
         pairs: What readers and the engine said of the same.
         scale: The highest value of both: 1 for statements, 5 for answers.
-        format: ``csv`` has the first table alone.
+        layout: ``csv`` has the first table alone.
     """
     groups = {"all": list(pairs)}
     for name in sorted({pair.group for pair in pairs}):
@@ -49,19 +47,18 @@ def format_agreement(pairs: Sequence[Pair], scale: float, format: Format) -> str
         ((name, len(some), _reader(some), _engine(some)) for name, some in _by_method(pairs).items()),
         key=lambda row: -row[2],
     )
-    if format == "json":
+    if layout.format == "json":
         return render_rows(
-            Rows(["agreement", "methods"], [(Rows(_NAMES, figures).dicts(), Rows(_MEANS, means).dicts())]), format
+            Rows(["agreement", "methods"], [(Rows(_NAMES, figures).dicts(), Rows(_MEANS, means).dicts())]), "json"
         )
-    if format == "csv":
-        return render_rows(Rows(_NAMES, figures), format)
+    if layout.format == "csv":
+        return render_rows(Rows(_NAMES, figures), "csv")
     note = (
         "ρ: Spearman's, over pairs of a statement or answer and a context; difference and bias: the engine against "
         f"readers, of {scale:g}; known: readers say {KNOWN:.0%} of the scale or more, lost: 0, accepted: the engine "
         f"says {ACCEPTED:.0%} or more; methods ρ: over the means of the methods."
     )
-    shown = note if format == "markdown" else render_text(Text(note), WIDTH)
-    return "\n".join([_table(_NAMES, figures, format), _table(_MEANS, means, format), shown])
+    return "\n".join([_table(_NAMES, figures, layout), _table(_MEANS, means, layout), layout.note(note)])
 
 
 def _figures(pairs: Sequence[Pair], scale: float) -> tuple[int | float | None, ...]:
@@ -101,10 +98,10 @@ def _engine(pairs: Sequence[Pair]) -> float:
     return fmean(pair.engine for pair in pairs)
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[object]], format: Format) -> str:
+def _table(names: Sequence[str], rows: Sequence[Sequence[object]], layout: Layout) -> str:
     cells = [[_cell(value) for value in row] for row in rows]
     numeric = [False] + [True] * (len(names) - 1)
-    return markdown(names, cells, numeric) if format == "markdown" else render_table(names, cells, numeric, WIDTH)
+    return layout.table(names, cells, numeric)
 
 
 def _cell(value: object) -> str:

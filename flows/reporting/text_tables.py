@@ -12,12 +12,14 @@ from typing import Any
 import duckdb
 import orjson
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from flows.support.choices import Format
 from flows.support.errors import UsageError
+from flows.support.plurals import quantity
 from flows.support.terminal_text import without_controls
 
 WIDTH = 100
@@ -28,7 +30,8 @@ CELL_WIDTH = 60
 
 MISSING = "–"
 
-_NAME_WIDTH = 36
+TEXT_WIDTH = 24
+"""Columns that a text has at least, as far as it needs them: names tell rows apart."""
 
 
 @dataclass(frozen=True)
@@ -95,29 +98,101 @@ def plain_cell(value: Any) -> str:
     return without_controls(str(value))
 
 
-def render_text(drawing: Text | Table, width: int) -> str:
-    """A text or table as lines of at most ``width`` columns."""
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How rows are written out for their reader."""
+
+    format: Format = "table"
+    """``table`` and ``markdown`` are for reading; ``csv`` and ``json`` have every column and row."""
+    width: int | None = WIDTH
+    """Columns of the terminal; None: tables are as wide as their content."""
+    most: int | None = None
+    """Rows of a table that are shown; None: all."""
+    more: str = "--format csv"
+    """Option that has what does not fit."""
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it is for programs."""
+        return self.format in ("csv", "json")
+
+    def table(self, names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+        """A table; what does not fit is left out, and said below."""
+        if self.format == "markdown":
+            return markdown(names, [[" ".join(cell.split()) for cell in row] for row in cells if any(row)], numeric)
+        rows = cells if self.most is None else cells[: self.most]
+        widths = _fit(names, rows, numeric, self.width)
+        left = [
+            quantity(number, noun)
+            for number, noun in ((len(names) - len(widths), "more column"), (len(cells) - len(rows), "more row"))
+            if number
+        ]
+        note = f"{' and '.join(left)}: {self.more}\n" if left else ""
+        return _draw(names, rows, numeric, widths, roomy=self.width is None) + note
+
+    def note(self, text: str) -> str:
+        """A text below a table."""
+        return f"{text}\n" if self.format == "markdown" else _render(Text(text), self.width or WIDTH)
+
+    def section(self, names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], note: str) -> str:
+        """A table and what is said of it."""
+        return self.table(names, cells, numeric) + ("\n" if self.format == "markdown" else "") + self.note(note)
+
+
+FOR_READING = Layout()
+"""Tables of ``WIDTH`` columns."""
+AS_WIDE_AS_IT_IS = Layout(width=None)
+
+
+def _fit(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None) -> list[int]:
+    """The widths of the columns that fit, from the left; the first two always do."""
+    natural, least = [], []
+    for i, (name, is_number) in enumerate(zip(names, numeric, strict=True)):
+        longest = max((cell_len(line) for row in cells for line in row[i].split("\n")), default=0)
+        natural.append(max(1, cell_len(name), longest if is_number else min(longest, CELL_WIDTH)))
+        pieces = max(map(cell_len, _pieces(name)), default=0)
+        least.append(max(pieces, longest) if is_number else max(pieces, min(longest, TEXT_WIDTH)))
+    if width is None:
+        return natural
+    least[0] = min(least[0], max(TEXT_WIDTH, width // 3))
+    n = len(names)
+    while n > 2 and sum(least[:n]) + n - 1 > width:
+        n -= 1
+    found, room = least[:n], width - sum(least[:n]) - (n - 1)
+    for i in sorted(range(n), key=lambda i: (not numeric[i], i)):  # heads of figures first: they need little
+        more = max(0, min(natural[i] - found[i], room))
+        found[i] += more
+        room -= more
+    return found
+
+
+def _draw(
+    names: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    numeric: Sequence[bool],
+    widths: Sequence[int],
+    *,
+    roomy: bool,
+) -> str:
+    gap = 1 if roomy else 0
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, gap), pad_edge=False, show_edge=False)
+    for name, is_number, width in zip(names, numeric, widths, strict=False):
+        head = name if cell_len(name) <= width else "\n".join(_pieces(name))
+        table.add_column(Text(head), justify="right" if is_number else "left", overflow="fold", width=width)
+    for first, *rest in cells:
+        table.add_row(Text(first if roomy else _breakable(first, widths[0])), *map(Text, rest[: len(widths) - 1]))
+    return _render(table, sum(widths) + (1 + 2 * gap) * len(widths))
+
+
+def _pieces(name: str) -> list[str]:
+    """The parts of a column's name, between which it may be broken."""
+    return re.findall(r"[^\s_/-]+[_/-]?|[_/-]", name)
+
+
+def _render(drawing: Text | Table, width: int) -> str:
     out = io.StringIO()
     Console(file=out, width=width, color_system=None, highlight=False, legacy_windows=False).print(drawing)
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
-
-
-def render_table(
-    names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int | None
-) -> str:
-    """A table drawn with lines; without ``width`` it is as wide as its content."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1 if width is None else 0), pad_edge=False, show_edge=False)
-    for name, is_number in zip(names, numeric, strict=True):
-        table.add_column(
-            Text(name),
-            justify="right" if is_number else "left",
-            overflow="fold",
-            no_wrap=is_number,
-            max_width=CELL_WIDTH if width is None else None,
-        )
-    for first, *rest in cells:
-        table.add_row(Text(first if width is None else _breakable(first)), *map(Text, rest))
-    return render_text(table, width or (CELL_WIDTH + 3) * max(1, len(names)))
 
 
 def markdown(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
@@ -138,6 +213,6 @@ def render_rows(rows: Rows, format: Format) -> str:
     return out.getvalue()
 
 
-def _breakable(name: str) -> str:
+def _breakable(name: str, width: int) -> str:
     """A long name with spaces where it may be broken, so that it is not broken within a word."""
-    return name if len(name) <= _NAME_WIDTH else re.sub(r",(?=\S)", ", ", name.replace("(", " (", 1))
+    return name if cell_len(name) <= width else re.sub(r",(?=\S)", ", ", name.replace("(", " (", 1))

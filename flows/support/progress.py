@@ -11,6 +11,8 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from flows.support.plurals import quantity
+
 Note = Callable[[], str]
 """Returns a short note on a running stage, such as the cost of its calls; empty if there is none."""
 
@@ -75,9 +77,9 @@ class Lines:
         """Write lines while a stage lasts."""
         self._name, self._total, self._unit, self._done, self._note = name, total, unit, 0, note
         self._start = self._last = time.monotonic()
-        self.say(f"{name}: {total:,} {unit}")
+        self.say(f"{name}: {_count(total, unit)}")
         yield self
-        self.say(f"{name}: done, {self._done:,} {unit} in {time.monotonic() - self._start:.1f} s{self._more()}")
+        self.say(f"{name}: done, {_count(self._done, unit)} in {time.monotonic() - self._start:.1f} s{self._more()}")
 
     def advance(self, number: int) -> None:
         """Count ``number`` more items as done."""
@@ -136,3 +138,7 @@ def make_report(quiet: bool) -> Report:
     if quiet:
         return Silent()
     return Bars() if sys.stderr.isatty() else Lines()
+
+
+def _count(number: int, unit: str) -> str:
+    return quantity(number, unit.removesuffix("s"))

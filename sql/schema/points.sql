@@ -16,4 +16,4 @@ comment on column points.cycle is '1 for the first point of the session, 2 for t
 comment on column points.cut_seq is 'Messages with a smaller seq are the history to be compacted';
 comment on column points.tokens_before is
 'Tokens of all messages of the session before the cut, counted as sessions.n_tokens';
-comment on column points.points_spec is 'How the point was chosen: tokens:N, messages:N or recorded';
+comment on column points.points_spec is 'How the point was chosen: tokens:N, messages:N, share:S or recorded';

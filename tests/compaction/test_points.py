@@ -70,19 +70,42 @@ def test_a_session_of_one_message_has_no_point() -> None:
     assert find_points(session("u", tokens=10**6), PointsSpec()) == []
 
 
-@pytest.mark.parametrize("text", ["tokens", "tokens:", "tokens:x", "tokens:1", "messages:0", "turns:5", ""])
+@pytest.mark.parametrize(
+    "text",
+    ["tokens", "tokens:", "tokens:x", "tokens:1", "messages:0", "turns:5", "", "share:", "share:1", "share:0.5,"],
+)
 def test_a_spec_that_cannot_be_read_says_what_is_expected(text: str) -> None:
     with pytest.raises(PointsError, match=r"expected tokens:N|must be at least"):
         PointsSpec.parse(text)
 
 
-@pytest.mark.parametrize("text", ["tokens:32000", "messages:50", "recorded"])
+def test_points_by_share_lie_where_the_history_has_that_share_of_the_tokens() -> None:
+    spec = PointsSpec.parse("share:0.9,0.5")
+    points = find_points(session("u" + "ct" * 5), spec)
+    assert [p.cut_seq for p in points] == [
+        7,
+    ]
+    long = session("ua" * 10)
+    assert [p.cut_seq for p in find_points(long, spec)] == [10, 18]
+    assert [spec.budget(p, 2000) for p in find_points(long, spec)] == [1000, 1800]
+    assert PointsSpec().budget(points[0], 2000) == 32_000
+
+
+def test_a_share_is_more_than_nothing_and_less_than_everything() -> None:
+    for text in ("share:0.0,0.5", "share:1.5"):
+        with pytest.raises(PointsError, match="more than 0 and less than 1"):
+            PointsSpec.parse(text)
+    assert str(PointsSpec.parse("share:.90,0.5,0.5")) == "share:0.5,0.9"
+
+
+@pytest.mark.parametrize("text", ["tokens:32000", "messages:50", "recorded", "share:0.5,0.9"])
 def test_a_spec_reads_back_as_written(text: str) -> None:
     assert str(PointsSpec.parse(text)) == text
 
 
 @given(
-    st.lists(st.integers(0, 900), min_size=1, max_size=30), st.sampled_from(["tokens:500", "messages:4", "recorded"])
+    st.lists(st.integers(0, 900), min_size=1, max_size=30),
+    st.sampled_from(["tokens:500", "messages:4", "share:0.5", "recorded"]),
 )
 def test_a_session_that_may_not_have_a_point_has_none(sizes: list[int], text: str) -> None:
     spec = PointsSpec.parse(text)

@@ -84,6 +84,7 @@ def points(ctx: typer.Context) -> Iterable[tuple[str, str]]:
     """Ways to choose points."""
     yield "tokens:32000", "every so many tokens"
     yield "messages:50", "every so many messages"
+    yield "share:0.5,0.9", "at shares of a session's tokens"
     yield "recorded", "where the sessions were compacted"
 
 

@@ -16,6 +16,7 @@ from flows.execution.run import Run
 from flows.pipeline.load.nights import note_reported
 from flows.reporting.leaderboard import render
 from flows.reporting.night_changes import changes_since_report, format_worse
+from flows.reporting.text_tables import Layout
 from flows.support.errors import BROKEN, DONE, WORSE
 
 
@@ -43,7 +44,7 @@ def print_outcome(
     store, summary = run.store, run.summary()
     worse = [] if fail_if_worse is None else _format_worse(run, fail_if_worse)
     if as_json:
-        board = json.loads(render(store.database, None, "json"))
+        board = json.loads(render(store.database, None, Layout("json")))
         content = {"summary": summary.as_dict(), "nothing_to_do": nothing_to_do, "leaderboard": board, "worse": worse}
         o.echo_json({**content, "store": store.name})
     else:
@@ -54,7 +55,8 @@ def print_outcome(
         elif summary.exit_code != DONE:
             print("\n".join(lines[-(len(summary.problems) + bool(summary.stopped)) or None :]), file=sys.stderr)  # noqa: T201
         if summary.counts["points"]:
-            o.echo(render(store.database))
+            layout = o.layout(most=o.MOST_METHODS, more="leaderboard --wide")
+            o.echo_of(store, render(store.database, layout=layout), layout)
         if worse:
             print(f"worse by more than {fail_if_worse:g}: {', '.join(worse)}", file=sys.stderr)  # noqa: T201
     raise typer.Exit(WORSE if worse else summary.exit_code)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from math import isfinite
-from typing import Annotated, Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
 
 import orjson
 import typer
@@ -15,7 +16,16 @@ from flows.cli.shared import completing
 from flows.support.choices import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS, Format
 from flows.support.terminal_text import without_controls
 
+if TYPE_CHECKING:
+    from flows.reporting.text_tables import Layout
+    from flows.store.store import Store
+
 P = ParamSpec("P")
+
+LEAST_COLUMNS, MOST_COLUMNS = 60, 220
+"""Of tables for reading, on a terminal."""
+MOST_METHODS = 40
+"""Rows of a leaderboard that are shown without ``--wide``."""
 
 Sources = Annotated[
     list[str] | None,
@@ -28,7 +38,10 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         metavar="DIR_OR_URL",
-        help=f"Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: {DEFAULT_STORE})",
+        envvar="COMPACTION_EVAL_STORE",
+        show_envvar=False,
+        help="Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: "
+        f"$COMPACTION_EVAL_STORE, else {DEFAULT_STORE})",
         show_default=False,
     ),
 ]
@@ -49,7 +62,7 @@ Strategies = Annotated[
 Points = Annotated[
     str | None,
     typer.Option(
-        help="Where to compact: tokens:N, messages:N or recorded (default: tokens:32000)",
+        help="Where to compact: tokens:N, messages:N, share:0.5,0.9 (of a session) or recorded (default: tokens:32000)",
         show_default=False,
         autocompletion=completing.points,
     ),
@@ -241,6 +254,7 @@ Versions = Annotated[
         help="Of methods: those that the newest run of the study asks for, or all, earlier and dropped ones too.",
     ),
 ]
+Wide = Annotated[bool, typer.Option("--wide", help="All rows and columns, as wide as they are.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Verbose = Annotated[
@@ -266,6 +280,45 @@ def echo(text: str) -> None:
     """Print a result on stdout; on a terminal without control characters, whatever the format."""
     shown = text.rstrip("\n")
     typer.echo(without_controls(shown) if sys.stdout.isatty() else shown, color=True)  # a pipe gets every character
+
+
+def layout(
+    format: Format = "table",
+    as_json: bool = False,
+    *,
+    wide: bool = False,
+    most: int | None = None,
+    more: str = "--format csv",
+) -> Layout:
+    """How to print rows: as wide as the terminal (``COLUMNS``; 60 to 220, and 100 where there is none).
+
+    Args:
+        format: Of ``--format``.
+        as_json: Of ``--json``, which wins.
+        wide: Everything, as wide as it is.
+        most: Rows of a table, unless ``wide``.
+        more: Option of the command that has what does not fit.
+    """
+    from flows.reporting.text_tables import WIDTH, Layout
+
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit():
+        columns = int(given)
+    else:
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else WIDTH
+    return Layout(
+        "json" if as_json else format,
+        None if wide else max(LEAST_COLUMNS, min(columns, MOST_COLUMNS)),
+        None if wide else most,
+        more,
+    )
+
+
+def echo_of(store: Store, text: str, layout: Layout) -> None:
+    """Print a result of a store; below a table for reading stands which store it is."""
+    from flows.reporting.store_line import name_store
+
+    echo(text if layout.is_data else f"{text.rstrip(chr(10))}\n{layout.note(name_store(store))}")
 
 
 def echo_json(document: Any) -> None:

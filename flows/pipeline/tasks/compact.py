@@ -167,7 +167,7 @@ def history_at(
     return History(
         said if previous is None else previous + said[cuts[-1] :],
         parts.counter,
-        study.points_spec.budget,
+        study.points_spec.budget(point.point, sum(message.tokens or 0 for message in transcript.messages)),
         () if chained else cuts,
         parts.summarizer_for(replicate),
         previous or (),

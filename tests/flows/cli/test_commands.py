@@ -43,7 +43,7 @@ def test_version(command: Command) -> None:
             "error: --strategies: strategy 'head_tail' has no parameter 'tial'",
         ),
         (["run", "--points", "tokens:1"], "error: --points: points 'tokens:1': the step must be at least 500 tokens"),
-        (["run", "--points", "often"], "error: --points: points 'often': expected tokens:N, messages:N or recorded"),
+        (["run", "--points", "often"], "error: --points: points 'often': expected tokens:N, messages:N, share:S"),
         (["run", "--strategies", "none,openai_compact"], "error: method openai_compact has openai compact and takes"),
         (
             ["run", "--judge", "openai:gpt-5"],
@@ -193,11 +193,18 @@ def test_sessions_too_short_for_any_point_are_said_with_what_to_try(working_comm
     path = write_session(tmp_path / "a.jsonl", "s", 6)
     result = working_command("run", path, "--store", tmp_path / "store", "--concurrency", 1)
     assert result.exit_code == 3, result.output
-    assert "no session reaches a compaction point at tokens:32000; try --points messages:6" in result.stderr
+    assert "no session has a compaction point (--points tokens:32000): the longest has " in result.stderr
+    assert "; with --points share:0.5,0.9 they could" in result.stderr
+    result = working_command(
+        "run", path, "--store", tmp_path / "store", "--concurrency", 1, "--points", "share:0.5,0.9"
+    )
+    assert result.exit_code == 0, result.output
+    assert "compact: done" in result.stderr
     single = write_session(tmp_path / "b.jsonl", "t", 0)
     result = working_command("run", single, "--store", tmp_path / "other", "--concurrency", 1)
     assert result.exit_code == 3, result.output
-    assert "no session is long enough to be compacted: the longest has 1 messages" in result.stderr
+    assert "no session has a compaction point (--points tokens:32000): the longest has " in result.stderr
+    assert "with --points" not in result.stderr
 
 
 @pytest.mark.slow

@@ -181,7 +181,12 @@ NO_LETTERS = st.characters(exclude_categories=["L", "Cs"])
 
 
 @settings(deadline=None, max_examples=60)
-@given(value=JSON, name=st.text(NO_LETTERS, max_size=8), before=st.text(max_size=8), around=st.sampled_from(sorted(IN_CONTEXT)))
+@given(
+    value=JSON,
+    name=st.text(NO_LETTERS, max_size=8),
+    before=st.text(max_size=8),
+    around=st.sampled_from(sorted(IN_CONTEXT)),
+)
 def test_valid_json_stays_valid_and_all_else_in_it_stays(value: object, name: str, before: str, around: str) -> None:
     secret = IN_CONTEXT[around]
     text = around.replace("{{", "{").replace("}}", "}").replace("{}", secret)

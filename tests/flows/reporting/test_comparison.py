@@ -13,7 +13,7 @@ import pytest
 from flows.database.scores_db import build_database
 from flows.reporting.comparison import compare, find_method
 from flows.reporting.leaderboard import render_query
-from flows.reporting.text_tables import WIDTH
+from flows.reporting.text_tables import WIDTH, Layout
 from flows.store.store import Store
 from flows.support.errors import StoreError, UsageError
 from tests.flows.conftest import Command
@@ -71,8 +71,8 @@ def test_a_line_per_dimension_says_who_is_better(store: Path) -> None:
 
 
 def test_the_other_way_round_every_sign_is_turned(store: Path) -> None:
-    there = json.loads(compare(store, "alpha", "beta", format="json"))
-    back = json.loads(compare(store, "beta", "alpha", format="json"))
+    there = json.loads(compare(store, "alpha", "beta", layout=Layout("json")))
+    back = json.loads(compare(store, "beta", "alpha", layout=Layout("json")))
     for one, other in zip(there, back, strict=True):
         assert (other["difference"], other["ci_low"], other["ci_high"]) == pytest.approx(
             (-one["difference"], -one["ci_high"], -one["ci_low"])
@@ -90,10 +90,10 @@ def test_the_figures_are_those_of_the_view(store: Path) -> None:
         render_query(
             store,
             f"SELECT {names} FROM paired_differences WHERE method_a = 'alpha' AND method_b = 'beta' ORDER BY dimension",
-            "json",
+            Layout("json"),
         )
     )
-    found = sorted(json.loads(compare(store, "alpha", "beta", format="json")), key=lambda row: row["dimension"])
+    found = sorted(json.loads(compare(store, "alpha", "beta", layout=Layout("json"))), key=lambda row: row["dimension"])
     assert len(found) == 2
     for row, expected in zip(found, view, strict=True):
         assert row["dimension"] == expected.pop("dimension")
@@ -119,7 +119,7 @@ def test_a_difference_that_is_shown_only_for_a_pair_chosen_beforehand_says_so(tm
         }
     )
     path = make(rows, tmp_path)
-    [row, _] = json.loads(compare(path, "a", "b", format="json"))
+    [row, _] = json.loads(compare(path, "a", "b", layout=Layout("json")))
     assert row["p_adjusted_of_pair"] < 0.05 <= row["p_adjusted"]
     assert row["says"] == "A better, if the pair was chosen beforehand"
     text = compare(path, "a", "b")
@@ -202,7 +202,9 @@ def test_judges_come_one_after_the_other_and_one_can_be_picked(tmp_path: Path) -
     assert "Overall: no difference in any session." in " ".join(text.split())
     only = compare(path, "alpha", "beta", "openai:grader")
     assert "embedded j1" not in only
-    assert {row["judge_id"] for row in json.loads(compare(path, "alpha", "beta", "j2", format="json"))} == {"j2"}
+    assert {row["judge_id"] for row in json.loads(compare(path, "alpha", "beta", "j2", layout=Layout("json")))} == {
+        "j2"
+    }
     with pytest.raises(UsageError, match=r"'who'.*; judges with scores: embedded \(j1\), openai:grader \(j2\)"):
         compare(path, "alpha", "beta", "who")
 
@@ -218,7 +220,7 @@ def test_a_split_has_the_same_within_each_part(tmp_path: Path) -> None:
     for row in rows["probes"]:
         row["probe_type"] = "artifact" if row["probe_id"].endswith("-r") else "recall"
     path = make(rows, tmp_path)
-    found = json.loads(compare(path, "a", "b", by="probe_type", format="json"))
+    found = json.loads(compare(path, "a", "b", by="probe_type", layout=Layout("json")))
     assert [(row["value"], row["dimension"], row["difference"], row["says"]) for row in found] == [
         ("artifact", "overall", -1.0, "B better"),
         ("artifact", "accuracy", -1.0, "B better"),
@@ -241,7 +243,7 @@ def test_cycles_come_by_number_and_only_so_many_parts_are_printed(tmp_path: Path
             rows["answers"].append(answer(name, point_id, f"q{number}"))
             rows["scores"] += scores(f"{name}/q{number}", "j1", facts=score)
     path = make(rows, tmp_path)
-    found = [row["value"] for row in json.loads(compare(path, "a", "b", by="cycle", format="json"))]
+    found = [row["value"] for row in json.loads(compare(path, "a", "b", by="cycle", layout=Layout("json")))]
     assert found == [str(number) for number in range(1, 12) for _ in range(2)]
     text = compare(path, "a", "b", by="cycle")
     assert "3 more parts with --format csv." in " ".join(text.split())
@@ -250,7 +252,7 @@ def test_cycles_come_by_number_and_only_so_many_parts_are_printed(tmp_path: Path
 
 
 def test_csv_has_the_columns_of_the_view_and_what_they_say(store: Path) -> None:
-    found = list(csv.DictReader(io.StringIO(compare(store, "alpha", "beta", format="csv"))))
+    found = list(csv.DictReader(io.StringIO(compare(store, "alpha", "beta", layout=Layout("csv")))))
     assert (
         list(found[0])
         == (
@@ -262,7 +264,7 @@ def test_csv_has_the_columns_of_the_view_and_what_they_say(store: Path) -> None:
 
 
 def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
-    lines = compare(store, "alpha", "beta", format="markdown").splitlines()
+    lines = compare(store, "alpha", "beta", layout=Layout("markdown")).splitlines()
     [line] = [line for line in lines if line.startswith("| overall")]
     assert [cell.strip() for cell in line.strip("|").split("|")][:4] == ["overall", "4.08", "2.07", "+2.02"]
 
@@ -313,7 +315,7 @@ def test_a_name_on_the_leaderboard_means_one_method_also_where_two_histories_wer
     rows = clear()
     rows["methods"][1] = method("beta", "alpha", history="chain")
     path = make(rows, tmp_path)
-    [row, _] = json.loads(compare(path, "alpha [prefix]", "alpha [chain]", format="json"))
+    [row, _] = json.loads(compare(path, "alpha [prefix]", "alpha [chain]", layout=Layout("json")))
     assert row["difference"] == pytest.approx(12.1 / 6)
     with pytest.raises(UsageError, match=r"several methods: alpha \[chain\]; alpha \[prefix\]"):
         compare(path, "alpha", "gamma")

@@ -318,11 +318,11 @@ def test_a_terminal_shows_the_first_rows_of_a_query_and_says_what_has_all_and_ot
 ) -> None:
     query = ("sql", "SELECT x AS only FROM range(1500) AS t (x) ORDER BY x")
     shown = on_terminal(folder, *query).splitlines()
-    assert shown[-2].strip() == "999"
-    assert shown[-1] == "the first 1,000 rows; --output FILE, a pipe, --format csv and --json have all"
+    assert shown[-3].strip() == "999"
+    assert shown[-2] == "the first 1,000 rows; --output FILE, a pipe, --format csv and --json have all"
     for said in (command(folder, *query).stdout, on_terminal(folder, *query, "--format", "csv")):
         assert {"1000", "1499"} <= set(said.split())
-    assert on_terminal(folder, "sql", "FROM range(3)").splitlines()[-1] == "3 rows"
+    assert on_terminal(folder, "sql", "FROM range(3)").splitlines()[-2] == "3 rows"
 
 
 def test_a_query_in_csv_keeps_its_escape_sequences_but_on_a_terminal(folder: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from flows.database.scores_db import build_database
-from flows.reporting.leaderboard import WIDTH, render, render_by, render_query
+from flows.reporting.leaderboard import render, render_by, render_query
+from flows.reporting.text_tables import WIDTH, Layout
 from flows.support.errors import StoreError, UsageError
 from tests.sql.tiny import graded, judge, make, tiny
 
@@ -62,7 +63,7 @@ def test_tie_groups_stand_apart(tmp_path: Path) -> None:
         ["far", "1.50", "±0.39", "2"],
         ["too", "1.50", "±0.39", "2"],
     ]
-    assert "||" not in render(path, format="markdown").replace(" ", "")
+    assert "||" not in render(path, layout=Layout("markdown")).replace(" ", "")
 
 
 def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
 
 
 def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
-    lines = render(store, "j1", "markdown").splitlines()
+    lines = render(store, "j1", Layout("markdown")).splitlines()
     assert lines[0].split("|")[1:5] == [" method ", " overall ±95% ", " group ", " kept "]
     assert lines[1].startswith("| --- | ---: |")
     assert lines[2].replace("|", " ").split() == TERMINAL.splitlines()[2].split()
@@ -116,7 +117,7 @@ def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
 
 
 def test_csv_and_json_have_the_view_with_full_precision(store: Path) -> None:
-    from_json = json.loads(render(store, None, "json"))
+    from_json = json.loads(render(store, None, Layout("json")))
     assert [(row["judge_id"], row["method"], row["tie_group"]) for row in from_json] == [
         ("j1", "keep", 1),
         ("j1", "cut", 1),
@@ -124,14 +125,14 @@ def test_csv_and_json_have_the_view_with_full_precision(store: Path) -> None:
     ]
     assert from_json[0]["overall"] == pytest.approx(10.25 / 3, abs=1e-12)
     assert from_json[1]["ci_low"] is None
-    from_csv = list(csv.DictReader(io.StringIO(render(store, None, "csv"))))
+    from_csv = list(csv.DictReader(io.StringIO(render(store, None, Layout("csv")))))
     assert [float(row["overall"]) for row in from_csv] == [row["overall"] for row in from_json]
 
 
 def test_a_store_without_scores_says_so(tmp_path: Path) -> None:
     build_database({}, tmp_path / "scores.duckdb")
     assert render(tmp_path / "scores.duckdb") == "No answer has been scored yet; `coverage` says how far the run got.\n"
-    assert json.loads(render(tmp_path / "scores.duckdb", None, "json")) == []
+    assert json.loads(render(tmp_path / "scores.duckdb", None, Layout("json"))) == []
 
 
 def test_a_query_is_shown_in_every_format(store: Path) -> None:
@@ -143,9 +144,12 @@ def test_a_query_is_shown_in_every_format(store: Path) -> None:
         "cut                   0   True\n"
         "2 rows\n"
     )
-    assert render_query(store, sql, "markdown").splitlines()[2] == "| broken | 0.9 | False |  |"
-    assert render_query(store, sql, "csv") == "method,tokens_removed,grew,nothing\nbroken,0.9,False,\ncut,0.0,True,\n"
-    assert json.loads(render_query(store, sql, "json"))[1] == {
+    assert render_query(store, sql, Layout("markdown")).splitlines()[2] == "| broken | 0.9 | False |  |"
+    assert (
+        render_query(store, sql, Layout("csv"))
+        == "method,tokens_removed,grew,nothing\nbroken,0.9,False,\ncut,0.0,True,\n"
+    )
+    assert json.loads(render_query(store, sql, Layout("json")))[1] == {
         "method": "cut",
         "tokens_removed": 0.0,
         "grew": True,
@@ -155,7 +159,7 @@ def test_a_query_is_shown_in_every_format(store: Path) -> None:
 
 def test_a_query_with_times_and_lists_is_valid_json(store: Path) -> None:
     [row] = json.loads(
-        render_query(store, "SELECT TIMESTAMP '2026-01-01' AS t, [1, 2] AS l, 1.5::DECIMAL AS d", "json")
+        render_query(store, "SELECT TIMESTAMP '2026-01-01' AS t, [1, 2] AS l, 1.5::DECIMAL AS d", Layout("json"))
     )
     assert row == {"t": "2026-01-01T00:00:00", "l": [1, 2], "d": "1.500"}
 
@@ -183,12 +187,12 @@ def test_a_split_shows_the_mean_of_overall_in_each_part(tmp_path: Path) -> None:
     graded_store = make(graded({"a": {("s1", "q"): 5.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 1.0}}), tmp_path)
     lines = render_by(graded_store, "source").splitlines()
     assert lines[0].split()[0] == "method"
-    assert [line.split()[:2] for line in lines[2:5]] == [["a", "4.00"], ["b", "1.00"], ["sessions", "2"]]
+    assert [line.split()[:2] for line in lines[2:5]] == [["(sessions)", "2"], ["a", "4.00"], ["b", "1.00"]]
     assert "No language model gave these scores." in lines[5]
 
 
 def test_a_split_as_csv_is_its_view(store: Path) -> None:
-    header, *rows = render_by(store, "probe_type", "j1", "csv").splitlines()
+    header, *rows = render_by(store, "probe_type", "j1", Layout("csv")).splitlines()
     assert header.startswith("judge_id,judge,method,probe_type,dimension,mean,std_error,ci_low,ci_high")
-    same = render_query(store, "SELECT * FROM leaderboard_by_probe_type WHERE judge_id = 'j1'", "csv")
+    same = render_query(store, "SELECT * FROM leaderboard_by_probe_type WHERE judge_id = 'j1'", Layout("csv"))
     assert rows == same.splitlines()[1:]

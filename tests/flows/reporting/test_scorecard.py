@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flows.reporting.leaderboard import render_query
+from flows.reporting.text_tables import Layout
 from flows.store.store import STORE_FORMAT
 from tests.flows.conftest import Command
 from tests.sql.recomputed import random_store
@@ -74,7 +75,9 @@ def test_the_difference_to_the_base_is_the_paired_one_of_two_methods_in_one_stor
     whole = store_of(rows, tmp_path / "whole")
     pairs = json.loads(
         render_query(
-            whole / "scores.duckdb", "FROM paired_differences WHERE dimension = 'overall' AND n_sessions > 2", "json"
+            whole / "scores.duckdb",
+            "FROM paired_differences WHERE dimension = 'overall' AND n_sessions > 2",
+            Layout("json"),
         )
     )
     pair = max(pairs, key=lambda row: row["n_sessions"])

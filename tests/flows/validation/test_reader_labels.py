@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from flows.cli.app import app
 from flows.reporting.reader_agreement import Pair, format_agreement
+from flows.reporting.text_tables import Layout
 from flows.support.errors import UsageError
 from flows.validation.reader_labels import pair_answers, pair_statements, read_contexts
 
@@ -100,7 +101,7 @@ def test_answers_are_scored_by_what_their_truth_states(tmp_path: Path, contexts:
 def test_the_figures_are_those_of_the_pairs() -> None:
     values = [(1.0, 0.9), (0.75, 0.4), (0.5, 0.8), (0.0, 0.6), (0.0, 0.1), (0.25, 0.1)]
     pairs = [Pair(f"m{n % 3}", "fact", reader, engine) for n, (reader, engine) in enumerate(values)]
-    [row, same] = json.loads(format_agreement(pairs, 1.0, "json"))[0]["agreement"]
+    [row, same] = json.loads(format_agreement(pairs, 1.0, Layout("json")))[0]["agreement"]
     assert row["ρ"] == pytest.approx(spearmanr(*zip(*values, strict=True)).statistic)
     assert row["difference"] == pytest.approx(sum(abs(a - b) for a, b in values) / 6)
     assert row["bias"] == pytest.approx(sum(b - a for a, b in values) / 6)

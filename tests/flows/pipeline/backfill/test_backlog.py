@@ -16,6 +16,7 @@ from flows.pipeline.engine import engine_for
 from flows.pipeline.load.tables import rebuild_database
 from flows.pipeline.plan import stored_sessions
 from flows.reporting.backfill_progress import progress_of
+from flows.reporting.text_tables import Layout
 from flows.sessions.buckets import buckets_of
 from flows.sessions.session_parts import read_parts
 from flows.support.errors import UsageError
@@ -106,14 +107,14 @@ def test_every_bucket_reads_its_share_and_nothing_is_left_behind(small: SmallSto
 
 
 def test_the_progress_of_a_judge_is_told_by_day_and_method(small: SmallStore) -> None:
-    done = json.loads(progress_of(small.store, JUDGE, Selection(), "json"))
+    done = json.loads(progress_of(small.store, JUDGE, Selection(), Layout("json")))
     assert [(row["day"], row["method"], row["answers"], row["judged"], row["left"]) for row in done] == [
         ("2026-05-03", "none", 1, 1, 0),
         ("2026-05-01", "empty", 1, 1, 0),
         ("2026-05-01", "none", 1, 1, 0),
         (None, "empty", 1, 1, 0),
     ]
-    fresh = json.loads(progress_of(small.store, "another", Selection(methods=("empty",)), "json"))
+    fresh = json.loads(progress_of(small.store, "another", Selection(methods=("empty",)), Layout("json")))
     assert [(row["judged"], row["left"]) for row in fresh] == [(0, 1), (0, 1)]
 
 
@@ -122,10 +123,10 @@ def test_answers_of_methods_that_are_not_current_are_left_out_unless_asked_for(s
     of_none, everything = ["a-none-p1", "a-none-p2"], ["a-empty-p1", "a-empty-p2", "a-none-p1", "a-none-p2"]
     small.study = with_methods_of(small.study, small.store, "current")
     assert found(small)[0] == of_none
-    shown = json.loads(progress_of(small.store, JUDGE, Selection(), "json"))
+    shown = json.loads(progress_of(small.store, JUDGE, Selection(), Layout("json")))
     assert {row["method"] for row in shown} == {"none"}
     small.study = with_methods_of(small.study, small.store)
     assert found(small, versions="all")[0] == everything
     assert found(small, methods=("empty",), versions="all")[0] == everything[:2]
-    shown = json.loads(progress_of(small.store, JUDGE, Selection(versions="all"), "json"))
+    shown = json.loads(progress_of(small.store, JUDGE, Selection(versions="all"), Layout("json")))
     assert {row["method"] for row in shown} == {"none", "empty"}

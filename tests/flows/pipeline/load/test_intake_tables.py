@@ -92,7 +92,7 @@ def test_a_secret_is_nowhere_in_the_store_unless_that_was_asked_for(
 ) -> None:
     store = tmp_path / "store"
     said = working_command("ingest", logs, "--store", store)
-    assert "2 secrets were masked before anything was stored: 2 github" in said.stdout
+    assert "masked before anything was stored: 2 secrets: 2 github" in said.stdout
     assert SECRET not in said.output
     text = all_text(store)
     assert SECRET not in text

@@ -1,0 +1,52 @@
+"""Sessions without a compaction point: why, and which points they could have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compaction import PointsSpec
+from flows.sessions.session_parts import SessionInfo
+from flows.support.plurals import quantity
+
+FOR_SHORT = "share:0.5,0.9"
+"""Points that sessions of any length have."""
+
+
+def explain_missing_points(without: Sequence[SessionInfo], n_sessions: int, spec: PointsSpec) -> str:
+    """One sentence on the sessions that have no point; blank where every session has one."""
+    if not n_sessions:
+        return "no session could be read, so there is nothing to compare"
+    if not without:
+        return ""
+    every = len(without) == n_sessions
+    who = "no session has" if every else f"{len(without):,} of {quantity(n_sessions, 'session')} have"
+    longest = max(without, key=lambda info: _size(info, spec))
+    why = (
+        "no agent recorded one"
+        if spec.kind == "recorded"
+        else f"the longest{'' if every else ' of them'} has {quantity(_size(longest, spec), _UNITS[spec.kind])}"
+    )
+    said = f"{who} a compaction point (--points {spec}): {why}"
+    n_could = sum(_can_have(info) for info in without)
+    if not n_could or spec.kind == "share":
+        return said
+    could = "they could" if n_could == len(without) else f"{n_could:,} of them could"
+    return f"{said}; with --points {FOR_SHORT} {could}"
+
+
+def propose_points(sessions: Sequence[SessionInfo], default: str) -> str:
+    """The default where at least half of the sessions are long enough for it, else points by share."""
+    spec = PointsSpec.parse(default)
+    n_could = sum(spec.may_fire(info.n_messages, info.n_tokens, len(info.compactions)) for info in sessions)
+    return default if 2 * n_could >= len(sessions) else FOR_SHORT
+
+
+_UNITS = {"tokens": "token", "messages": "message", "share": "message"}
+
+
+def _size(info: SessionInfo, spec: PointsSpec) -> int:
+    return info.n_tokens if spec.kind == "tokens" else info.n_messages
+
+
+def _can_have(info: SessionInfo) -> bool:
+    return PointsSpec.parse(FOR_SHORT).may_fire(info.n_messages, info.n_tokens, len(info.compactions))

@@ -1,0 +1,17 @@
+"""Which store a result is of."""
+
+from __future__ import annotations
+
+from flows.database.scores_db import connect
+from flows.pipeline.plan import sample_folder
+from flows.store.store import Store
+
+
+def name_store(store: Store) -> str:
+    """``Store: NAME``, and that it has nothing but the sample sessions where that is so."""
+    with connect(store.database) as connection:
+        (are_samples,) = connection.execute(
+            "SELECT coalesce(bool_and(starts_with(input_path, $folder)), false) FROM sessions",
+            {"folder": sample_folder()},
+        ).fetchall()[0]
+    return f"Store: {store.name}{' (the sample sessions of the package)' if are_samples else ''}"
