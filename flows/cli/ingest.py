@@ -43,7 +43,7 @@ def ingest(
     from flows.execution.run import running
     from flows.pipeline.load.provenance import Provenance, loaded_study
     from flows.pipeline.load.tables import STEPS, is_loaded, rebuild_database
-    from flows.pipeline.plan import inputs_of
+    from flows.pipeline.plan import check_sources
     from flows.store.store import Store
     from flows.support.progress import make_report
 
@@ -57,7 +57,7 @@ def ingest(
         "task_types": task_types,
     }
     effective = make_study(flags, study)
-    inputs_of(effective)
+    check_sources(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
     with running(effective, report, what="ingest") as active, active.logged(log, items=log_items):

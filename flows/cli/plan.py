@@ -52,7 +52,7 @@ def plan(
     from flows.config.study import make_study
     from flows.dry_run import forecast
     from flows.execution.prefect_server import prepare
-    from flows.pipeline.plan import inputs_of
+    from flows.pipeline.plan import check_sources
     from flows.support.errors import DONE
     from flows.support.progress import make_report
 
@@ -79,7 +79,7 @@ def plan(
         },
         study,
     )
-    inputs_of(effective)
+    check_sources(effective)
     prepare(verbose)
     print_plan(asyncio.run(forecast(effective, make_report(quiet or as_json))), as_json)
     raise typer.Exit(DONE)

@@ -61,7 +61,7 @@ def run(
     from flows.execution.run import load_database, running
     from flows.pipeline.anchors import is_due
     from flows.pipeline.load.tables import has_night, is_loaded
-    from flows.pipeline.plan import inputs_of
+    from flows.pipeline.plan import check_sources
     from flows.pipeline.stages import is_complete
     from flows.store.store import Store
     from flows.support.progress import make_report
@@ -94,7 +94,7 @@ def run(
         },
         study,
     )
-    inputs_of(effective)
+    check_sources(effective)
     check_models(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)

@@ -94,6 +94,24 @@ def inputs_of(study: Study) -> list[Input]:
         raise UsageError(str(error)) from None
 
 
+MOST_LOOKED_AT = 20
+"""Inputs of a new store that are looked at before anything is started for them."""
+
+
+def check_sources(study: Study) -> None:
+    """Look at the sources before a server starts for them.
+
+    Raises:
+        UsageError: a source does not exist; or nothing has been stored yet, and no format knows any of a few inputs.
+    """
+    inputs = inputs_of(study)
+    if not 0 < len(inputs) <= MOST_LOOKED_AT or Store.at(study.store).is_there:
+        return
+    if any(input.kind == "folder" or registry.recognise(input.path) is not None for input in inputs):
+        return
+    raise UsageError(f"{inputs[0].label}: no known format; compaction-eval list formats names those that are read")
+
+
 def input_name(input: Input) -> str:
     """Name of an input in the store: its absolute path."""
     return path_text(input.path.absolute())

@@ -207,15 +207,30 @@ def test_sessions_too_short_for_any_point_are_said_with_what_to_try(working_comm
     assert "with --points" not in result.stderr
 
 
+@pytest.mark.parametrize("verb", ["run", "ingest", "plan"])
+def test_what_no_format_knows_is_said_before_a_server_starts_and_makes_no_store(
+    command: Command, tmp_path: Path, verb: str
+) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("buy milk\n")
+    result = command(verb, notes, "--store", tmp_path / "store")
+    assert result.exit_code == 2, result.output
+    assert f"error: {notes}: no known format; compaction-eval list formats" in result.stderr
+    assert "server" not in result.stderr
+    assert not (tmp_path / "store").exists()
+
+
 @pytest.mark.slow
-def test_a_run_over_no_known_format_says_so_and_costs_nothing_that_was_good(
+def test_a_run_over_nothing_readable_beside_good_sessions_says_so_and_keeps_them(
     working_command: Command, tmp_path: Path
 ) -> None:
+    good = write_session(tmp_path / "a.jsonl", "s", 6)
+    assert working_command("ingest", good, "--store", tmp_path / "store", "--concurrency", 1).exit_code == 0
     (tmp_path / "notes.txt").write_text("buy milk\n")
     result = working_command("run", tmp_path / "notes.txt", "--store", tmp_path / "store", "--concurrency", 1)
     assert result.exit_code == 3, result.output
-    assert "no session could be read, so there is nothing to compare" in result.stderr
     assert "no known format" in result.stderr
+    assert "1 session," in result.stderr
 
 
 @pytest.mark.parametrize("kind", ["strategies", "formats", "judges", "rubrics"])
