@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from compaction.reading.file_effects import FileOp, same_file
@@ -21,6 +22,18 @@ COMMIT = re.compile(r"\bgit commit\b")
 _ALL_UNDONE = re.compile(
     r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))"
 )
+_RESTORED = re.compile(r"\b(?:cp|mv) +(?:-\w+ +)*((\S+)\.(?:bak|backup|orig|old|save)\w*) +\2(?=[\s;&|]|$)")
+"""A file that is put back from its copy."""
+
+_GLOB_REMOVED = re.compile(r"\brm +(?:-\w+ +)*([^;&|\n]*\*[^;&|\n]*)")
+_SIDE_TAKEN = re.compile(r"\bgit checkout --(?:ours|theirs)\b")
+"""A conflict that is resolved: no change is taken back."""
+
+_LOCK = re.compile(
+    r"(?:^|/)(?:(?:package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml|go\.sum|(?:\w+\.lock|bun\.lockb)|Podfile\.lock)$"
+)
+"""Files that a package manager keeps; its log does not tell when it writes them."""
+
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
 
 Verb = Literal["created", "modified", "deleted"]
@@ -74,12 +87,16 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             for file in files.values():
                 if file.committed or (file.changes and file.changes[0].verb != "created"):
                     file.changes, file.touched = file.changes[: file.committed], seq
-        for op in _plain(project_ops(session.ops.get(seq, ()))) if session.happened(seq) else ():
-            if not _is_own(op.path, session):
+        ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_globbed(files, seq, texts)]
+        for op in ops if session.happened(seq) else ():
+            if not _is_own(op.path, session) or _LOCK.search(op.path) or any(map(_SIDE_TAKEN.search, texts)):
                 continue
             file = files.setdefault(op.path, NetFile(op.path))
             file.touched = seq
-            if op.details == ("reverted",):
+            copied = _copied_at(files, op.path, texts)
+            if copied is not None:
+                file.changes = [change for change in file.changes if change.seq < copied]
+            elif op.details == ("reverted",):
                 file.changes = file.changes[: file.committed]
             elif file.changes and _undoes(session, op, file.changes[-1]):
                 file.changes.pop()
@@ -90,6 +107,24 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 file.committed = len(file.changes)
     left = [file for file in files.values() if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
+
+
+def _globbed(files: dict[str, NetFile], seq: int, commands: list[str]) -> list[FileOp]:
+    """The known files that commands remove by a pattern."""
+    words = [word for c in commands for m in _GLOB_REMOVED.finditer(c) for word in m[1].split()]
+    patterns = [word.strip("'\"").removeprefix("./") for word in words]
+    return [
+        FileOp(path, "deleted", seq)
+        for path, file in files.items()
+        if file.changes and any(p.count("/") == path.count("/") and fnmatchcase(path, p) for p in patterns)
+    ]
+
+
+def _copied_at(files: dict[str, NetFile], path: str, commands: list[str]) -> int | None:
+    """``seq`` at which the copy was made from which commands put a file back; None where none does."""
+    copies = [m[1] for c in commands for m in _RESTORED.finditer(c) if same_file(m[2], path)]
+    found = [f.changes[0].seq for f in files.values() if f.changes and any(same_file(c, f.path) for c in copies)]
+    return max(found, default=None)
 
 
 def _plain(ops: list[FileOp]) -> Iterator[FileOp]:

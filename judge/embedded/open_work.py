@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import shorten
+from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.shell.effects import only_reads
 from compaction.transcript import Message
 from judge.embedded.facts import SessionFacts
@@ -21,6 +21,16 @@ RUN_AGE = 50
 MAX_ITEMS = 8
 MAX_ERRORS = 4
 """Errors of one run that are all told; of more, nobody tells all."""
+
+ANNOUNCED = 10
+"""Messages in which a step was announced that is still to be taken."""
+
+_STEP = re.compile(
+    r"\b(?:i[’']ll|i will|i[’']m(?: going to)?|let me|let's|i need to|we need to) (?:now |also )?"
+    r"(?:add|updat|fix|writ|creat|implement|chang|mak|replac|remov|refactor|renam|edit|patch|mov|extract|delet)\w*",
+    re.IGNORECASE,
+)
+"""A sentence with which somebody announces a change."""
 
 _LIST_TOOL = re.compile(r"todo|plan|task|checklist", re.IGNORECASE)
 _CODE = re.compile(
@@ -42,6 +52,7 @@ def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
         "untested": _untested(session, cut),
         "uncommitted": _uncommitted(session, cut),
         "failing": _failing(session, cut),
+        "next": _announced(session, cut),
     }
     found = {part: statements for part, statements in found.items() if statements}
     if found and (asked := _request(session, cut)):
@@ -79,7 +90,10 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last."""
-    ran = max((run.seq for run in session.runs if run.ended < cut and run.is_test), default=-1)
+    tests = [r for r in session.runs if r.ended < cut and r.is_test]
+    ran = max(
+        (r.seq for r in tests if not r.failed or read_message(r.result).totals), default=-1
+    )  # else it was aborted
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
     files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
     files = [f for f in files if not _was_run(session, f, cut)]
@@ -126,6 +140,19 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
         for error in run.errors if cue and not tests and run.seq == ran and len(run.errors) <= MAX_ERRORS else ():
             found[error] = Statement("failing_test", f"`{cue}` fails with: {error}", (run.ended,), exact=(error,))
     return list(found.values())[:MAX_ITEMS]
+
+
+def _announced(session: SessionFacts, cut: int) -> list[Statement]:
+    """The change that the agent announced last, where it has changed no file since and does so next."""
+    said = [m for m in session.messages[max(0, cut - ANNOUNCED) : cut] if m.role == "assistant"]
+    steps = [(m.seq or 0, s) for m in said for s in sentences(m.text) if _STEP.search(s) and len(terms(s)) >= 4]
+    seq, step = steps[-1] if steps else (cut, "")
+    edits = [q for q in range(seq, cut + LOOKAHEAD) if any(op.verb != "examined" for op in session.ops.get(q, ()))]
+    if not edits or edits[0] < cut or any(m.role == "user" for m in session.messages[cut : edits[0]]):
+        return []
+    done = " ".join(call.arguments for call in session.messages[edits[0]].tool_calls)
+    fits = not set(terms(step)).isdisjoint(terms(done))
+    return [Statement("next_step", shorten(step, 400), (seq,), (step,), needed_at=edits[0])] if fits else []
 
 
 def _request(session: SessionFacts, cut: int) -> list[Statement]:

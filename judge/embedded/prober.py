@@ -22,7 +22,7 @@ from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES, NetFile, net_files
 from judge.embedded.open_work import open_work
-from judge.embedded.recall_facts import recall_facts
+from judge.embedded.recall_facts import first_request, recall_facts
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
@@ -39,7 +39,7 @@ RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
 FREE_FORM = " Answer in at most {limit} tokens."
 ARTIFACT_QUESTION = (
     "{place}{which} have been created in the session, which existed before and were modified and what was changed in "
-    "each, and which were deleted? What was undone again does not count."
+    "each, and which were deleted? What was undone again, and lock files, do not count."
 )
 ARTIFACT_FORM = (
     " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; ` and "
@@ -64,6 +64,7 @@ PARTS = {
     ),
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
+    "next": ("Next", "which change the agent has announced and not yet begun"),
     "asked": ("Asked", "what the person has asked for last"),
 }
 """Part of the open work → its line of the truth, and its words in the question."""
@@ -185,8 +186,9 @@ class _SessionProbes:
             return self._continuation(cut)
         if probe_type == "decision":
             return decisions(self.facts, cut)
-        found = recall_facts(self.facts, cut) if probe_type == "recall" else constraints(self.facts, cut)
-        return self._balanced(found, cut, asked)
+        if probe_type == "recall":
+            return [*self._balanced(recall_facts(self.facts, cut), cut, asked), *first_request(self.facts, cut)]
+        return self._balanced(constraints(self.facts, cut), cut, asked)
 
     def _balanced(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Sequence[Candidate]:
         """Candidates: first the kinds that were asked for least, and of these what is needed behind the point."""
@@ -238,7 +240,7 @@ class _SessionProbes:
 
 
 def _key(statement: Statement) -> tuple[object, ...]:
-    return statement.kind, statement.text, statement.details
+    return statement.kind, statement.exact or statement.text, statement.details
 
 
 def _is_told(statement: Statement, question: str) -> bool:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import terms
+from compaction.reading.prose import sentences, terms
 from compaction.reading.run_reports import without_colours
-from judge.embedded.facts import MIN_TERMS, Candidate, Run, SessionFacts
+from judge.embedded.facts import Candidate, Run, SessionFacts
+from judge.embedded.net_files import net_files
+from judge.embedded.own_words import requests
 from judge.statement import Statement, StatementKind
 
 MAX_LINE = 200
@@ -18,24 +20,44 @@ MAX_LINE = 200
 RECENT = 50
 """Messages in which a failure that was never looked at again still counts."""
 
-SLIP = 6
-"""Messages within which a failure is mended that nobody has to know of."""
+SOON = 8
+"""Messages within which a file is changed for the cause that the agent has stated."""
+
+MIN_CAUSE = 6
+"""Content words of a sentence that tells a cause."""
 
 MAX_HOLDERS = 20
-_REPORTED = re.compile(
-    r"(?:^|[;&|\n]\s*)(?:\S*/)?[\w.-]+ +(?:--version|-V|version)\b|\bpip3? +(?:install|show)\b|__version__|"
-    r"\bnpm +(?:install|i|view)\b|\b(?:uv|poetry|yarn|pnpm|cargo|go|gem|bun) +(?:add|get|install)\b"
-)
-"""Commands that install something or report what is installed."""
-
-_RANGE = re.compile(r"[\^~<>=*x]")
 _LOOKS = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
 _OWN_SLIP = re.compile(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error")
+_PIPED_AWAY = re.compile(r"(?:\s*\d?>(?:&\d|\s*/dev/null))*(?:\s*\|[^|;&]*)*$")
+PURPOSES = {
+    "tested": None,
+    "linted or type-checked": re.compile(r"\b(?:lint|check|clippy|vet|ruff|eslint|biome|mypy|tsc|tsgo)\b"),
+    "built": re.compile(r"\b(?:build|compile)\b"),
+}
+"""What a run is for, and the words by which it is known; tests are known by their names and reports."""
+
 _BRANCH = re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]) +[\"']?([\w./#-]+)")
-_COMMITTED = re.compile(r"^\[([\w./#-]+) (?:\(root-commit\) )?([0-9a-f]{7,40})\] ", re.MULTILINE)
+_COMMITTED = re.compile(r"^\[([\w./#-]+) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.+)", re.MULTILINE)
 _PULL = re.compile(r"https://\S+/pull/\d+")
+_CAUSE = re.compile(
+    r"\broot cause\b|\b(?:the|this) (?:\w+ )?(?:issue|problem|bug|culprit) "
+    r"(?:is|was|lies|comes|occurs|happens|seems|might|could|may)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\b(?:that|because|since|when|where|due to|caused by|instead of|should|without|not|only|both|never|always)\b|n't\b"
+)
+"""Words of a sentence that says why, and not only where."""
+
+_HEDGED = re.compile(
+    r"[?:]$|\b(?:likely|maybe|perhaps|probably|might|may|could|seems?|appears?|think|believe|possibl[ey]|what if|still|"
+    r"if|wait|as described|suggests|fixed|confirmed|original|verify|with root cause)\b",
+    re.IGNORECASE,
+)
 GIT_QUESTIONS = {
     "branch": "On which branch was work committed or begun the last time?",
+    "message": "With which message was the last commit of the session made?",
     "commit": "Which hash did the last `git commit` of the session report?",
     "pull request": "Under which address was the last pull request opened?",
 }
@@ -48,9 +70,18 @@ def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
         *_errors(session, runs, cut),
         *_totals(session, runs, cut),
         *_commands(session, runs, cut),
-        *_versions(session, cut),
         *_git(session, cut),
+        *_findings(session, cut),
     ]
+
+
+def first_request(session: SessionFacts, cut: int) -> list[Candidate]:
+    """What the person asked for at the beginning, in all its sentences: where nothing else can be asked for."""
+    first = next((m for m in session.person if (m.seq or 0) < cut), None)
+    asked = requests(first.text) if first is not None else ()
+    statements = tuple(Statement("request", one, (first.seq or 0,), (one,)) for one in asked) if first else ()
+    question = "What did the person ask for at the beginning?"
+    return [Candidate("request", question, " ".join(asked), statements)] if asked else []
 
 
 def _exact(
@@ -82,19 +113,18 @@ def _errors(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candid
 
 
 def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
-    """Whether a failure came again, or the project was changed for it: until it passed, or since, if it is new."""
+    """Whether a failure that nobody mended came again, or the project was changed for it just before the point."""
     run = runs[n]
-    again = next((r for r in runs[n + 1 :] if r.cue == run.cue), None)
-    until = again.seq if again else cut
-    if _OWN_SLIP.match(run.errors[0]) or (again and again.errors != run.errors and until - run.seq <= SLIP):
+    later = [r for r in session.runs if run.seq < r.seq < cut + LOOKAHEAD]
+    if _OWN_SLIP.match(run.errors[0]) or any(r.cue == run.cue and r.errors != run.errors for r in later):
         return False
-    if sum(session.messages[seq].role == "tool" for seq in session.holders(run.errors, cut)) > 1:
-        return True
-    passed = any(r.name.split()[0] == run.name.split()[0] and not r.failed for r in runs[n + 1 :])
-    if not again and (run.seq < cut - RECENT or passed):
+    holders = [session.messages[seq].role for seq in session.holders(run.errors, cut)]
+    if "user" in holders or holders.count("tool") > 1:
+        return "user" not in holders  # else it is the error that the person asks about
+    if run.seq < cut - RECENT or any(r.seq < cut and not r.failed for r in later):
         return False
     made = session.ledger(cut).created
-    edited = (op for seq in range(run.seq + 1, until) for op in session.ops.get(seq, ()) if op.verb == "modified")
+    edited = (op for seq in range(run.seq + 1, cut) for op in session.ops.get(seq, ()) if op.verb == "modified")
     return any(op.path not in made and not op.scratch for op in edited)
 
 
@@ -128,61 +158,58 @@ def _total_words(run: Run, passed: int, failed: int) -> tuple[str, ...]:
 
 
 def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
-    """The command lines of the last tests, and of the last run of each program that the session repeats next.
-
-    One that goes on behind a pipe, or is part of a longer line, is not asked for: what of it is the command?
-    """
+    """The last command line that tested, checked or built the project, where the session uses it again."""
     coming = {run.name: run.seq for run in reversed(session.runs) if cut <= run.seq < cut + LOOKAHEAD}
-    newest = {run.name.split()[0].rsplit("/", 1)[-1]: run for run in runs}
-    asked = {f"`{p}` run": run for p, run in newest.items() if run.name in coming}
-    tests = [run for run in runs if run.is_test and (read_message(run.result).totals or not run.failed)]
-    asked |= {"tests run": tests[-1]} if tests else {}
-    for what, run in asked.items():
-        own = set(terms(run.name)) - set(terms(what))
-        if (
-            len(own) > MIN_TERMS
-            and run.command.rstrip().endswith(run.name)
-            and len(run.name) <= MAX_LINE
-            and not _LOOKS.search(run.name)
-        ):
-            statements = _exact(session, "command", run.name, (run.name,), cut, (), coming.get(run.name))
-            verb = "were" if what == "tests run" else "was"
-            question = f"With which exact command line {verb} {what} the last time?"
-            yield Candidate("command", question, run.name, statements)
+    for what, pattern in PURPOSES.items():
+        fitting = [run for run in runs if (pattern.search(run.name) if pattern else run.is_test)]
+        if not fitting or not (run := fitting[-1]).cue:
+            continue
+        line = re.split(r"&&|;", _PIPED_AWAY.sub("", run.command))[-1].strip()
+        worked = not run.failed or read_message(run.result).totals is not None
+        again = run.name in coming or (pattern is None and sum(r.name == run.name for r in fitting) > 1)
+        if worked and again and line.endswith(run.name) and "|" not in line and not _LOOKS.search(line):
+            statements = _exact(session, "command", line, (line,), cut, (), coming.get(run.name))
+            question = f"With which exact command line was the project {what} the last time, without pipes?"
+            yield Candidate("command", question, line, statements)
 
 
-def _versions(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """Versions for which a command asked by name, or that it installed, and of which the agent spoke or made use."""
-    found: dict[str, list[str]] = {}
-    for _, command, result in session.commands:
-        if result is None or (result.seq or 0) >= cut or not _REPORTED.search(command):
-            continue
-        for name, version in read_message(result).versions[:40]:
-            named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", command, re.IGNORECASE)
-            if named and "." in version and len(name) > 2 and not _RANGE.search(version):
-                found.setdefault(name, []).append(version)
-    for name, versions in found.items():
-        holders = session.holders((versions[-1],), cut)
-        if all(session.messages[seq].role != "assistant" for seq in holders):
-            continue
-        foils = tuple(dict.fromkeys(version for version in versions if version != versions[-1]))
-        statements = _exact(session, "version", f"{name} {versions[-1]}", (versions[-1],), cut, foils)
-        yield Candidate("version", f"Which version of `{name}` is installed?", versions[-1], statements)
+def _used_next(session: SessionFacts, value: str, cut: int) -> int | None:
+    """``seq`` of the first message soon behind the point whose calls have a value."""
+    coming = session.messages[cut : cut + LOOKAHEAD]
+    return next((m.seq for m in coming if any(value in call.arguments for call in m.tool_calls)), None)
 
 
 def _git(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """The last commit, the branch of the work, and the pull request, as calls reported them."""
-    found: dict[str, list[str]] = {"branch": [], "commit": [], "pull request": []}
+    found: dict[str, list[str]] = {kind: [] for kind in GIT_QUESTIONS}
     for _, command, result in session.commands:
         if result is None or (result.seq or 0) >= cut or result.is_error:
             continue
         found["branch"] += _BRANCH.findall(command)
-        for branch, commit in _COMMITTED.findall(result.text) if "git commit" in command else ():
+        for branch, commit, message in _COMMITTED.findall(result.text) if "git commit" in command else ():
             found["commit"].append(commit)
             found["branch"].append(branch)
+            found["message"].append(message.strip())
         found["pull request"] += _PULL.findall(result.text) if "pr create" in command else []
     for kind, values in found.items():
-        if values and len(values[-1]) > 4:
+        needed = _used_next(session, values[-1], cut) if values else None
+        # What `git log` tells is worth asking where it is used, or says what was done.
+        telling = len(terms(values[-1])) > 2 if kind == "message" and values else needed or kind != "commit"
+        if values and len(values[-1]) > 4 and telling:
             foils = tuple(dict.fromkeys(value for value in values[:-1] if value != values[-1]))[-3:]
-            statements = _exact(session, "value", f"the last {kind} is {values[-1]}", (values[-1],), cut, foils)
+            statements = _exact(session, "value", f"the last {kind} is {values[-1]}", (values[-1],), cut, foils, needed)
             yield Candidate(kind, GIT_QUESTIONS[kind], values[-1], statements)
+
+
+def _findings(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """The cause that the agent named last, where it stands in a change that it made next, or was named just now."""
+    said = [(m, s) for m in session.messages[:cut] if m.role == "assistant" for s in sentences(m.text)]
+    seq, cause = next(((m.seq or 0, s) for m, s in reversed(said) if _CAUSE.search(s)), (cut, ""))
+    standing = [f for f in net_files(session, 0, cut) if f.verb == "modified"]
+    changed = sorted((at, f.path) for f in standing for at in f.seqs if seq <= at < seq + SOON)
+    clear = len(cause) <= 2 * MAX_LINE and len(terms(cause)) >= MIN_CAUSE and not _HEDGED.search(cause)
+    answered = any(m.role == "user" for m in session.messages[seq:cut])
+    if clear and _REASON.search(cause) and (changed or (seq >= cut - LOOKAHEAD and not answered)):
+        before = f", before it changed `{changed[0][1]}`" if changed else ""
+        question = f"What did the agent name last as the cause of the problem{before}?"
+        yield Candidate("finding", question, cause, (Statement("finding", cause, (seq,), (cause,)),))

@@ -6,11 +6,16 @@ import pytest
 
 from compaction import CompactionPoint, Message
 from judge.embedded.constraints import is_rule
+from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.prober import EmbeddedProber
+from judge.embedded.recall_facts import recall_facts
 from judge.probe import NotAsked, Probe
-from tests.judge.embedded.prober_sessions import asked, called, edited, ran, said, session, told, truth, wrote
+from tests.judge.embedded.prober_sessions import Steps, asked, called, edited, ran, said, session, told, truth, wrote
 
-TASK = said("Make the ledger import read the new column order.")
+REQUEST = "Make the ledger import read the new column order."
+"""All that recall can ask for where nothing else is known."""
+
+TASK = said(REQUEST)
 SOURCE = "def read_rows(path, order):\n    return list(path)\n"
 
 
@@ -48,6 +53,28 @@ def test_a_change_that_a_later_call_undid_is_none(undoing: list[Message]) -> Non
     assert truth("artifact", before) == "Created: ledger/new.py\nModified: none\nDeleted: none"
 
 
+def test_a_file_that_is_put_back_from_its_copy_is_as_it_was() -> None:
+    change = edited("ledger/rows.py", "order = 1", "order = 2")
+    back = [ran("cp ledger/rows.py ledger/rows.py.bak"), change, ran("cp ledger/rows.py.bak ledger/rows.py")]
+    assert "Modified: none" in truth("artifact", [TASK, wrote("ledger/new.py", "a = 1"), *back])
+    assert "Modified: ledger/rows.py" in truth("artifact", [TASK, change, *back])
+
+
+def test_files_that_a_pattern_removes_are_gone() -> None:
+    scratch = [wrote("test_one.py", "a = 1"), wrote("ledger/test_two.py", "a = 2"), ran("rm -f test_*.py")]
+    assert truth("artifact", [TASK, *scratch]) == "Created: ledger/test_two.py\nModified: none\nDeleted: none"
+
+
+def test_lock_files_do_not_count() -> None:
+    locked = edited("uv.lock", "version = 1", "version = 2")
+    assert truth("artifact", [TASK, locked]) == ""
+
+
+def test_a_side_that_is_taken_in_a_conflict_takes_no_change_back() -> None:
+    change = edited("ledger/rows.py", "order = 1", "order = 2")
+    assert "Modified: ledger/rows.py" in truth("artifact", [TASK, change, ran("git checkout --ours ledger/rows.py")])
+
+
 def test_what_was_committed_stays_when_the_rest_is_undone() -> None:
     change = edited("ledger/rows.py", "order = 1", "order = 2")
     before = [TASK, change, ran("git commit -am order"), ran("git checkout -- ledger/rows.py")]
@@ -71,7 +98,10 @@ def test_a_later_point_asks_for_the_files_touched_since_the_last_one() -> None:
 
 def test_what_one_look_at_a_file_would_tell_is_not_asked_for() -> None:
     look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
-    assert truth("recall", [TASK, look], [edited("ledger/main.py", "rows = []", "rows = read_rows(path, order)")]) == ""
+    assert (
+        truth("recall", [TASK, look], [edited("ledger/main.py", "rows = []", "rows = read_rows(path, order)")])
+        == REQUEST
+    )
 
 
 FAILURE = "ValueError: could not parse the ledger line"
@@ -94,26 +124,75 @@ def test_an_error_that_a_change_of_the_project_is_made_for_is_asked_for() -> Non
     ["IndentationError: unexpected indent", "error: script lint exited with code 1", "E: while reading the file:"],
 )
 def test_slips_wrapping_lines_and_half_lines_are_no_errors(line: str) -> None:
-    assert truth("recall", [TASK, failing(line), edited("ledger/rows.py", "order = 1", "order = 2")]) == ""
+    assert truth("recall", [TASK, failing(line), edited("ledger/rows.py", "order = 1", "order = 2")]) == REQUEST
 
 
-def test_a_failure_mended_by_the_next_call_is_not_asked_for() -> None:
-    mended = ran("python load.py", "42 rows\nExit code 0")
-    assert truth("recall", [TASK, failing(FAILURE), edited("ledger/rows.py", "a = 1", "a = 2"), mended]) == ""
+def test_a_failure_that_was_mended_is_not_asked_for_nor_one_that_is_mended_soon_behind_the_point() -> None:
+    before, mended = (
+        [TASK, failing(FAILURE), edited("ledger/rows.py", "a = 1", "a = 2")],
+        ran("python load.py", "42 rows"),
+    )
+    assert truth("recall", before) == FAILURE
+    assert truth("recall", [*before, mended]) == REQUEST
+    assert truth("recall", before, [mended]) == REQUEST
+
+
+def facts(kind: str, before: Steps, after: Steps = ()) -> list[Candidate]:
+    """The recall questions of a kind that can be asked between two parts of a session."""
+    cut = len(session(*before).messages)
+    return [c for c in recall_facts(SessionFacts(session(*before, *after)), cut) if c.kind == kind]
 
 
 def test_of_several_totals_the_last_holds_and_the_earlier_are_foils() -> None:
     one, two = (ran("pytest tests", f"== {n} failed, 3 passed in 0.10s ==") for n in (2, 1))
-    probe = asked("recall", [TASK, one, two])
-    assert isinstance(probe, Probe)
-    assert (probe.ground_truth, probe.statements[0].foils) == ("3 passed, 1 failed", ("3 passed, 2 failed",))
+    (total,) = facts("total", [TASK, one, two])
+    assert (total.truth, total.statements[0].foils) == ("3 passed, 1 failed", ("3 passed, 2 failed",))
 
 
-def test_a_version_is_asked_for_where_a_command_asked_for_it_by_name() -> None:
+def test_a_command_is_asked_for_where_the_session_uses_it_again() -> None:
+    lint = ran("cd /srv/app && mise run lint 2>&1 | tail -5", "0 issues.")
+    (command,) = facts("command", [TASK, lint], [ran("mise run lint", "0 issues.")])
+    assert (command.truth, command.statements[0].needed_at) == ("mise run lint", 3)
+    assert facts("command", [TASK, lint]) == []
+
+
+def test_a_command_is_told_as_it_was_typed() -> None:
+    tests = ran("cd /srv/app && python -m unittest tests.test_rows", "Ran 4 tests in 0.1s\n\nOK")
+    assert [c.truth for c in facts("command", [TASK, tests, tests])] == ["python -m unittest tests.test_rows"]
+
+
+def test_a_version_is_not_asked_for() -> None:
     reported = ran("pip show attrs && python -m attrs --version", "attrs==23.1.0")
-    assert truth("recall", [TASK, reported, told("attrs 23.1.0 has the converters that we need.")]) == "23.1.0"
-    assert truth("recall", [TASK, reported]) == "", "nobody made anything of it"
-    assert truth("recall", [TASK, ran("pip install -r requirements.txt", "attrs==23.1.0")]) == ""
+    assert truth("recall", [TASK, reported, told("attrs 23.1.0 has the converters that we need.")]) == REQUEST
+
+
+def test_a_commit_is_told_by_its_message_unless_its_hash_is_used() -> None:
+    commit = ran(
+        'git commit -m "Read the new column order"', "[order 1dc1c5f] Read the new column order\n 1 file changed"
+    )
+    reply = ran('gh pr comment 7 --body "Fixed in 1dc1c5f"', "https://example.org/7")
+    assert [c.truth for c in facts("message", [TASK, commit])] == ["Read the new column order"]
+    assert facts("commit", [TASK, commit]) == []
+    assert [c.truth for c in facts("commit", [TASK, commit], [reply])] == ["1dc1c5f"]
+
+
+CAUSE = "The problem is that `read_rows` drops the header before the column order is known."
+
+
+@pytest.mark.parametrize(
+    ("said_last", "is_asked"),
+    [
+        (CAUSE, True),
+        ("The problem might be that `read_rows` drops the header before the column order is known.", False),
+        ("The problem is in the `read_rows` function of the ledger rows module file.", False),
+        (f"{CAUSE} So the problem could be in the cache as well.", False),
+    ],
+)
+def test_a_cause_is_asked_for_where_it_is_the_last_one_named_and_no_guess(said_last: str, is_asked: bool) -> None:
+    change = edited("ledger/rows.py", "order = 1", "order = 2")
+    found = facts("finding", [TASK, told(said_last), change])
+    assert [c.truth for c in found] == ([CAUSE] if is_asked else [])
+    assert all("`ledger/rows.py`" in c.question for c in found)
 
 
 def todo(*items: tuple[str, str]) -> list[Message]:
@@ -146,6 +225,21 @@ def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
     assert "Untested" in truth("continuation", [TASK, edit, ran("python try_it.py")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("pytest tests", "== 3 passed in 0.10s ==")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("python ledger/rows.py")]), "it was tried itself"
+
+
+def test_a_run_that_was_aborted_has_tested_nothing() -> None:
+    aborted = ran("pytest tests", "E   ModuleNotFoundError: No module named 'hypothesis'\nExit code 4", is_error=True)
+    edit = edited("ledger/rows.py", "order = 1", "order = 2")
+    assert "Untested: ledger/rows.py" in truth("continuation", [TASK, edit, aborted])
+
+
+def test_a_change_is_open_that_was_announced_and_is_made_next() -> None:
+    announced = [TASK, told("Next I will add a check of the column order to the rows module."), ran("ls")]
+    change = edited("ledger/rows.py", "order = 1", "check(order)")
+    step = "Next: Next I will add a check of the column order to the rows module."
+    assert truth("continuation", announced, [change]).splitlines()[0] == step
+    assert truth("continuation", announced) == ""
+    assert step not in truth("continuation", [*announced, change], [change])
 
 
 def test_scratch_scripts_and_tests_are_not_waiting_for_a_test() -> None:
