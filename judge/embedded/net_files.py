@@ -34,6 +34,7 @@ _LOCK = re.compile(
 )
 """Files that a package manager keeps; its log does not tell when it writes them."""
 
+_PATCHES = re.compile(r"(?:^|[;&|\n]\s*)(?:patch\b|git apply\b)")
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
 
 Verb = Literal["created", "modified", "deleted"]
@@ -88,6 +89,8 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 if file.committed or (file.changes and file.changes[0].verb != "created"):
                     file.changes, file.touched = file.changes[: file.committed], seq
         ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_globbed(files, seq, texts)]
+        if any(map(_PATCHES.search, texts)) and _has_failed(session, seq):
+            ops = [op for op in ops if op.verb != "modified"]
         for op in ops if session.happened(seq) else ():
             if not _is_own(op.path, session) or _LOCK.search(op.path) or any(map(_SIDE_TAKEN.search, texts)):
                 continue
@@ -107,6 +110,11 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 file.committed = len(file.changes)
     left = [file for file in files.values() if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
+
+
+def _has_failed(session: SessionFacts, seq: int) -> bool:
+    results = [session.results.get(call.id) for call in session.messages[seq].tool_calls]
+    return any(result is not None and result.is_error for result in results)
 
 
 def _globbed(files: dict[str, NetFile], seq: int, commands: list[str]) -> list[FileOp]:

@@ -107,9 +107,9 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
 
 def _was_run(session: SessionFacts, file: NetFile, cut: int) -> bool:
     """Whether a command has run the file itself after its last change."""
-    name = file.path.rsplit("/", 1)[-1]
+    name = re.compile(rf"(?<![\w-]){re.escape(file.path.rsplit('/', 1)[-1])}")
     return any(
-        file.seqs[-1] < seq < cut and name in command and not only_reads(command)
+        file.seqs[-1] < seq < cut and name.search(command) and not only_reads(command)
         for seq, command, _ in session.commands
     )
 
@@ -156,7 +156,16 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
 
 
 def _request(session: SessionFacts, cut: int) -> list[Statement]:
-    """Every sentence of the last request."""
-    last = next((m for m in reversed(session.person) if (m.seq or 0) < cut and not agrees(m.text)), None)
-    asked = requests(last.text) if last is not None else ()
-    return [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in asked] if last else []
+    """Every sentence of the last request.
+
+    None where it was thrown in while the agent worked, or the agent has reported since and the person agreed to go on:
+    then it is not what the work is about.
+    """
+    said = [m for m in session.person if (m.seq or 0) < cut]
+    last = next((m for m in reversed(said) if not agrees(m.text)), None)
+    if last is None or (last.seq and session.messages[last.seq - 1].role == "tool"):
+        return []
+    agreed = (session.messages[(m.seq or 1) - 1] for m in said[said.index(last) + 1 :])
+    if any(before.role == "assistant" and not before.tool_calls for before in agreed):
+        return []
+    return [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in requests(last.text)]

@@ -51,6 +51,7 @@ _BROKEN_OFF = re.compile(r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$", re.
 _RHETORICAL = re.compile(r"^(?:isn't|aren't|wasn't|don't you|like,)|\bright\?$", re.IGNORECASE)
 _ISSUE = re.compile(
     r"(?:<(?:issue_description|pr_description|issue|problem_statement|task_description)>|^(?:ISSUE|Issue):)\s*"
+    r"(?:Consider the following[^\n]*:\s*)?"
     r"(?:#+ *|\*\*|[Tt]itle: *)?([^\n<]{10,200})",
     re.MULTILINE,
 )
@@ -83,7 +84,11 @@ _RULES_FILE = re.compile(r"\s*(?:<[\w-]+>\s*)*(?:# ?|Contents of \S*?)((?:AGENTS
 
 @lru_cache(maxsize=8_192)
 def own_words(text: str) -> str:
-    """The lines of a user message that the person wrote; empty for a message of the harness or a pasted document."""
+    """The lines of a user message that the person wrote, else the title of the issue that it quotes.
+
+    Empty for a message of the harness or another pasted document.
+    """
+    title = _title(text)
     if _HARNESS.match(text):
         return ""
     typed = [block[2] for block in _BLOCK.finditer(text) if block[1].lower() in _REQUEST_TAGS]
@@ -97,7 +102,7 @@ def own_words(text: str) -> str:
         return ""
     if sum(_LIST_LINE.match(line) is not None for line in text.splitlines()) >= _TEMPLATE_LINES:
         lines = [line for line in lines if not _LIST_LINE.match(line)]
-    return "\n".join(lines).strip()
+    return "\n".join(lines).strip() or title
 
 
 def rules_of(message: Message) -> tuple[str, str] | None:
@@ -113,12 +118,16 @@ def rules_of(message: Message) -> tuple[str, str] | None:
 @lru_cache(maxsize=8_192)
 def requests(text: str) -> tuple[str, ...]:
     """All that a person's message asks for: its sentences if they are few, or the title of the issue that it quotes."""
-    issue = _ISSUE.search(text)
-    if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS:
-        return (issue[1].strip(),)
+    if title := _title(text):
+        return (title,)
     said = tuple(sentences(own_words(text)))
     clear = not any(_BROKEN_OFF.search(sentence) or _RHETORICAL.search(sentence) for sentence in said)
     return said if clear and len(said) <= MAX_ASKED and len(terms(" ".join(said))) >= MIN_ASKED_TERMS else ()
+
+
+def _title(text: str) -> str:
+    issue = _ISSUE.search(text)
+    return issue[1].strip() if issue and len(terms(issue[1])) >= MIN_ASKED_TERMS else ""
 
 
 def agrees(text: str) -> bool:

@@ -26,6 +26,15 @@ def test_what_a_harness_writes_in_the_persons_place_are_nobodys_words(text: str)
     assert requests(text) == ()
 
 
+def test_of_a_message_that_is_all_quoted_the_issues_title_is_what_was_asked() -> None:
+    text = (
+        "<pr_description>\nConsider the following PR description:\nThe import drops the last ledger row\nSteps: run it."
+    )
+    text += "\n</pr_description>\n<instructions>\nGive one command a turn.\n</instructions>"
+    assert own_words(text) == "The import drops the last ledger row"
+    assert requests(text) == ("The import drops the last ledger row",)
+
+
 def test_pasted_data_is_left_out_and_what_stands_beside_it_stays() -> None:
     text = (
         "Please find out why the import stops.\n\n"

@@ -60,6 +60,14 @@ def test_a_file_that_is_put_back_from_its_copy_is_as_it_was() -> None:
     assert "Modified: ledger/rows.py" in truth("artifact", [TASK, change, *back])
 
 
+def test_a_patch_that_failed_has_changed_nothing() -> None:
+    hunk = "--- a/ledger/rows.py\n+++ b/ledger/rows.py\n@@ -1 +1 @@\n-order = 1\n+order = 2"
+    patch = f"cat > fix.patch <<'EOF'\n{hunk}\nEOF\npatch -p1 < fix.patch"
+    for is_error in (True, False):
+        told_of = truth("artifact", [TASK, ran(patch, "patching file ledger/rows.py", is_error=is_error)])
+        assert ("Modified: none" in told_of) is is_error
+
+
 def test_files_that_a_pattern_removes_are_gone() -> None:
     scratch = [wrote("test_one.py", "a = 1"), wrote("ledger/test_two.py", "a = 2"), ran("rm -f test_*.py")]
     assert truth("artifact", [TASK, *scratch]) == "Created: ledger/test_two.py\nModified: none\nDeleted: none"
@@ -215,6 +223,13 @@ def test_the_request_is_asked_for_only_together_with_something_open() -> None:
     )
 
 
+def test_a_request_is_not_the_open_one_that_was_thrown_in_or_that_the_agent_has_reported_on() -> None:
+    edit = edited("ledger/rows.py", "order = 1", "order = 2")
+    assert "Asked" in truth("continuation", [TASK, edit])
+    assert "Asked" not in truth("continuation", [TASK, edit, said("please fix the address of the remote"), ran("ls")])
+    assert "Asked" not in truth("continuation", [TASK, told("It is read. Shall I go on?"), said("yes, go ahead"), edit])
+
+
 def test_nothing_is_open_when_the_turn_had_ended() -> None:
     before = [TASK, edited("ledger/rows.py", "order = 1", "order = 2"), told("All of it is done.")]
     assert truth("continuation", before, [said("Now write the notes for the release.")]) == ""
@@ -225,6 +240,7 @@ def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
     assert "Untested" in truth("continuation", [TASK, edit, ran("python try_it.py")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("pytest tests", "== 3 passed in 0.10s ==")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("python ledger/rows.py")]), "it was tried itself"
+    assert "Untested" in truth("continuation", [TASK, edit, ran("python try_rows.py")]), "another file was"
 
 
 def test_a_run_that_was_aborted_has_tested_nothing() -> None:
