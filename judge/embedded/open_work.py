@@ -10,7 +10,7 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.shell.effects import only_reads
 from compaction.transcript import Message
-from judge.embedded.facts import SessionFacts
+from judge.embedded.facts import Run, SessionFacts
 from judge.embedded.net_files import COMMIT, NetFile, net_files
 from judge.embedded.own_words import agrees, requests
 from judge.statement import Statement
@@ -90,10 +90,7 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last."""
-    tests = [r for r in session.runs if r.ended < cut and r.is_test]
-    ran = max(
-        (r.seq for r in tests if not r.failed or read_message(r.result).totals), default=-1
-    )  # else it was aborted
+    ran = max((run.seq for run in session.runs if run.ended < cut and run.is_test and _has_tested(run)), default=-1)
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
     files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
     files = [f for f in files if not _was_run(session, f, cut)]
@@ -103,6 +100,12 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
         Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.names)
         for f in files
     ]
+
+
+def _has_tested(run: Run) -> bool:
+    """Whether a run of tests got as far as a test."""
+    reading = read_message(run.result)
+    return not run.failed or reading.totals is not None or bool(reading.failing)
 
 
 def _was_run(session: SessionFacts, file: NetFile, cut: int) -> bool:
@@ -148,7 +151,7 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
     steps = [(m.seq or 0, s) for m in said for s in sentences(m.text) if _STEP.search(s) and len(terms(s)) >= 4]
     seq, step = steps[-1] if steps else (cut, "")
     edits = [q for q in range(seq, cut + LOOKAHEAD) if any(op.verb != "examined" for op in session.ops.get(q, ()))]
-    if not edits or edits[0] < cut or any(m.role == "user" for m in session.messages[cut : edits[0]]):
+    if not edits or edits[0] < cut or any(m.role == "user" for m in session.messages[seq : edits[0]]):
         return []
     done = " ".join(call.arguments for call in session.messages[edits[0]].tool_calls)
     fits = not set(terms(step)).isdisjoint(terms(done))

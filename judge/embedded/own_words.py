@@ -122,7 +122,8 @@ def requests(text: str) -> tuple[str, ...]:
         return (title,)
     said = tuple(sentences(own_words(text)))
     clear = not any(_BROKEN_OFF.search(sentence) or _RHETORICAL.search(sentence) for sentence in said)
-    return said if clear and len(said) <= MAX_ASKED and len(terms(" ".join(said))) >= MIN_ASKED_TERMS else ()
+    telling = [term for term in terms(" ".join(said)) if not term.isdigit()]
+    return said if clear and len(said) <= MAX_ASKED and len(telling) >= MIN_ASKED_TERMS else ()
 
 
 def _title(text: str) -> str:

@@ -54,6 +54,10 @@ def test_the_text_in_a_tag_for_the_request_is_the_request(tag: str) -> None:
     assert own_words(text) == "Rename the metrics endpoint to telemetry."
 
 
+def test_a_choice_by_numbers_alone_asks_for_nothing() -> None:
+    assert requests("yeah 2 and 3") == ()
+
+
 def test_a_short_request_is_told_whole_and_a_document_is_not() -> None:
     text = "The billing job is too slow. Please port it to the new queue, and keep the old one for a month."
     assert requests(text) == tuple(sentence + "." for sentence in text.rstrip(".").split(". "))

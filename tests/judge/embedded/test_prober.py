@@ -247,6 +247,8 @@ def test_a_run_that_was_aborted_has_tested_nothing() -> None:
     aborted = ran("pytest tests", "E   ModuleNotFoundError: No module named 'hypothesis'\nExit code 4", is_error=True)
     edit = edited("ledger/rows.py", "order = 1", "order = 2")
     assert "Untested: ledger/rows.py" in truth("continuation", [TASK, edit, aborted])
+    failed = ran("go test ./...", "--- FAIL: TestRows (0.00s)\nFAIL\nExit code 1", is_error=True)
+    assert "Untested" not in truth("continuation", [TASK, edit, failed])
 
 
 def test_a_change_is_open_that_was_announced_and_is_made_next() -> None:
@@ -256,6 +258,7 @@ def test_a_change_is_open_that_was_announced_and_is_made_next() -> None:
     assert truth("continuation", announced, [change]).splitlines()[0] == step
     assert truth("continuation", announced) == ""
     assert step not in truth("continuation", [*announced, change], [change])
+    assert truth("continuation", [*announced, said("Why is a check needed?")], [change]) == "", "the person spoke since"
 
 
 def test_scratch_scripts_and_tests_are_not_waiting_for_a_test() -> None:
