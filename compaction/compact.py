@@ -1,14 +1,53 @@
-"""Running a method, and what became of every message."""
+"""What a method is given at a point, running it, and what became of every message."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from compaction.groups import without_other_half
+from compaction.model import NativeCompactor, Summarizer
 from compaction.strategy import CompactedContext, History, Method
 from compaction.tokens import TokenCounter, counted, total_tokens
-from compaction.transcript import Message
+from compaction.transcript import Message, Transcript
+
+
+def history_before(
+    transcript: Transcript,
+    cut: int,
+    earlier_cuts: tuple[int, ...],
+    counter: TokenCounter,
+    budget: int,
+    *,
+    summarizer: Summarizer | None = None,
+    natives: Mapping[str, NativeCompactor] | None = None,
+    previous: tuple[Message, ...] | None = None,
+) -> History:
+    """What a method is given at the point before the message at ``cut``.
+
+    Args:
+        transcript: A session whose messages have been counted.
+        cut: Number of messages before the point.
+        earlier_cuts: The same of the session's earlier points.
+        counter: What counts tokens.
+        budget: Tokens that the context may hold.
+        summarizer: What summarises, if anything does.
+        natives: Providers that compact on their side, by name.
+        previous: What the method left at the last point; None outside of a chain.
+    """
+    said = transcript.messages[:cut]
+    recorded = (compaction for compaction in transcript.compactions if compaction.at_seq <= cut)
+    return History(
+        said if previous is None else previous + said[earlier_cuts[-1] :],
+        counter,
+        budget,
+        earlier_cuts if previous is None else (),
+        summarizer,
+        previous or (),
+        session=said,
+        recorded=tuple(sorted(recorded, key=lambda compaction: compaction.at_seq)),
+        natives=natives or {},
+    )
 
 
 def compact(history: History, method: Method) -> CompactedContext:

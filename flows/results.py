@@ -2,7 +2,7 @@
 
 ::
 
-    from flows.results import open_results
+    from compaction_eval import open_results
 
     results = open_results("compaction-eval-store")
     results                                  # what there is, and how to ask for it

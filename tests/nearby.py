@@ -19,7 +19,7 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("compaction", "judge", "flows", "sql")
+PACKAGES = ("compaction_eval", "compaction", "judge", "flows", "sql")
 NEAR = 1
 """Imports between a changed module and one that a test imports. Over more, nearly every test imports every module."""
 

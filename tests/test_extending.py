@@ -21,7 +21,10 @@ FILE = re.compile(
     r"^([^\n]*)`([\w/]+\.\w+)`[^`]*?:\n\n(?:<!--[^\n]*-->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 RECIPES = ("A strategy", "A format", "A criterion", "A mart", "A command")
-COPIED = ("compaction", "judge", "flows", "sql", "docs", "tests", "pyproject.toml", "README.md", "zensical.toml")
+COPIED = (
+    *("compaction_eval", "compaction_eval_command.py", "compaction", "judge", "flows", "sql", "docs", "tests"),
+    *("pyproject.toml", "README.md", "zensical.toml"),
+)
 
 PINNED = """
 import json

@@ -17,6 +17,7 @@ ALLOWED = {
     "compaction": {"compaction"},
     "judge": {"compaction", "judge"},
     "flows": {"compaction", "judge", "flows", "sql"},
+    "compaction_eval": {"compaction", "judge", "flows", "compaction_eval"},
 }
 WORLD = {
     "asyncio",

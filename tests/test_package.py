@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("compaction", "flows", "judge", "sql")
+PACKAGES = ("compaction_eval", "compaction", "flows", "judge", "sql")
+COMMAND = "compaction_eval_command"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FOLDER = f"compaction_eval-{PROJECT['version']}"
 NOT_SHIPPED = {".ci/run"}
@@ -63,9 +64,9 @@ def test_the_wheel_is_the_packages_as_git_knows_them_and_the_licences(archives: 
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         names = set(wheel.namelist())
     about = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE"}
-    code = {name for name in known if name.partition("/")[0] in PACKAGES}
+    code = {name for name in known if name.partition("/")[0] in {*PACKAGES, f"{COMMAND}.py"}}
     assert names == code | {f"{FOLDER}.dist-info/{name}" for name in about}
-    assert {f"{package}/py.typed" for package in ("compaction", "flows", "judge")} <= names
+    assert {f"{package}/py.typed" for package in ("compaction_eval", "compaction", "flows", "judge")} <= names
 
 
 def test_the_source_archive_is_what_git_knows(archives: Path, known: set[str]) -> None:
@@ -151,7 +152,7 @@ def test_what_is_imported_is_a_dependency() -> None:
             )
             for name in names:
                 top = name.partition(".")[0]
-                if top in {*sys.stdlib_module_names, *PACKAGES, *OF_AN_EXTRA, "compression", "backports"}:
+                if top in {*sys.stdlib_module_names, *PACKAGES, COMMAND, *OF_AN_EXTRA, "compression", "backports"}:
                     continue
                 found = {one.lower().replace("-", "_") for one in distributions.get(top, [top])}
                 if not found & required:

@@ -15,11 +15,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="""Says which context-compaction method keeps what matters, on stored sessions of coding agents.
 
-    Start with `compaction-eval run`: it compares all methods on the sample sessions of the package, without a key and
+    `compaction-eval lost SESSION` says what one session's last compaction lost. To compare methods start with
+    `compaction-eval run`: it compares all of them on the sample sessions of the package, without a key and
     without a network, and prints the leaderboard. Then give it a folder of your own sessions.
 
     Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside;
-    4 stopped at the budget; 5 a method got worse than the threshold that was asked for.
+    4 stopped at the budget; 5 a bar that was set was not reached (--fail-…).
     """,
 )
 

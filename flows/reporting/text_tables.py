@@ -7,9 +7,8 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import orjson
 from rich import box
 from rich.cells import cell_len
@@ -21,6 +20,9 @@ from flows.support.choices import Format
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 from flows.support.terminal_text import without_controls
+
+if TYPE_CHECKING:
+    import duckdb
 
 WIDTH = 100
 """Columns of a terminal that tables and notes fit in."""

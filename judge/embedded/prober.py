@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from compaction.measures.needs import SessionNeeds
 from compaction.points import CompactionPoint
 from compaction.reading.file_paths import Roots
 from compaction.reading.prose import terms
@@ -111,6 +112,17 @@ class EmbeddedProber:
         return self._session.at(point)
 
 
+def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionNeeds, tuple[Statement, ...]]:
+    """The session as it was read, and all that questions before the message at ``cut`` could ask for, each once.
+
+    The controls are those of the questions; nothing is drawn, and nothing is left to other points.
+    """
+    session = _SessionProbes(transcript)
+    candidates = (one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked()))
+    yielded = (statement for one in candidates for statement in session.yielded(one, cut)[0])
+    return session.facts.needs, tuple({_key(statement): statement for statement in yielded}.values())
+
+
 @dataclass
 class _Asked:
     """What the points of a session have been asked up to one of them."""
@@ -144,14 +156,14 @@ class _SessionProbes:
     def _probe(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Probe | NotAsked:
         """The first question of a type that passes; else the reason why the last of them did not."""
         reason = NOTHING[probe_type]
-        for n, candidate in enumerate(self._candidates(probe_type, since, cut, asked)):
+        for n, candidate in enumerate(self.candidates(probe_type, since, cut, asked)):
             if n >= MAX_TRIES:
                 break
             keys = {_key(statement) for statement in candidate.statements}
             if keys <= asked.statements:
                 reason = "an earlier point of the session has asked for the same"
                 continue
-            yielded, reason = self._yielded(candidate, cut)
+            yielded, reason = self.yielded(candidate, cut)
             if yielded:
                 asked.statements |= keys
                 asked.kinds[candidate.kind] += 1
@@ -161,7 +173,7 @@ class _SessionProbes:
                 return Probe(probe_type, question, candidate.truth, yielded, evidence, limit)
         return NotAsked(probe_type, reason)
 
-    def _yielded(self, candidate: Candidate, cut: int) -> tuple[tuple[Statement, ...], str]:
+    def yielded(self, candidate: Candidate, cut: int) -> tuple[tuple[Statement, ...], str]:
         """The statements that the history yields; none, and why, where a question may not be asked."""
         history = self.facts.messages[:cut]
         system = tuple(message for message in history if message.role == "system")
@@ -179,7 +191,8 @@ class _SessionProbes:
                 yielded.append(statement)
         return tuple(yielded), "the full history does not yield the answer"
 
-    def _candidates(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Sequence[Candidate]:
+    def candidates(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Sequence[Candidate]:
+        """All that can be asked for in a question of a type, what is tried first at the front."""
         if probe_type == "artifact":
             return self._artifact(since, cut)
         if probe_type == "continuation":

@@ -32,10 +32,12 @@ Run = Callable[[Path, str, dict[str, str]], tuple[int, str]]
 ROOT = Path(__file__).parents[2]
 PATIENCE = 600.0
 """Seconds after which a command counts as hanging."""
+SAMPLE = ROOT / "flows" / "samples" / "logquery.jsonl"
 STRATEGIES = "--strategies none,empty,mask_sweagent --limit 2 --quiet"
 EVERY_NIGHT = '--cron "0 2 * * *" --now'
 JUDGE = "--judge openai:x --quiet"
 CALLS = (
+    (f"lost {SAMPLE} --all", "kept 1 of 1 constraint"),
     ("init study.toml", "study.toml"),
     ("list strategies", "head_tail"),
     ("list formats", "claude_code"),
@@ -95,7 +97,7 @@ def names(command, path):
         return [" ".join(path)]
     return [name for key, child in below.items() for name in names(child, [*path, key])]
 
-origins = {package: find_spec(package).origin for package in ("compaction", "judge", "flows")}
+origins = {package: find_spec(package).origin for package in ("compaction_eval", "compaction", "judge", "flows")}
 print(json.dumps({"names": names(typer.main.get_command(app), []), "origins": origins}))
 """
 """Says what commands there are and where the packages are imported from."""

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 import typer
 
 from compaction import CallsStoppedError
-from flows.store.damage import disk_trouble
 from flows.support.errors import BROKEN, STOPPED, EvalError
 
 _STOPPED = "stopped; what was finished is kept, so the same command goes on from there"
@@ -46,6 +45,8 @@ def exit_codes(*, verbose: bool) -> Iterator[None]:
         )
         raise typer.Exit(BROKEN) from None
     except Exception as error:
+        from flows.store.damage import disk_trouble  # brings pyarrow, which not every command needs
+
         if verbose:
             traceback.print_exc()
         text = " ".join(str(error).split()) or "no message"

@@ -21,12 +21,12 @@ from compaction import (
     compact,
     find_points,
 )
-from compaction.compact import tokens_by_kind
+from compaction.compact import history_before, tokens_by_kind
 from compaction.tokens import total_tokens
 from flows.config.study import Study
 from flows.llm.gateway import calling_for
 from flows.pipeline.engine import Engine
-from flows.pipeline.plan import CompactionJob, PointInfo, method_rows
+from flows.pipeline.plan import CompactionJob, method_rows
 from flows.pipeline.tasks.task_context import Contexts, Items, Tally, TaskContext, remember, session, why
 from flows.sessions.buckets import Slice
 from flows.sessions.session_parts import SessionInfo
@@ -151,32 +151,6 @@ def _earlier_contexts(store: Store, work: Slice[CompactionJob]) -> dict[str, tup
     return found
 
 
-def history_at(
-    transcript: Transcript,
-    point: PointInfo,
-    study: Study,
-    parts: Engine,
-    previous: tuple[Message, ...] | None,
-    replicate: int = 0,
-) -> History:
-    """What a method is given at a point; ``previous`` is what it left at the last one, None outside of a chain."""
-    cut, cuts = point.point.cut_seq, point.point.earlier_cuts
-    said = transcript.messages[:cut]
-    recorded = (compaction for compaction in transcript.compactions if compaction.at_seq <= cut)
-    chained = previous is not None
-    return History(
-        said if previous is None else previous + said[cuts[-1] :],
-        parts.counter,
-        study.points_spec.budget(point.point, sum(message.tokens or 0 for message in transcript.messages)),
-        () if chained else cuts,
-        parts.summarizer_for(replicate),
-        previous or (),
-        session=said,
-        recorded=tuple(sorted(recorded, key=lambda compaction: compaction.at_seq)),
-        natives=parts.natives_for(replicate),
-    )
-
-
 def _compact(
     transcript: Transcript,
     job: CompactionJob,
@@ -195,7 +169,16 @@ def _compact(
     if job.before is not None and job.before not in earlier:
         return {**row, "status": "failed", "error": "the method failed at an earlier point of the chain"}, ()
     previous = earlier[job.before] if job.before else None
-    history = history_at(transcript, job.point, study, parts, previous, job.replicate)
+    history = history_before(
+        transcript,
+        job.point.point.cut_seq,
+        job.point.point.earlier_cuts,
+        parts.counter,
+        study.points_spec.budget(job.point.point, sum(message.tokens or 0 for message in transcript.messages)),
+        summarizer=parts.summarizer_for(job.replicate),
+        natives=parts.natives_for(job.replicate),
+        previous=previous,
+    )
     start = perf_counter()
     try:
         row["tokens_before"] = total_tokens(history.messages, parts.counter)

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from compaction import Transcript, counted
 from flows.config.study import Study
 from flows.pipeline.engine import engine_for
 from flows.pipeline.plan import fingerprint, input_name, reader_of
 from flows.pipeline.tasks.task_context import Tally, redactor, timed_task
 from flows.sessions.part_writer import PartWriter, WriteError
+from flows.sessions.preparation import prepared
 from flows.sessions.session_parts import Fingerprint, InputRecord
 from flows.sources import Input, InputReading, SetAside
 from flows.sources.reading.account import Account
-from flows.sources.reading.inputs import EXCERPT, path_text
+from flows.sources.reading.inputs import EXCERPT
 from flows.store.store import Store
 from flows.support.errors import StoreError
 from flows.support.ids import content_id
@@ -65,21 +65,21 @@ def _read(
     """One input into the part, session by session; whatever happens costs this input alone, and is said."""
     sizes: list[int] = []
     masked: Counter[str] = Counter()
+    counter, hide = engine_for(study).counter, redactor() if study.redact else None
     reading: InputReading | None = None
     aside: list[SetAside] = []
     try:
         reading = InputReading(input)
         sessions = iter(reading)
         while (transcript := next(sessions, None)) is not None:
-            writer.add_session(_prepare(transcript, study, masked), print_of.path)
+            writer.add_session(prepared(transcript, counter, hide, masked), print_of.path)
             sizes.append(len(transcript))
     except WriteError:
         raise
     except Exception as error:  # a reader's mistake costs the one file, and says so
         aside.append(SetAside(input.label, None, f"the reader failed: {type(error).__name__}: {error}", ""))
     aside = [*(reading.set_aside if reading else ()), *aside]
-    if study.redact:
-        hide = redactor()
+    if hide is not None:
         aside = [replace(a, excerpt=hide.redact_excerpt(a.excerpt), reason=hide.redact(a.reason)) for a in aside]
     else:
         aside = [replace(a, excerpt=a.excerpt[:EXCERPT]) for a in aside]
@@ -95,27 +95,6 @@ def _read(
         {str(kind): number for kind, number in account.met.items()},
         tuple((kind, reason, number) for (kind, reason), number in sorted(account.aside.items())),
         dict(masked),
-    )
-
-
-def _prepare(transcript: Transcript, study: Study, masked: Counter[str]) -> Transcript:
-    """A session without its secrets, with its messages numbered and counted."""
-    counter = engine_for(study).counter
-    if study.redact:
-        transcript, found = redactor().redact_transcript(transcript)
-        masked.update(found)
-    messages = tuple(
-        counted(message if message.seq == i else replace(message, seq=i), counter)
-        for i, message in enumerate(transcript.messages)
-    )
-    # Names of folders and files end up in these, and need not be UTF-8.
-    id, path, parent = transcript.session_id, transcript.source_path, transcript.parent_session_id
-    return replace(
-        transcript,
-        session_id=path_text(id),
-        source_path=path_text(path),
-        parent_session_id=None if parent is None else path_text(parent),
-        messages=messages,
     )
 
 

@@ -1,0 +1,195 @@
+"""``compaction-eval lost``: one session, looked at without a store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows.conftest import ROOT, Command, session_lines, write_session
+
+SAMPLE = ROOT / "flows" / "samples" / "logquery.jsonl"
+"""With one recorded compaction, before message 65."""
+RULE = "docs/query.md belongs to Jonas"
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A session without a recorded compaction."""
+    return write_session(tmp_path / "plain.jsonl", "plain", 12)
+
+
+def document(command: Command, *arguments: object) -> Any:
+    found = command("lost", *arguments, "--json")
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)
+
+
+def test_the_last_recorded_compaction_is_looked_at(command: Command) -> None:
+    found = document(command, SAMPLE)
+    assert (found["at"], found["n_messages"], found["format"]) == (65, 148, "openhands_v1_events")
+    [context] = found["contexts"]
+    assert context["name"] == "recorded"
+    assert context["tokens_after"] < found["tokens_before"]
+    [rule] = [one for one in context["statements"] if one["topic"] == "constraints"]
+    assert rule["text"].startswith(RULE)
+    assert (rule["seq"], rule["role"], rule["state"], rule["is_gone"]) == (1, "user", "readable", False)
+
+
+def test_ten_statements_that_are_not_kept_are_shown_and_all_when_asked(command: Command) -> None:
+    rows = document(command, SAMPLE, "--at", 140, "--method", "empty")["contexts"][0]["statements"]
+    assert len(rows) > 15
+    assert all(one["is_gone"] for one in rows)
+    few = command("lost", SAMPLE, "--at", 140, "--method", "empty").stdout
+    assert few.count("\nLOST ") == 10
+    assert f"not shown: {len(rows) - 10} more that are not kept (--all)" in few
+    assert {one["topic"] for one in rows} == {"constraints", "files", "values"}
+    assert all(f"LOST    {topic}" in few for topic in ("constraint", "file", "value"))
+    everything = command("lost", SAMPLE, "--at", 140, "--method", "empty", "--all").stdout
+    assert everything.count("\nLOST ") == len(rows)
+    assert "not shown" not in everything
+
+
+def test_methods_are_compared_at_the_same_point(command: Command) -> None:
+    found = document(command, SAMPLE, "--method", "none,empty,head_tail(tail=6)")
+    assert [one["name"] for one in found["contexts"]] == ["none", "empty", "head_tail(tail=6)"]
+    none, empty, _ = (one["statements"] for one in found["contexts"])
+    assert {one["state"] for one in none} == {"readable"}
+    assert [one["text"] for one in none] == [one["text"] for one in empty]
+    assert found["at"] == 65
+
+
+def test_another_tools_output_is_messages_or_a_text(command: Command, plain: Path, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("The orchard sorting is to stay stable; src/orchard_0.py was created.\n")
+    told = document(command, plain, "--compacted", summary)
+    assert told["at"] == told["n_messages"] == 25
+    states = {one["text"]: one["state"] for one in told["contexts"][0]["statements"]}
+    assert states["src/orchard_0.py"] == "readable"
+    assert states["src/orchard_2.py"] == "lost"
+
+    messages = tmp_path / "left.json"
+    chat = [{"role": "user", "content": session_lines("plain", 1)[0]["message"]["content"]}]
+    chat += [{"role": "assistant", "content": "src/orchard_2.py was created."}, {"role": "user", "content": "Go on."}]
+    messages.write_text(json.dumps(chat))
+    states = {
+        one["text"]: one["state"]
+        for one in document(command, plain, "--compacted", messages)["contexts"][0]["statements"]
+    }
+    assert states["src/orchard_2.py"] == "readable"
+    assert states["src/orchard_0.py"] == "lost"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "25 messages and no recorded compaction: give --method NAME"),
+        (("--at", "99", "--method", "none"), "give 1 to 25"),
+        (("--at", "3"), "no recorded compaction before this point; give another --method, --at N, or --compacted FILE"),
+        (("--method", "head_tial"), "did you mean head_tail"),
+        (("--compacted", "missing.md"), "no such file or folder: missing.md"),
+        (("--fail-if-lost", "constrants"), "did you mean constraints"),
+        (("--session", "other"), "has no session 'other'; it has claude_code-plain"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_said_in_one_sentence(
+    command: Command, plain: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    found = command("lost", plain, *arguments)
+    assert found.exit_code == 2
+    assert says in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_source_is_one_session(command: Command, tmp_path: Path) -> None:
+    assert "give the log of a session, or --agent NAME" in command("lost").stderr
+    write_session(tmp_path / "logs" / "one.jsonl", "one", 3)
+    write_session(tmp_path / "logs" / "two.jsonl", "two", 3)
+    assert "has 2 logs: name one of them; the newest is" in command("lost", tmp_path / "logs").stderr
+    several = tmp_path / "several.json"
+    run = {"reward": 1.0, "task_id": 1, "info": {}, "traj": [{"role": "user", "content": "Hello."}]}
+    several.write_text(json.dumps([{**run, "task_id": number, "trial": 0} for number in range(2)]))
+    found = command("lost", several, "--method", "empty").stderr
+    assert "has 2 sessions: name one with --session ID; it has tau_bench-" in found
+    one = found.split("it has ")[1].split(",")[0].strip()
+    assert command("lost", several, "--method", "empty", "--session", one).exit_code == 0
+
+
+def test_the_newest_session_of_an_agent_is_found(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".claude" / "projects" / "-home-ada-mill"
+    for age, name in enumerate(["new", "old", "older"]):
+        path = write_session(folder / f"{name}.jsonl", name, 4)
+        os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
+    write_session(folder / "new" / "subagents" / "agent-1.jsonl", "helper", 4)
+    (folder / "settings.json").write_text("{}")
+    assert document(command, "--agent", "claude_code", "--method", "empty")["session"] == "claude_code-new"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
+    nowhere = command("lost", "--agent", "claude_code")
+    assert f"no session of claude_code in {tmp_path}/elsewhere/projects" in nowhere.stderr
+    assert "opencode export SESSION" in command("lost", "--agent", "opencode").stderr
+    assert "unknown agent 'clod'" in command("lost", "--agent", "clod").stderr
+
+
+def test_the_exit_code_says_what_was_lost(command: Command) -> None:
+    at = ("lost", SAMPLE, "--at", 140, "--method", "empty")
+    for topics in ("constraints", "constraint", "open,values"):
+        found = command(*at, "--fail-if-lost", topics)
+        assert found.exit_code == 5, found.output
+        assert "not reached: empty lost " in found.stderr
+    assert "empty lost 2 constraints" in command(*at, "--fail-if-lost", "constraints").stderr
+    assert command("lost", SAMPLE, "--fail-if-lost", "constraints,open").exit_code == 0  # they are kept
+    assert command(*at, "--fail-if-lost", "decisions").exit_code == 0  # there is none
+
+
+def test_markdown_is_a_table_for_each_context(command: Command) -> None:
+    found = command("lost", SAMPLE, "--method", "empty,none", "--all", "--markdown").stdout
+    assert found.count("| state | what | message | statement | needed at | nearest |") == 2
+    assert "| LOST | constraint | 1 user | docs/query.md" in found
+    assert "| kept | constraint | 1 user | docs/query.md" in found
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(command: Command, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = command("lost", SAMPLE, "--at", 140, "--method", "empty,head_tail", "--all").stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert any(len(line) > 0.8 * columns for line in lines)
+
+
+def test_no_secret_and_no_control_character_is_printed(command: Command, tmp_path: Path) -> None:
+    lines = session_lines("nasty", 6)
+    rule = f"Never call the service\x1b]0;title\x07 without GITHUB_TOKEN={SECRET} in the header."
+    lines[0]["message"]["content"] = f"Make the sorting stable. {rule}"
+    session = tmp_path / "nasty.jsonl"
+    session.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    summary = tmp_path / "summary.md"
+    summary.write_text(f"Never call the service without {SECRET}\x1b[31m in the header.")
+    for more in ((), ("--markdown",), ("--json",)):
+        printed = command("lost", session, "--compacted", summary, "--all", *more).stdout
+        assert "Never call the service" in printed
+        assert SECRET not in printed
+        assert not any(character < " " and character != "\n" for character in printed)
+
+
+def test_it_takes_no_store_no_server_and_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys, json; sys.argv[1:] = json.loads(sys.argv[1])\nfrom flows.cli.app import app\n"
+        "try:\n    app()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print(sorted({'prefect', 'duckdb', 'pyarrow', 'polars', 'openai', 'fastapi'} & sys.modules.keys()))"
+    )
+    words = json.dumps(["lost", str(SAMPLE), "--method", "factory_style_anchored"])
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", code, words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines()[-1] == "[]"
+    assert list(tmp_path.iterdir()) == []
