@@ -120,7 +120,9 @@ def lost(
     elif as_markdown:
         o.echo(render_markdown(found, show_all=show_all))
     else:
-        o.echo(render_text(found, shutil.get_terminal_size((WIDTH, 24)).columns, show_all=show_all))
+        is_known = sys.stdout.isatty() or "COLUMNS" in os.environ
+        width = shutil.get_terminal_size((WIDTH, 24)).columns if is_known else WIDTH
+        o.echo(render_text(found, width, show_all=show_all))
     if gone := gone_of(found, topics):
         print(f"not reached: {gone}", file=sys.stderr)  # noqa: T201
         raise typer.Exit(WORSE)

@@ -14,7 +14,7 @@ from flows.reporting.text_tables import render_text as wrap
 from flows.support.plurals import quantity
 from flows.support.terminal_text import without_controls
 from judge.outcomes import TOPICS, StatementOutcome, Topic
-from judge.statement import State
+from judge.statement import State, StatementKind
 
 MOST_SHOWN = 10
 """Statements of a context that are shown unless all are asked for."""
@@ -29,6 +29,12 @@ TOPIC_NAMES: dict[Topic, str] = {
     "files": "file",
     "errors": "error",
     "values": "value",
+}
+FILE_VERBS: dict[StatementKind, str] = {
+    "file_created": "created ",
+    "file_modified": "modified ",
+    "file_deleted": "deleted ",
+    "file_examined": "read ",
 }
 STATE_NAMES: dict[State, str] = {
     "readable": "kept",
@@ -155,7 +161,7 @@ def _rows(one: StatementOutcome, width: int) -> Iterator[str]:
     """One line for the statement, and one for what needed it and what is nearest to it, where there is something."""
     place = "" if one.seq is None else f"{one.seq} {one.role}"
     head = f"{STATE_NAMES[one.state]:<8}{TOPIC_NAMES[one.topic]:<11}{place:<15}"
-    yield _cut(head + _plain(one.text), width)
+    yield _cut(head + _said(one), width)
     needed = [f"needed at {one.needed_at}"] if one.needed_at is not None else []
     nearest = [f"nearest: {_plain(one.nearest)}"] if one.nearest and one.state != "readable" else []
     if needed or nearest:
@@ -165,7 +171,11 @@ def _rows(one: StatementOutcome, width: int) -> Iterator[str]:
 def _cells(one: StatementOutcome) -> list[str]:
     place = "" if one.seq is None else f"{one.seq} {one.role}"
     needed = "" if one.needed_at is None else str(one.needed_at)
-    return [STATE_NAMES[one.state], TOPIC_NAMES[one.topic], place, _plain(one.text), needed, _plain(one.nearest)]
+    return [STATE_NAMES[one.state], TOPIC_NAMES[one.topic], place, _said(one), needed, _plain(one.nearest)]
+
+
+def _said(one: StatementOutcome) -> str:
+    return FILE_VERBS.get(one.kind, "") + _plain(one.text)
 
 
 def _plain(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -193,3 +194,10 @@ def test_it_takes_no_store_no_server_and_nothing_heavy(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines()[-1] == "[]"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_python_of_the_page_says_which_rule_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "lost.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "lost.md", "exec", dont_inherit=True), {})
+    assert capsys.readouterr().out == "['Never touch the files in fixtures/.']\n"

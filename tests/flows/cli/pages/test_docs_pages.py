@@ -33,6 +33,8 @@ from tests.flows.cli.pages.blocks import DOCS, WRITTEN, blocks, shown_commands, 
 from tests.flows.conftest import ROOT, Command
 
 KEPT = {
+    "it needs sessions of an agent": 2,
+    "it needs another tool's output": 1,
     "it needs a key": 12,
     "it needs a cluster": 3,
     "it needs a model": 1,
@@ -104,6 +106,7 @@ def test_what_the_pages_show_is_what_the_commands_print(
     """
     (tmp_path / "logs").symlink_to(ROOT / "flows" / "samples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # of the terminal in which the tests were started
     [make] = [one for one in COMMANDS if one.kept_from == MADE]
     printed = {}
     for text in ("compaction-eval run", make.text):
@@ -134,6 +137,8 @@ def _folder_of(page: Path, parent: Path) -> None:
     folder.mkdir()
     for name in (*STORES, "logs"):
         (folder / name).symlink_to(parent / name)
+    (folder / "flows").mkdir()
+    (folder / "flows" / "samples").symlink_to(ROOT / "flows" / "samples")
     if page.name != "start.md":  # which makes it itself
         (folder / "study.toml").write_text(make_template())
 
