@@ -87,7 +87,6 @@ def lost(
     from where on it was needed again, and the nearest lines of what was left. Credentials are masked.
     """
     import os
-    import shutil
     import sys
 
     from compaction.tokens import DEFAULT_ENCODING, TiktokenCounter
@@ -120,9 +119,7 @@ def lost(
     elif as_markdown:
         o.echo(render_markdown(found, show_all=show_all))
     else:
-        is_known = sys.stdout.isatty() or "COLUMNS" in os.environ
-        width = shutil.get_terminal_size((WIDTH, 24)).columns if is_known else WIDTH
-        o.echo(render_text(found, width, show_all=show_all))
+        o.echo(render_text(found, o.layout().width or WIDTH, show_all=show_all))
     if gone := gone_of(found, topics):
         print(f"not reached: {gone}", file=sys.stderr)  # noqa: T201
         raise typer.Exit(WORSE)

@@ -9,8 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from flows.pipeline.single_session import ContextOutcomes, SessionOutcomes
-from flows.reporting.text_tables import markdown
-from flows.reporting.text_tables import render_text as wrap
+from flows.reporting.text_tables import Layout, markdown
 from flows.support.plurals import quantity
 from flows.support.terminal_text import without_controls
 from judge.outcomes import TOPICS, StatementOutcome, Topic
@@ -18,9 +17,6 @@ from judge.statement import State, StatementKind
 
 MOST_SHOWN = 10
 """Statements of a context that are shown unless all are asked for."""
-
-NEEDED_WIDTH = 40
-"""Columns that a line needs to say anything."""
 
 TOPIC_NAMES: dict[Topic, str] = {
     "constraints": "constraint",
@@ -55,7 +51,6 @@ FOOT = "No language model read this: what is true is taken from calls, their out
 
 def render_text(found: SessionOutcomes, width: int, *, show_all: bool) -> str:
     """Lines of at most ``width`` columns: of each context what is not kept, or all of it."""
-    width = max(width, NEEDED_WIDTH)
     lines = [*_wrapped(_head(found), width)]
     states: set[State] = set()
     for context in found.contexts:
@@ -190,4 +185,4 @@ def _cut(line: str, width: int) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(Text(_plain(text)), width).splitlines()
+    return Layout(width=width).note(_plain(text)).splitlines()
