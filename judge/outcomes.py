@@ -139,7 +139,11 @@ def _in_order(
     transcript: Transcript, statements: Sequence[Statement], states: Sequence[StatementState], uses: _Uses
 ) -> tuple[StatementOutcome, ...]:
     rows = [_outcome(transcript, one, state, uses.of(one)) for one, state in zip(statements, states, strict=True)]
-    return tuple(sorted(rows, key=lambda row: (TOPICS.index(row.topic), row.needed_at is None, row.seq or 0)))
+    rows.sort(key=lambda row: (TOPICS.index(row.topic), row.needed_at is None, row.seq or 0))
+    by_text: dict[str, StatementOutcome] = {}
+    for row in rows:  # what is a rule and a part of the last request too is told once, as the rule
+        by_text.setdefault(row.text, row)
+    return tuple(by_text.values())
 
 
 def _outcome(
