@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -79,8 +80,8 @@ _OF_MODELS = {
 _MODEL_KEY = "Sets `summarizer`, `responder` and `prober` at once."
 
 
-def make_template(name: str = "study.toml") -> str:
-    """The text of a study file; as it stands it changes nothing."""
+def make_template(name: str = "study.toml", chosen: Mapping[str, Any] | None = None) -> str:
+    """The text of a study file; as it stands it changes nothing but the keys that are ``chosen`` with their values."""
     meanings = {"model": _MODEL_KEY, **attribute_docs(Study)}
     defaults: dict[str, Any] = {}
     for field in fields(Study):
@@ -88,7 +89,7 @@ def make_template(name: str = "study.toml") -> str:
             defaults["model"] = field.default
         if field.name not in _NOT_KEYS:
             defaults[field.name] = field.default
-    blocks = [_prose(_HEAD.format(name=name)), *_keys(defaults, meanings, CHOICES)]
+    blocks = [_prose(_HEAD.format(name=name)), *_keys(defaults, meanings, CHOICES, chosen or {})]
     blocks += [_prose(_METHODS), _METHODS_TABLES.rstrip("\n"), _prose(_MODEL) + f'\n#[models."{MODEL}"]']
     of_models = {field.name: field.default for field in fields(ModelSettings) if field.name not in _NOT_KEYS}
     blocks += _keys(of_models, {**attribute_docs(ModelSettings), **_OF_MODELS}, settings.CHOICES)
@@ -107,7 +108,12 @@ def attribute_docs(kind: type) -> dict[str, str]:
     return found
 
 
-def _keys(defaults: Mapping[str, Any], meanings: Mapping[str, str], choices: Mapping[str, Any]) -> Iterator[str]:
+def _keys(
+    defaults: Mapping[str, Any],
+    meanings: Mapping[str, str],
+    choices: Mapping[str, Any],
+    chosen: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[str]:
     for key, default in defaults.items():
         has_default = default is not None and default is not MISSING
         text = _in_toml(meanings.get(key, ""))
@@ -117,8 +123,8 @@ def _keys(defaults: Mapping[str, Any], meanings: Mapping[str, str], choices: Map
             text += f" At least {LEAST[key]}."
         if not has_default and "without it" not in text:
             text += " Not set by default."
-        value = default if has_default else _EXAMPLES[key]
-        yield f"{_prose(text.strip())}\n#{key} = {_value(value)}"
+        value = chosen.get(key, default if has_default else _EXAMPLES[key])
+        yield f"{_prose(text.strip())}\n{'' if key in chosen else '#'}{key} = {_value(value)}"
 
 
 def _in_toml(text: str) -> str:

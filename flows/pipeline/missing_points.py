@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compaction import PointsSpec
+from compaction import Message, PointsSpec
 from flows.sessions.session_parts import SessionInfo
+from flows.sources import Input
+from flows.sources.registry import InputReading
 from flows.support.plurals import quantity
 
 FOR_SHORT = "share:0.5,0.9"
@@ -34,11 +36,28 @@ def explain_missing_points(without: Sequence[SessionInfo], n_sessions: int, spec
     return f"{said}; with --points {FOR_SHORT} {could}"
 
 
-def propose_points(sessions: Sequence[SessionInfo], default: str) -> str:
-    """The default where at least half of the sessions are long enough for it, else points by share."""
+MOST_READ = 50
+"""Inputs that are read to propose points."""
+CHARACTERS = 4
+"""Of a token, about."""
+
+
+def propose_points(inputs: Sequence[Input], default: str) -> str:
+    """The default where at least half of the sessions reach it, else points by share.
+
+    Args:
+        inputs: Logs; up to ``MOST_READ`` of them, evenly spread, are read. Tokens are taken from characters.
+        default: Points by tokens, as text.
+    """
     spec = PointsSpec.parse(default)
-    n_could = sum(spec.may_fire(info.n_messages, info.n_tokens, len(info.compactions)) for info in sessions)
+    step = -(-len(inputs) // MOST_READ) or 1
+    sessions = [session for input in inputs[::step] for session in InputReading(input)]
+    n_could = sum(spec.may_fire(len(s), sum(map(_characters, s.messages)) // CHARACTERS, 0) for s in sessions)
     return default if 2 * n_could >= len(sessions) else FOR_SHORT
+
+
+def _characters(message: Message) -> int:
+    return len(message.text) + len(message.reasoning or "") + sum(len(call.arguments) for call in message.tool_calls)
 
 
 _UNITS = {"tokens": "token", "messages": "message", "share": "message"}

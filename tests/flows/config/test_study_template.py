@@ -15,7 +15,7 @@ from flows.config.study_template import MODEL, attribute_docs, make_template
 from flows.llm.settings import ModelSettings
 from flows.support.errors import UsageError
 from flows.support.toml_lines import lines_of
-from tests.flows.conftest import Command
+from tests.flows.conftest import Command, write_session
 
 
 def all_set(text: str) -> str:
@@ -119,3 +119,12 @@ def test_the_line_of_a_key_is_the_one_that_its_statement_begins_on() -> None:
     }
     found = lines_of(text)
     assert {path: found.get(path) for path in places} == places
+
+
+def test_sources_stand_in_the_file_with_points_that_fit_their_lengths(command: Command, tmp_path: Path) -> None:
+    short = write_session(tmp_path / "a.jsonl", "s", 6)
+    path = tmp_path / "study.toml"
+    assert command("init", path, short).exit_code == 0
+    assert make_study({}, str(path)) == Study(sources=(str(short),), points="share:0.5,0.9")
+    assert command("init", path, "--force").exit_code == 0
+    assert make_study({}, str(path)) == Study()
