@@ -10,7 +10,8 @@
 -- (constraints, which are no part of overall, are a family of their own):
 -- whoever picks rows below 0.05 out of the whole view has picked a false one with a probability of at most 5 %.
 -- p_adjusted_in_dimension is Holm's over the pairs of one dimension, for who looks at that dimension alone;
--- `leaderboard.tie_group` stands on it.
+-- `leaderboard.tie_group` stands on it. p_adjusted_of_pair is Holm's over the dimensions of one pair, for who wanted to
+-- know of that pair before seeing any; it is what `compaction-eval compare` shows.
 --
 -- Where no session differs from another (standard error 0), there is nothing to doubt within this data: p_value is 0
 -- when there is a difference, and 1 when the methods scored exactly the same. Two sessions that agree by accident look
@@ -43,7 +44,8 @@ placed as (
         *,
         list_transform([0.975, 0.8], lambda p: t_quantile(p, df)) as quantiles,
         p_step(p_value, (judge_id, is_current, is_in_overall(dimension))) as step,
-        p_step(p_value, (judge_id, is_current, dimension)) as step_in_dimension
+        p_step(p_value, (judge_id, is_current, dimension)) as step_in_dimension,
+        p_step(p_value, (judge_id, method_a, method_b, is_in_overall(dimension))) as step_of_pair
     from paired
 )
 
@@ -66,6 +68,11 @@ select
     placed.df,
     holm(placed.p_value, placed.step_in_dimension, (placed.judge_id, placed.is_current, placed.dimension))
         as p_adjusted_in_dimension,
+    holm(
+        placed.p_value,
+        placed.step_of_pair,
+        (placed.judge_id, placed.method_a, placed.method_b, is_in_overall(placed.dimension))
+    ) as p_adjusted_of_pair,
     placed.method_id_a,
     placed.method_id_b,
     placed.is_current
@@ -98,6 +105,8 @@ comment on column paired_differences.df is
 'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most probes';
 comment on column paired_differences.p_adjusted_in_dimension is
 'p_value after Holm''s correction over the pairs of the judge in this dimension';
+comment on column paired_differences.p_adjusted_of_pair is
+'p_value after Holm''s correction over the dimensions of this pair, overall included (constraints by themselves)';
 comment on column paired_differences.method_id_a is 'Identity of method_a';
 comment on column paired_differences.method_id_b is 'Identity of method_b';
 comment on column paired_differences.is_current is 'Whether the newest run of the study asks for both methods';

@@ -162,9 +162,14 @@ def check_pairs(of_all: list[dict[str, Any]], figures: Figures) -> None:
             family = [key for key in expected if (key[0] == "constraints") is apart]
             adjusted |= dict(zip(family, holm([expected[key].p_value() for key in family]), strict=True))
         within: dict[tuple[str, str, str], float | None] = {}
+        of_pair: dict[tuple[str, str, str], float | None] = {}
         for dimension in {key[0] for key in expected}:
             keys = [key for key in expected if key[0] == dimension]
             within |= dict(zip(keys, holm([expected[key].p_value() for key in keys]), strict=True))
+        for pair in {key[1:] for key in expected}:
+            for in_overall in (True, False):
+                keys = [key for key in expected if key[1:] == pair and (key[0] != "constraints") == in_overall]
+                of_pair |= dict(zip(keys, holm([expected[key].p_value() for key in keys]), strict=True))
         assert [(row["dimension"], row["method_a"], row["method_b"]) for row in rows] == sorted(expected)
         for row in rows:
             key = row["dimension"], row["method_a"], row["method_b"]
@@ -180,6 +185,7 @@ def check_pairs(of_all: list[dict[str, Any]], figures: Figures) -> None:
                 "p_value": e.p_value(),
                 "p_adjusted": adjusted[key],
                 "p_adjusted_in_dimension": within[key],
+                "p_adjusted_of_pair": of_pair[key],
                 "n_pairs": e.n,
                 "n_sessions": e.n_clusters,
                 "detectable_difference": power,
@@ -240,6 +246,7 @@ def test_the_order_in_a_pair_is_that_of_the_names_whatever_the_ids(tmp_path: Pat
         "detectable_difference": None,
         "df": None,
         "p_adjusted_in_dimension": None,
+        "p_adjusted_of_pair": None,
         "method_id_a": "B",
         "method_id_b": "A",
         "is_current": True,

@@ -83,7 +83,7 @@ tested as (
 stepped as (
     select
         *,
-        p_step(p_value, (judge_id, split)) as step
+        p_step(p_value, (judge_id, split, is_in_overall(dimension))) as step
     from tested
 )
 
@@ -102,7 +102,8 @@ select
     stepped.difference.mean - stepped.t_975 * stepped.difference.std_error as ci_low,
     stepped.difference.mean + stepped.t_975 * stepped.difference.std_error as ci_high,
     stepped.p_value,
-    holm(stepped.p_value, stepped.step, (stepped.judge_id, stepped.split)) as p_adjusted_of_pair,
+    holm(stepped.p_value, stepped.step, (stepped.judge_id, stepped.split, is_in_overall(stepped.dimension)))
+        as p_adjusted_of_pair,
     stepped.difference.n as n_pairs,
     stepped.difference.n_clusters as n_sessions,
     (stepped.t_975 + stepped.t_800) * stepped.difference.std_error as detectable_difference,

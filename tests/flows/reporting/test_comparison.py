@@ -85,7 +85,7 @@ def test_the_other_way_round_every_sign_is_turned(store: Path) -> None:
 
 def test_the_figures_are_those_of_the_view(store: Path) -> None:
     names = "dimension, difference, std_error, ci_low, ci_high, p_value, p_adjusted, n_pairs, n_sessions, "
-    names += "detectable_difference, df"
+    names += "detectable_difference, df, p_adjusted_of_pair"
     view = json.loads(
         render_query(
             store,
