@@ -6,6 +6,7 @@ of its own, so that the sessions which a process has loaded and analysed in one 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -29,11 +30,13 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _follow_parent() -> None:
-    """End this process when the one that started it has ended, even by kill -9: it would wait for work for ever.
+def _begin() -> None:
+    """Set a worker process up: it ends when the one that started it has ended, even by kill -9, else it would wait.
 
-    Ctrl-C reaches every process of a terminal; that one decides what becomes of it.
+    Ctrl-C reaches every process of a terminal; that one decides what becomes of it. Sessions are many small objects
+    that stay: looking through them for circles as often as Python does by default takes a sixth of the time.
     """
+    gc.set_threshold(50_000, 20, 100)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -48,7 +51,7 @@ def _follow_parent() -> None:
 def _pool() -> ProcessPoolExecutor:
     # Spawned, not forked: the parent has threads by now, and Arrow's do not survive a fork.
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_follow_parent)
+    return ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_begin)
 
 
 class Workers:
