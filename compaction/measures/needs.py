@@ -19,6 +19,7 @@ from compaction.measures.said import (
     defined_names,
     is_code_name,
     is_id,
+    long_lines,
     name_forms,
     said_text,
     telling_lines,
@@ -100,7 +101,6 @@ class SessionNeeds:
         self._counter = counter
         self._plain = [said_text(message) for message in self.messages]
         self._names_in = Names(self.roots)
-        self._told: dict[str, set[str]] = {}
 
     @cached_property
     def ops(self) -> list[FileOp]:
@@ -155,7 +155,7 @@ class SessionNeeds:
         used: set[str] = set().union(*self._used_lines)
         found: dict[str, list[int]] = {}
         for seq, text in enumerate(self._plain):
-            for line in telling_lines(text) & used:
+            for line in used.intersection(long_lines(text)):
                 found.setdefault(line, []).append(seq)
         return found
 
@@ -317,9 +317,8 @@ class SessionNeeds:
         ones that the same tool result has.
         """
         kept, others = self.parted(context)
-        texts = list(map(said_text, others))
-        text = "\n".join(texts)
-        told = self._told_in(texts) if any(need.kind == "identifier" for need in needs) else set()
+        text = "\n".join(map(said_text, others))
+        told = self._names_in.of(text) if any(need.kind == "identifier" for need in needs) else set()
         lost: list[int] = []
         fetched: dict[int, int] = {}
         for position, need in enumerate(needs):
@@ -330,26 +329,20 @@ class SessionNeeds:
                 fetched[need.observation] = need.tokens
         return Loss(tuple(lost), tuple(fetched), sum(fetched.values()))
 
-    def _told_in(self, texts: Sequence[str]) -> set[str]:
-        """The names in some texts, each read once: methods leave the same summaries and remains of messages."""
-        for text in texts:
-            if text not in self._told:
-                self._told[text] = self._names_in.of(text)
-        return set().union(*(self._told[text] for text in texts))
-
     def parted(self, context: Sequence[Message]) -> tuple[set[int], list[Message]]:
         """``seq`` of the messages that stay as they were, and all other messages of the context."""
         kept: set[int] = set()
         others: list[Message] = []
         for message in context:
             seq = message.seq
-            if seq is not None and 0 <= seq < len(self.messages):
-                original = self.messages[seq]
-                if original is message or said_text(original) == said_text(message):
-                    kept.add(seq)
-                    continue
-            others.append(message)
+            if seq is not None and 0 <= seq < len(self.messages) and self._is_as_it_was(seq, message):
+                kept.add(seq)
+            else:
+                others.append(message)
         return kept, others
+
+    def _is_as_it_was(self, seq: int, message: Message) -> bool:
+        return self.messages[seq] is message or self._plain[seq] == said_text(message)
 
 
 def _is_met(need: Need, kept: Collection[int], text: str, told: Collection[str]) -> bool:

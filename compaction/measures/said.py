@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -87,8 +88,11 @@ def _strings(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-class Names(dict[str, tuple[str, ...]]):
-    """Word of a text → the names of things in it; each word is looked at once.
+_NO_NAMES = frozenset[str]()
+
+
+class Names(dict[str, frozenset[str]]):
+    """Line of a text → the names of things in it; each line and each word is looked at once.
 
     Names are files (relative to the project), URLs, hashes and ids, long numbers, and code names, which have at least
     two parts (``read_rows``, ``RowReader``) and eight characters. Files without a directory (``rows.py``) are names
@@ -96,15 +100,15 @@ class Names(dict[str, tuple[str, ...]]):
     """
 
     def __init__(self, roots: Roots) -> None:
-        self._roots = roots
+        self._in_word = cache(lambda word: tuple(_names(word, roots)))
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        found = self[token] = tuple(_names(token, self._roots))
+    def __missing__(self, line: str) -> frozenset[str]:
+        found = self[line] = frozenset(chain.from_iterable(map(self._in_word, _TOKEN.findall(line)))) or _NO_NAMES
         return found
 
     def of(self, text: str) -> set[str]:
         """The names in a text."""
-        return set(chain.from_iterable(map(self.__getitem__, _TOKEN.findall(text))))
+        return set[str]().union(*map(self.__getitem__, text.split("\n")))
 
 
 def _names(token: str, roots: Roots) -> Iterator[str]:
@@ -181,17 +185,19 @@ def defined_names(text: str) -> set[str]:
     return {name for match in _DEFINED.findall(text) for name in match if name and is_code_name(name)}
 
 
-def telling_lines(text: str) -> set[str]:
-    """Lines long and varied enough to be recognised elsewhere, without outer space and line numbers."""
+def long_lines(text: str) -> set[str]:
+    """Lines that are long enough to be recognised elsewhere, without outer space and line numbers."""
     found = set()
     for raw in text.splitlines():
-        if len(raw) < MIN_LINE:
-            continue
-        numbered = _NUMBERED.match(raw)
-        line = (raw[numbered.end() :] if numbered else raw).strip()
-        if len(line) >= MIN_LINE and is_telling(line):
-            found.add(line)
-    return found
+        if len(raw) >= MIN_LINE:
+            numbered = _NUMBERED.match(raw)
+            found.add((raw[numbered.end() :] if numbered else raw).strip())
+    return {line for line in found if len(line) >= MIN_LINE}
+
+
+def telling_lines(text: str) -> set[str]:
+    """Those of them that are also varied enough."""
+    return set(filter(is_telling, long_lines(text)))
 
 
 def is_telling(line: str) -> bool:

@@ -46,8 +46,8 @@ class TextIndex:
         """For each document of the history the position of its first message."""
         self.n_history = len(first_seen)
         """Documents of the history; the others were made by methods."""
-        for context in contexts:
-            for message in context:
+        for message in chain.from_iterable(contexts):
+            if id(message) not in self._by_message:
                 self._add(message)
         self.token_ids: dict[str, int] = {}
         self._plain: dict[int, tuple[str, ...]] = {}

@@ -21,13 +21,15 @@ MAX_SURFACES = 20
 LONGEST = 300
 """Characters of a word of which pieces are taken."""
 
+_END = re.compile(r"[.!?;]\s|\n|[。！？；]")
 _SURFACE = re.compile(
-    r"[.!?;]\s|\n|[。！？；]|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])|[$@#~+-]{0,3}\w+(?:[./\\:=?@$#~+-]{1,4}\w+)*"
+    _END.pattern + r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w,])|[$@#~+-]{0,3}\w+(?:[./\\:=?@$#~+-]{1,4}\w+)*"
 )
 _NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)(?:mb|gb|kb|ms|s|k|m|usd|st|nd|rd|th)?")
 _DATE = re.compile(r"(\d{4})-(0[1-9]|1[0-2])-(\d\d)")
 _NAME = re.compile(r"[_/\\$@]|\w[.:]\w|[a-z][A-Z]|\d[a-z]|[a-z]\d|\A[A-Z0-9]{3,}\Z")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LABEL, _JOINT, _APART = re.compile("[:=?]+"), re.compile(r"[/.\\_]"), re.compile(r"[^\w']+")
 _NO_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STOP = frozenset(
     """a about all already also an and any are as at be because been being but by can could did do does down each every
@@ -72,8 +74,12 @@ def shared_words(wanted: str, text: str) -> float:
 
 def lines(text: str) -> Iterator[list[str]]:
     """The words of each line or sentence as they are written, at most ``MAX_SURFACES``. Takes linear time."""
+    surfaces = _SURFACE.findall(text.replace("’", "'"))
+    if 0 < len(surfaces) <= MAX_SURFACES and not _END.search(text):
+        yield surfaces
+        return
     line: list[str] = []
-    for surface in _SURFACE.findall(text.replace("’", "'")):
+    for surface in surfaces:
         is_end = surface[-1].isspace() or surface in "。！？；"
         if not is_end:
             line.append(surface)
@@ -100,7 +106,7 @@ def tokens_of(surface: str) -> tuple[Token, ...]:
         return Token("name", low), _number(year), Token("word", f"~{_MONTHS[int(month) - 1]}"), _number(day)
     if _NAME.search(plain) and not _NO_SPACES.search(plain):
         return tuple(dict.fromkeys(_of_name(plain[:LONGEST], low)))
-    return tuple(token for part in re.split(r"[^\w']+", low) for token in _words(part.split("'")[0]))
+    return tuple(token for part in _APART.split(low) for token in _words(part.split("'")[0]))
 
 
 def _number(text: str) -> Token:
@@ -125,21 +131,21 @@ def _words(word: str) -> Iterator[Token]:
 def _of_name(plain: str, low: str) -> Iterator[Token]:
     """The name, the last part of a path, the names between ``:``, ``=`` and ``?``, and the words that it is made of."""
     yield Token("name", low)
-    for piece in (low, *re.split("[:=?]+", low)) if re.search("[:=?]", low) else (low,):
-        if piece != low and len(piece) > 3 and re.search(r"[/.\\_]", piece):
+    pieces = _LABEL.split(low)
+    for piece in (low, *pieces) if len(pieces) > 1 else (low,):
+        if piece != low and len(piece) > 3 and _JOINT.search(piece):
             yield Token("name", piece)
-        last = re.split(r"[/\\]", piece)[-1]
+        last = piece.replace("\\", "/").rpartition("/")[2]
         if last != piece and last:
             yield Token("name", last)
     if low[0] == "@" and "/" in low:
         yield Token("name", low[1:])
-    for piece in re.split(r"[^A-Za-z0-9]+", plain):
-        for part in _PIECE.findall(piece):
-            word = part.lower()
-            if word.isdigit():
-                yield Token("part", _number(word).text)
-            elif len(word) > 2 and word not in _STOP:
-                yield Token("part", stem(word))
+    for part in _PIECE.findall(plain):
+        word = part.lower()
+        if word.isdigit():
+            yield Token("part", _number(word).text)
+        elif len(word) > 2 and word not in _STOP:
+            yield Token("part", stem(word))
 
 
 @lru_cache(maxsize=131_072)

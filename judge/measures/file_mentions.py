@@ -15,6 +15,8 @@ _LISTED = re.compile(
     r"`?(?=\s*(?:[(:,–—-]|\Z))"
 )
 """A file without an ending, as an item of a list begins with it."""
+_MAY_NAME = re.compile(r"[\w@.+-]\.[A-Za-z]|/|\A`?(?:\.|[A-Z]\w+file\b|LICENSE|NOTICE)")
+"""What every statement has that one of these can be found in."""
 _SOURCE = frozenset(
     """c cc cfg clj conf cpp cs css csv dart env ex exs go gradle graphql h hpp html ini ipynb java jl js json jsonl jsx
     kt less lock lua md mdx mjs mk ml php pl proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte swift tf toml
@@ -56,18 +58,20 @@ def file_mentions(message: Message) -> list[FileOp]:
 
 @lru_cache(maxsize=32_768)
 def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
-    return tuple(op for one in statements(text) if made or "." in one.text for op in _mentioned(one, made))
+    return tuple(op for one in statements(text) if _MAY_NAME.search(one.text) for op in _mentioned(one, made))
 
 
 @lru_cache(maxsize=32_768)
 def _mentioned(statement: LabelledStatement, made: bool) -> tuple[FileOp, ...]:
     said = statement.text
+    if len(said) > MAX_LINE:
+        return ()
     places = {
         m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE
     }
     if made and not places and (listed := _LISTED.match(said)):
         places = {listed.start(1): listed[1]}
-    if not places or len(said) > MAX_LINE:
+    if not places:
         return ()
     verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))
     named = list(places.items())[: None if made else 3]

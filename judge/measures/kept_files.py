@@ -7,7 +7,7 @@ context as it was tells exactly the truth.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
@@ -58,6 +58,7 @@ class KeptFiles:
         self.session = session
         self._true: dict[int, Files] = {}
         self._by_name: dict[int, dict[str, list[str]]] = {}
+        self._said_by: dict[tuple[object, ...], tuple[Mapping[str, FileUse], Set[str]]] = {}
 
     def true(self, cut: int) -> Files:
         """What the calls before the cut did, in the end: created, modified, or read and never changed.
@@ -90,11 +91,11 @@ class KeptFiles:
         for message in others:
             if message.tool_calls or message.role == "tool":
                 continue  # its calls have been read; the rest of a shortened output is no account of the work
-            for op in self._mentioned(message, cut):
-                use = USE[op.verb]
-                if op.path not in found or _STRENGTH.index(use) > _STRENGTH.index(found[op.path]):
-                    found[op.path] = use
-            also |= {path for name in _named_files(said_text(message)) if (path := self._resolved(name, cut))}
+            uses, named = self._said(message, cut)
+            for path, use in uses.items():
+                if path not in found or _STRENGTH.index(use) > _STRENGTH.index(found[path]):
+                    found[path] = use
+            also |= named
         told: dict[FileUse, frozenset[str]] = {
             use: frozenset(path for path, done in found.items() if done == use)
             for use in ("created", "modified", "read", "gone")
@@ -108,11 +109,17 @@ class KeptFiles:
             found.setdefault(op.seq, []).append(op)
         return found
 
-    def _mentioned(self, message: Message, cut: int) -> Iterable[FileOp]:
-        for op in file_mentions(message):
-            path = self._resolved(op.path, cut)
-            if path:
-                yield FileOp(path, op.verb, op.seq)
+    def _said(self, message: Message, cut: int) -> tuple[Mapping[str, FileUse], Set[str]]:
+        """What prose says that files were used for, the strongest of each, and all files that it names."""
+        key = cut, message.reasoning, message.text, message.seq is None
+        if key not in self._said_by:
+            uses: dict[str, FileUse] = {}
+            for op in file_mentions(message):
+                if path := self._resolved(op.path, cut):
+                    uses[path] = max(USE[op.verb], uses.get(path, "read"), key=_STRENGTH.index)
+            named = {name for line in said_text(message).split("\n") for name in _named_files(line)}
+            self._said_by[key] = uses, {path for name in named if (path := self._resolved(name, cut))}
+        return self._said_by[key]
 
     def _resolved(self, path: str, cut: int) -> str:
         """The session's name for a path; the path itself for one that no call touched, empty for an ambiguous one."""
@@ -166,8 +173,10 @@ def _rename(op: FileOp, path: str) -> FileOp:
     return op if op.path == path else FileOp(path, op.verb, op.seq, scratch=op.scratch)
 
 
-@lru_cache(maxsize=4_096)
-def _named_files(text: str) -> Collection[str]:
-    """File names in a text, with their directories."""
-    words = {word.rstrip(".:-+@/").lstrip(":-+@") for word in _NAMED.findall(text)}
-    return frozenset(word for word in words if "/" in word and "//" not in word and _FILE.fullmatch(word))
+@lru_cache(maxsize=65_536)
+def _named_files(line: str) -> tuple[str, ...]:
+    """File names in a line, with their directories; contexts of many methods repeat lines."""
+    if "/" not in line:
+        return ()
+    words = {word.rstrip(".:-+@/").lstrip(":-+@") for word in _NAMED.findall(line)}
+    return tuple(word for word in words if "/" in word and "//" not in word and _FILE.fullmatch(word))

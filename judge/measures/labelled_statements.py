@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_LINE = 2_000
 """Characters; a longer line is data, not prose."""
@@ -32,8 +31,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(`*_]*[A-Z0-9`/])")
 _EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledStatement:
+class LabelledStatement(NamedTuple):
     """One thing that a text says."""
 
     text: str
@@ -77,7 +75,7 @@ def statements(text: str) -> tuple[LabelledStatement, ...]:
 
 @lru_cache(maxsize=65_536)
 def _read_line(line: str, heading: str) -> tuple[str, tuple[LabelledStatement, ...]]:
-    """The heading from a line on, and what the line says; summaries repeat lines."""
+    """The heading from a line on, and what the line says; contexts of many methods repeat lines."""
     title = _title(line)
     return (heading, tuple(_said(_of_line(line, heading)))) if title is None else (title, ())
 
