@@ -124,7 +124,7 @@ class _Uses:
 
     def __init__(self, session: SessionNeeds, cut: int) -> None:
         self._needs = [need for need in session.at(cut) if need.kind != "path"] if cut < len(session.messages) else []
-        self._files = [(op.seq, op.path) for op in session.ops if op.seq >= cut]
+        self._files = [(seq, op.path) for seq, ops in session.ops.items() if seq >= cut for op in ops]
 
     def of(self, statement: Statement) -> int | None:
         """The first use: where the statement says it, or of its file, or of a name or line in its exact words."""

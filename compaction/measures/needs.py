@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal, get_args
 
 from compaction.measures.said import (
@@ -25,7 +26,7 @@ from compaction.measures.said import (
     telling_lines,
 )
 from compaction.reading.call_outcomes import ToolResults
-from compaction.reading.file_effects import FileOp, file_ops
+from compaction.reading.file_effects import FileOp, Ledger, file_ops
 from compaction.reading.file_paths import find_roots, same_file
 from compaction.reading.shell.effects import Effect
 from compaction.reading.tool_calls import call_effects
@@ -98,14 +99,29 @@ class SessionNeeds:
         self.transcript = transcript
         self.messages = transcript.messages
         self.roots = find_roots(self.messages, transcript.cwd)
+        self.results = ToolResults(self.messages)
         self._counter = counter
         self._plain = [said_text(message) for message in self.messages]
         self._names_in = Names(self.roots)
+        self._ledgers: dict[int, Ledger] = {}
 
     @cached_property
-    def ops(self) -> list[FileOp]:
-        """The session's file operations, told with everything that it knows."""
-        return file_ops(self.messages, self.transcript.cwd, self.roots)
+    def ops(self) -> dict[int, list[FileOp]]:
+        """``seq`` → file operations, told with everything that the session knows."""
+        found: dict[int, list[FileOp]] = {}
+        for op in file_ops(self.messages, self.transcript.cwd, self.roots):
+            found.setdefault(op.seq, []).append(op)
+        return found
+
+    def ledger(self, cut: int) -> Ledger:
+        """The state of all files before ``cut``, folded from the nearest earlier cut."""
+        if cut not in self._ledgers:
+            start = max((known for known in self._ledgers if known < cut), default=0)
+            ledger = self._ledgers[start].copy() if start else Ledger()
+            for seq in range(start, cut):
+                ledger.extend(self.ops.get(seq, ()))
+            self._ledgers[cut] = ledger
+        return self._ledgers[cut]
 
     def text(self, seq: int) -> str:
         """What a message of the session says, as plain text."""
@@ -219,26 +235,25 @@ class SessionNeeds:
     @cached_property
     def _edits(self) -> list[_Edit]:
         """Readings of files, and edits with the old text that they name, in order."""
-        results = ToolResults(self.messages)
         found: list[_Edit] = []
-        for op in self.ops:
+        for op in chain.from_iterable(self.ops.values()):
             if op.scratch:
                 continue
             if op.verb == "examined":
                 found.append(_Edit(op.seq, op.path, is_read=True))
             elif op.verb in ("modified", "created") and 0 <= op.seq < len(self.messages):
-                effect = self._effect(self.messages[op.seq], op, results)
+                effect = self._effect(self.messages[op.seq], op)
                 removed = effect.removed if effect else ""
                 by_place = effect is not None and effect.verb == "edit" and effect.program in ("sed", "edit")
                 found.append(_Edit(op.seq, op.path, False, _longest(removed), bool(removed.strip()) or by_place))
         return found
 
-    def _effect(self, message: Message, op: FileOp, results: ToolResults) -> Effect | None:
+    def _effect(self, message: Message, op: FileOp) -> Effect | None:
         """What the call does that made an operation."""
         name = op.path.rsplit("/", 1)[-1]
         for call in message.tool_calls:
             if name in call.arguments:
-                for effect in call_effects(call, self.roots.cwd, None, results.text(call.id)):
+                for effect in call_effects(call, self.roots.cwd, None, self.results.text(call.id)):
                     if effect.verb in ("edit", "append") and same_file(self.roots.name(effect.path)[0], op.path):
                         return effect
         return None
@@ -246,9 +261,8 @@ class SessionNeeds:
     @cached_property
     def _answers(self) -> dict[int, list[int]]:
         """Message with calls → the tool results that answer them."""
-        results = ToolResults(self.messages)
         return {
-            seq: [r.seq for call in m.tool_calls if (r := results.get(call.id)) is not None and r.seq is not None]
+            seq: [r.seq for call in m.tool_calls if (r := self.results.get(call.id)) is not None and r.seq is not None]
             for seq, m in enumerate(self.messages)
             if m.tool_calls
         }

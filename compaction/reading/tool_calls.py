@@ -106,7 +106,7 @@ def is_editor_command(command: str, result: str = "") -> bool:
 
 def editor_says(result: str) -> str:
     """An editor's answer; of any other, on which the effects of a call do not depend, only whether there is one."""
-    return result if "[File: " in result or "(Open file: " in result else result[:1]
+    return result if "[File: " in result or "(Open file: " in result else "answered" if result else ""
 
 
 def opened_file(result: str) -> str | None:

@@ -10,8 +10,6 @@ from functools import cached_property
 
 from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
-from compaction.reading.file_effects import FileOp, Ledger, ToolResults
-from compaction.reading.file_paths import Roots
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences
 from compaction.reading.shell.effects import only_reads, program_runs
@@ -104,28 +102,11 @@ class Run:
         return tuple(dict.fromkeys(e.line for e in (own[-1:] if own and own[-1].kind == "exception" else own)))
 
 
-class SessionFacts:
-    """A session read for facts: its file operations, to-do lists, runs, and who said what."""
+class SessionFacts(SessionNeeds):
+    """A session as the measures read it, read further for facts: its to-do lists, runs, and who said what."""
 
     def __init__(self, transcript: Transcript) -> None:
-        self.transcript = transcript
-        self.messages = transcript.messages
-        self.results = ToolResults(self.messages)
-        self.needs = SessionNeeds(transcript, TiktokenCounter())
-        self._ledgers: dict[int, Ledger] = {}
-
-    @property
-    def roots(self) -> Roots:
-        """Where the project lies."""
-        return self.needs.roots
-
-    @cached_property
-    def ops(self) -> dict[int, list[FileOp]]:
-        """``seq`` → file operations, told with everything that the session knows."""
-        found: dict[int, list[FileOp]] = {}
-        for op in self.needs.ops:
-            found.setdefault(op.seq, []).append(op)
-        return found
+        super().__init__(transcript, TiktokenCounter())
 
     @cached_property
     def person(self) -> list[Message]:
@@ -186,16 +167,6 @@ class SessionFacts:
         tries = bool(program_runs(command)) or (not changes and _INTERPRETER.search(command) is not None)
         return tries and not only_reads(command)
 
-    def ledger(self, cut: int) -> Ledger:
-        """The state of all files before ``cut``, folded from the nearest earlier cut."""
-        if cut not in self._ledgers:
-            start = max((known for known in self._ledgers if known < cut), default=0)
-            ledger = self._ledgers[start].copy() if start else Ledger()
-            for seq in range(start, cut):
-                ledger.extend(self.ops.get(seq, ()))
-            self._ledgers[cut] = ledger
-        return self._ledgers[cut]
-
     def todos(self, cut: int) -> TodoList | None:
         """The to-do list as it stood at ``cut``."""
         return latest_todos(self.messages[:cut])
@@ -214,7 +185,7 @@ class SessionFacts:
 
     def holders(self, words: tuple[str, ...], cut: int) -> tuple[int, ...]:
         """``seq`` of the messages before ``cut`` that have all of some words."""
-        return tuple(seq for seq in range(cut) if all(word in self.needs.text(seq) for word in words))
+        return tuple(seq for seq in range(cut) if all(word in self.text(seq) for word in words))
 
     @cached_property
     def _shown(self) -> frozenset[str]:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from compaction.measures.needs import SessionNeeds
 from compaction.points import CompactionPoint
 from compaction.reading.file_paths import Roots
 from compaction.reading.prose import terms
@@ -112,7 +111,7 @@ class EmbeddedProber:
         return self._session.at(point)
 
 
-def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionNeeds, tuple[Statement, ...]]:
+def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionFacts, tuple[Statement, ...]]:
     """The session as it was read, and all that questions before the message at ``cut`` could ask for, each once.
 
     The controls are those of the questions; nothing is drawn, and nothing is left to other points.
@@ -120,7 +119,7 @@ def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionNeeds,
     session = _SessionProbes(transcript)
     candidates = (one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked()))
     yielded = (statement for one in candidates for statement in session.yielded(one, cut)[0])
-    return session.facts.needs, tuple({_key(statement): statement for statement in yielded}.values())
+    return session.facts, tuple({_key(statement): statement for statement in yielded}.values())
 
 
 @dataclass

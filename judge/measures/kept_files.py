@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from compaction.measures.needs import SessionNeeds
@@ -66,7 +66,7 @@ class KeptFiles:
         Temporary files outside of the project and files of the machine do not count, as in the probe of files.
         """
         if cut not in self._true:
-            self._true[cut] = _files(Ledger().extend(op for op in self.session.ops if op.seq < cut))
+            self._true[cut] = _files(self.session.ledger(cut))
         return self._true[cut]
 
     def told(self, context: Sequence[Message], cut: int) -> Files:
@@ -81,7 +81,7 @@ class KeptFiles:
         results = {m.tool_call_id for m in context if m.role == "tool" and m.seq in kept}
         anew = [m for m in context if m.seq not in kept or any(call.id not in results for call in m.tool_calls)]
         left = kept.difference(m.seq for m in anew)
-        ops = [op for seq in left for op in self._ops_by_seq.get(seq, ())]
+        ops = [op for seq in left for op in self.session.ops.get(seq, ())]
         edited = file_ops(anew, roots=self.session.roots)
         ledger = Ledger().extend(sorted([*ops, *edited], key=lambda op: op.seq))
         found: dict[str, FileUse] = {
@@ -101,13 +101,6 @@ class KeptFiles:
             for use in ("created", "modified", "read", "gone")
         }
         return {**told, "any": frozenset(also | found.keys()) - told["gone"]}
-
-    @cached_property
-    def _ops_by_seq(self) -> dict[int, list[FileOp]]:
-        found: dict[int, list[FileOp]] = {}
-        for op in self.session.ops:
-            found.setdefault(op.seq, []).append(op)
-        return found
 
     def _said(self, message: Message, cut: int) -> tuple[Mapping[str, FileUse], Set[str]]:
         """What prose says that files were used for, the strongest of each, and all files that it names."""
@@ -136,12 +129,11 @@ class KeptFiles:
         """Last part of a path → the paths that calls before the cut were about."""
         if cut not in self._by_name:
             found: dict[str, list[str]] = {}
-            for op in self.session.ops:
-                if op.seq < cut:
-                    for path in filter(None, (op.path, op.moved_to)):
-                        same = found.setdefault(path.rsplit("/", 1)[-1], [])
-                        if path not in same:
-                            same.append(path)
+            for op in (op for seq, ops in self.session.ops.items() if seq < cut for op in ops):
+                for path in filter(None, (op.path, op.moved_to)):
+                    same = found.setdefault(path.rsplit("/", 1)[-1], [])
+                    if path not in same:
+                        same.append(path)
             self._by_name[cut] = found
         return self._by_name[cut]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from compaction.reading.file_effects import same_file
+from compaction.reading.todos import TodoList, latest_todos
 from compaction.recognition import READABLE, Claim, Matcher, PointMatcher, TextIndex
 from compaction.transcript import Message
 from judge.measures.file_mentions import file_mentions
@@ -27,6 +28,8 @@ FILE_USE: Mapping[StatementKind, FileUse] = {
     "file_deleted": "gone",
     "file_examined": "read",
 }
+MATTERS: frozenset[StatementKind] = frozenset({"open_task", "failing_test"})
+"""Kinds of which a context can tell that they are done."""
 OF_A_MOMENT: frozenset[StatementKind] = frozenset(
     {*FILE_USE, "open_task", "failing_test", "untested_edit", "next_step"}
 )
@@ -98,11 +101,13 @@ class ContextReader:
         # The history is read like a context: what it tells wrong itself is held against none.
         contexts, files = [self._matcher.history[:cut], *contexts], [true, *files]
         point = self._matcher.at(cut, contexts)
+        has_matters = any(statement.kind in MATTERS for statement in statements)
+        lists = [latest_todos(context) if has_matters else None for context in contexts]
         paths = frozenset[str]().union(*(some for told in files for some in told.values()))
         by_statement = [
             self._files(statement, point, files, {path for path in paths if same_file(statement.text, path)})
             if statement.kind in FILE_USE
-            else self._said(statement, point, contexts)
+            else self._said(statement, point, contexts, lists)
             for statement in statements
         ]
         return [[states[n] for states in by_statement] for n in range(1, len(contexts))]
@@ -130,15 +135,19 @@ class ContextReader:
         return states
 
     def _said(
-        self, statement: Statement, point: PointMatcher, contexts: Sequence[Sequence[Message]]
+        self,
+        statement: Statement,
+        point: PointMatcher,
+        contexts: Sequence[Sequence[Message]],
+        lists: Sequence[TodoList | None],
     ) -> list[StatementState]:
         """By words, and where something else can be told of the same thing by what is told last."""
         found = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
         states = [_state(one.support, one.lines) for one in found]
-        if statement.kind in ("open_task", "failing_test"):
-            is_misread = told_outcome(statement.text, contexts[0]) == "done"
-            for n, context in enumerate(() if is_misread else contexts):
-                if found[n].support >= PARTLY and told_outcome(statement.text, context) == "done":
+        if statement.kind in MATTERS:
+            is_misread = told_outcome(statement.text, contexts[0], lists[0]) == "done"
+            for n, (context, todo) in enumerate(() if is_misread else zip(contexts, lists, strict=True)):
+                if found[n].support >= PARTLY and told_outcome(statement.text, context, todo) == "done":
                     states[n] = StatementState("contradicted", 0.0, states[n].lines)
         elif statement.exact and statement.foils:
             names = statement.exact[:-1]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from compaction.reading.todos import latest_todos
+from compaction.reading.todos import TodoList
 from compaction.recognition.words import shared_words, tokens
 from compaction.transcript import Message
 from judge.measures.labelled_statements import MAX_LINE, statements
@@ -29,9 +29,8 @@ _DONE = re.compile(
 )
 
 
-def told_outcome(matter: str, context: Sequence[Message]) -> Outcome | None:
-    """What the last list or line about a matter says of it; None where none is about it or says either."""
-    todo = latest_todos(context)
+def told_outcome(matter: str, context: Sequence[Message], todo: TodoList | None) -> Outcome | None:
+    """What the context's to-do list says of a matter, else the last line about it; None where neither says anything."""
     for item in todo.items if todo else ():
         if shared_words(matter, item.text) >= SAME_MATTER:
             return "done" if item.status == "done" else "open"
