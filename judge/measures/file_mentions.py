@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from compaction.reading.file_effects import FileOp, FileVerb
@@ -61,9 +62,18 @@ def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
     return tuple(op for one in statements(text) if _MAY_NAME.search(one.text) for op in _mentioned(one, made))
 
 
+def _mentioned(statement: LabelledStatement, made: bool) -> Iterator[FileOp]:
+    for path, said, names in _named(statement.text, made):
+        verb = said or (_verb(statement.label) if made else None)
+        if verb is None and made and _FILES.search(statement.label):
+            verb = "modified"
+        if verb is not None:
+            yield FileOp(path, verb, 0, names)
+
+
 @lru_cache(maxsize=32_768)
-def _mentioned(statement: LabelledStatement, made: bool) -> tuple[FileOp, ...]:
-    said = statement.text
+def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str, ...]], ...]:
+    """The files of a statement, each with what it says was done to it, if it does, and the names told with it."""
     if len(said) > MAX_LINE:
         return ()
     places = {
@@ -75,16 +85,12 @@ def _mentioned(statement: LabelledStatement, made: bool) -> tuple[FileOp, ...]:
         return ()
     verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))
     named = list(places.items())[: None if made else 3]
-    found: list[FileOp] = []
+    found = []
     for n, (start, path) in enumerate(named):
-        verb = _verb_of(start, path, verbs, said) or (_verb(statement.label) if made else None)
-        if verb is None and made and _FILES.search(statement.label):
-            verb = "modified"
-        if verb is not None:
-            end = named[n + 1][0] if n + 1 < len(named) else len(said)
-            about = said[start:end] if len(named) > 1 else said
-            names = dict.fromkeys(name for name in _CODE.findall(about) if name not in places.values())
-            found.append(FileOp(path.removeprefix("./"), verb, 0, tuple(names)[:8]))
+        end = named[n + 1][0] if n + 1 < len(named) else len(said)
+        about = said[start:end] if len(named) > 1 else said
+        names = dict.fromkeys(name for name in _CODE.findall(about) if name not in places.values())
+        found.append((path.removeprefix("./"), _verb_of(start, path, verbs, said), tuple(names)[:8]))
     return tuple(found)
 
 

@@ -68,35 +68,36 @@ def statements(text: str) -> tuple[LabelledStatement, ...]:
             found += _said([LabelledStatement(", ".join(filter(None, cells)), _joined(heading, " ".join(header)))])
             continue
         header = []
-        heading, said = _read_line(line, heading)
-        found += said
+        title, said = _read_line(line)
+        heading = heading if title is None else title
+        found += (LabelledStatement(one.text, _joined(heading, one.label)) for one in said) if heading else said
     return tuple(found)
 
 
 @lru_cache(maxsize=65_536)
-def _read_line(line: str, heading: str) -> tuple[str, tuple[LabelledStatement, ...]]:
-    """The heading from a line on, and what the line says; contexts of many methods repeat lines."""
+def _read_line(line: str) -> tuple[str | None, tuple[LabelledStatement, ...]]:
+    """The heading that a line is, or what it says; contexts of many methods repeat lines."""
     title = _title(line)
-    return (heading, tuple(_said(_of_line(line, heading)))) if title is None else (title, ())
+    return title, tuple(_said(_of_line(line))) if title is None else ()
 
 
 def _said(found: Iterable[LabelledStatement]) -> Iterator[LabelledStatement]:
     return (statement for statement in found if not _EMPTY.match(statement.text))
 
 
-def _of_line(line: str, heading: str) -> Iterator[LabelledStatement]:
+def _of_line(line: str) -> Iterator[LabelledStatement]:
     bullet = _BULLET.match(line)
     plain = (bullet[1] if bullet else line).strip()
     key = _KEY.match(plain)
     if key and not key[1].lower().startswith(("http", "note")):
         for item in key[2].split("; "):
-            yield LabelledStatement(item.strip(), _joined(heading, key[1]))
+            yield LabelledStatement(item.strip(), key[1])
     elif bullet:
-        yield LabelledStatement(plain, heading)
+        yield LabelledStatement(plain, "")
     else:
         for sentence in _SENTENCE.split(plain):
             if sentence.strip():
-                yield LabelledStatement(sentence.strip(), heading)
+                yield LabelledStatement(sentence.strip(), "")
 
 
 def _title(line: str) -> str | None:
