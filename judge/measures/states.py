@@ -30,6 +30,13 @@ FILE_USE: Mapping[StatementKind, FileUse] = {
 }
 MATTERS: frozenset[StatementKind] = frozenset({"open_task", "failing_test"})
 """Kinds of which a context can tell that they are done."""
+LESS: Mapping[FileUse, frozenset[FileUse]] = {
+    "created": frozenset({"modified", "read"}),
+    "modified": frozenset({"read"}),
+    "gone": frozenset(),
+    "read": frozenset(),
+}
+"""Use of a file → what is less than that and denies nothing: who changes a file has read it."""
 OF_A_MOMENT: frozenset[StatementKind] = frozenset(
     {*FILE_USE, "open_task", "failing_test", "untested_edit", "next_step"}
 )
@@ -126,7 +133,7 @@ class ContextReader:
             if use in has or (use == "read" and named.is_named):
                 support = 1 - OF_DETAILS * (1 - min(1.0, named.share / (found[0].share or 1.0)))
                 states.append(StatementState("readable", support, named.line or statement.text))
-            elif (use, *(has - {"any"})) == ("created", "modified"):
+            elif has & LESS[use]:
                 states.append(StatementState("partly", PARTLY, named.line))
             elif has - {"any"}:
                 states.append(StatementState("contradicted", 0.0, named.line))

@@ -69,7 +69,14 @@ def test_of_several_values_of_one_name_the_last_is_told(context: tuple[Message, 
 
 @pytest.mark.parametrize(
     ("use", "expected"),
-    [("created", "readable"), ("modified", "partly"), ("gone", "contradicted"), ("any", "partly"), (None, "lost")],
+    [
+        ("created", "readable"),
+        ("modified", "partly"),
+        ("read", "partly"),
+        ("gone", "contradicted"),
+        ("any", "partly"),
+        (None, "lost"),
+    ],
 )
 def test_a_file_is_told_by_what_was_done_to_it(use: FileUse | None, expected: str) -> None:
     told = {**NOTHING, use: frozenset({"src/new.py"})} if use else NOTHING
