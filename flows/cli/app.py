@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from flows.cli.shared.commands import collected
+from flows.cli.shared.help_page import ExamplesFirst
 from flows.support.versions import VERSION
 
 app = typer.Typer(
@@ -27,9 +28,9 @@ app = typer.Typer(
 for name, help, commands in collected():
     parent = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help) if name else app
     for one in commands:
-        parent.command(one.name, epilog=one.epilog)(one.function)
+        parent.command(one.name, cls=ExamplesFirst, epilog=one.epilog, short_help=one.short_help)(one.function)
     if name:
-        app.add_typer(parent, name=name)
+        app.add_typer(parent, name=name, short_help=" ".join(help.partition("\n\n")[0].split()))
 
 
 def _version(wanted: bool) -> None:

@@ -28,6 +28,11 @@ class Command:
     """Its place in the help; the smallest number stands first."""
 
     @property
+    def short_help(self) -> str:
+        """The first sentence of its help, for the list of commands."""
+        return " ".join((self.function.__doc__ or "").partition("\n\n")[0].split())
+
+    @property
     def epilog(self) -> str:
         """The examples, below the options."""
         lines = "\n".join(f"  compaction-eval {example}" for example in self.examples)

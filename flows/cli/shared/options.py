@@ -62,6 +62,7 @@ Strategies = Annotated[
 Points = Annotated[
     str | None,
     typer.Option(
+        metavar="SPEC",
         help="Where to compact: tokens:N, messages:N, share:0.5,0.9 (of a session) or recorded (default: tokens:32000)",
         show_default=False,
         autocompletion=completing.points,
@@ -70,6 +71,7 @@ Points = Annotated[
 HistoryOption = Annotated[
     str | None,
     typer.Option(
+        metavar="|".join(HISTORIES),
         help="prefix: each point compacts the whole session so far. chain: a method lives with what it left "
         "(default: prefix)",
         show_default=False,
@@ -115,6 +117,7 @@ JudgeOption = Annotated[
 Protocol = Annotated[
     str | None,
     typer.Option(
+        metavar="|".join(PROTOCOLS),
         help="What a model as judge is shown. study: the compacted context too. closed: question, answer and truth "
         "only. auto: study, unless a method leaves what only its provider can read (default: auto)",
         show_default=False,
@@ -184,7 +187,8 @@ RunnerOption = Annotated[
 Tokenizer = Annotated[
     str | None,
     typer.Option(
-        help="o200k_base or cl100k_base (default: o200k_base)",
+        metavar="|".join(TOKENIZERS),
+        help="What counts tokens (default: o200k_base)",
         show_default=False,
         autocompletion=lambda: list(TOKENIZERS),
     ),

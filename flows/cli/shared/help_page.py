@@ -1,0 +1,64 @@
+"""The help of a command: what it does, examples, arguments, then its options by what they are about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from typer.core import TyperArgument, TyperCommand
+
+if TYPE_CHECKING:
+    from typer._click import Context
+    from typer._click import HelpFormatter as Formatter
+
+FEW = 14
+"""Options that need no groups."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "What is compared": (
+        *("study", "strategies", "points", "history", "replicates", "limit", "task_types", "tokenizer"),
+        *("no_redact", "rubric", "anchors", "judge_replicates"),
+    ),
+    "Language models": (
+        *("model", "summarizer", "responder", "prober", "judge", "protocol", "budget_usd", "budget_tokens", "batch"),
+    ),
+    "How it runs": ("store", "concurrency", "runner", "ephemeral", "timeout"),
+    "Output": (
+        *("fail_if_worse", "fail_below", "format", "wide", "output", "force", "as_json", "log", "log_items"),
+        *("quiet", "verbose", "help"),
+    ),
+}
+"""Heading → names of options. What stands in none of them is the command's own, and comes first."""
+
+_TYPE = re.compile(r" <[\w\[\], ]+>\Z")
+"""What Typer puts behind the name of an argument."""
+
+
+class ExamplesFirst(TyperCommand):
+    """A command whose examples stand above its options."""
+
+    def format_help_text(self, ctx: Context, formatter: Formatter) -> None:
+        """The text, then the examples."""
+        super().format_help_text(ctx, formatter)
+        super().format_epilog(ctx, formatter)
+
+    def format_epilog(self, ctx: Context, formatter: Formatter) -> None:
+        """Nothing: the examples stand above."""
+
+    def format_options(self, ctx: Context, formatter: Formatter) -> None:
+        """Arguments, then groups of options."""
+        of = {name: group for group, names in GROUPS.items() for name in names}
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], **{group: [] for group in GROUPS}}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                is_argument = isinstance(param, TyperArgument)
+                group = "Arguments" if is_argument else of.get(param.name or "", "Options")
+                rows[group].append((_TYPE.sub("", record[0]) if is_argument else record[0], record[1]))
+        options = [row for group, some in rows.items() if group != "Arguments" for row in some]
+        if len(options) <= FEW:
+            rows = {"Arguments": rows["Arguments"], "Options": options}
+        for group, some in rows.items():
+            if some:
+                with formatter.section(group):
+                    formatter.write_dl(some)
