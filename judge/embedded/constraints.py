@@ -8,64 +8,91 @@ from collections.abc import Iterator
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.own_words import own_words, rules_of
+from judge.embedded.own_words import brief_of, own_words, rules_of
 from judge.statement import Statement
 
 MAX_RULES = 6
 """Rules of one message or section; more of them are a document of which nobody knows all by heart."""
 
 MIN_SHARE = 0.85
-"""Share of a section's lines that are rules; of other sections only what they forbid is asked for: that is plain."""
+"""Share of a section's items that are rules by their words from which on it is about rules."""
 
 IN_SO_MANY_WORDS = "forbid in so many words (do not, never, avoid …)"
+PLAINLY = "require in so many words (must, always, only, keep, before …)"
 
 REMEMBERED = 3
 """Later messages of the person for which a rule holds that was set on the way, unless it says that it is general."""
 
 MAX_CHARS = 300
 MAX_BEGINNING = 60
+_START = r"(?:^|[,;:.(!]\s*|\b(?:and|but|so|or|please|also|then|just|no|yes|ok|okay)\s+)"
+"""Where an order begins: with a sentence, after a sign, or after a word that only leads to it."""
+
+_ACT = r"(?:(?:modif|chang|touch|edit|delet|remov|commit|push|merg|add|install|creat|break|run)\w*|us(?:e|ed|ing))\b"
 _FORBIDS = re.compile(
-    r"(?:^|[,;:.(]\s*|\b(?:and|but|so|or|please|you|we|also|then|just|should|must|may|can)\s+)(?:never|do not|don't|"
-    r"must(?:n't| not)|should(?:n't| not)|may not|not (?:be )?(?:change|modif|touch|edit|delet|us|commit|push)\w*|"
-    r"avoid|no (?:new|more|other))\b|\bcannot (?:be )?(?:change|modif|touch|us)\w*|"
-    r"\bwithout (?:chang|modify|touch|break)\w*|\b(?:forbidden|not allowed)\b",
+    rf"{_START}(?:(?:never(?! \w+ed\b| been\b)|do not|don't|dont|let's not|avoid|no (?:new|more|other|additional))\b|"
+    rf"not (?:be )?{_ACT})|"
+    r"^(?:please |and |but |also )?no (?!(?:[\w-]+ )?(?:this|was|has|does|yes|is|worries|always)\b)"
+    r"(?:[\w-]+ )?[\w-]{3,}s\b(?! (?:available|found|detected|were|are))|"
+    r"\b(?:should|must|may)(?:n't| not)\b|\b(?:should|must) never\b|\bwe (?:do not|don't) want\b(?! to)|"
+    rf"\b(?:you|we) (?:do not|don't|never) (?:(?:want|need|have) to )?{_ACT}|"
+    rf"\bcannot (?:be )?{_ACT}|\bwithout (?:chang|modify|touch|break|ask)\w*|\b(?:forbidden|not allowed)\b",
     re.IGNORECASE,
 )
 _REQUIRES = re.compile(
-    r"\b(?:must|always|careful|as a rule|has to|have to|needs? to (?:stay|keep|remain)|minimal changes?|"
-    r"no longer than|before (?:each|every|you commit|committing)|should (?:always|only|never|stay|remain|be kept))\b|"
+    r"\b(?:must|has to|be careful|as a rule|from now on|going forward|needs? to (?:stay|keep|remain)|minimal changes?|"
+    r"no (?:longer|more) than|(?:before|after) (?:each|every)|before (?:you |we )?(?:commit|push|merg|squash)\w*|"
+    r"should (?:always|only|never|stay|remain|be kept)|stays? as (?:it )?is|(?:rule|directive|convention)s? (?:is|are)|"
+    r"(?:we|i) (?:would |should )?only (?:want|use)|(?:ask|check with) (?:me|us) (?:first|before|every)|"
+    r"only\b.*\bshould|leave\b.*\b(?:alone|as (?:it )?is|untouched|unchanged)|i(?:'d| would) rather)\b|"
+    rf"{_START}(?:(?:should |must )?always\b|keep\b(?! (?:in mind|on|me|up|\w+ing)\b))|"
     r"(?:^|[,;:.]\s*|\b(?:please|also|and|but|just|let's)\s+)make sure\b|"
-    r"^(?:only|keep(?! in mind)|ensure|prefer|be sure)\b",
+    r"\bmake sure (?:that )?(?:we|you)\b.*\b(?:not|never|always|only)\b|"
+    rf"(?:{_START}|^\w+ |\b(?:should|let's|we) )use\b.*(?:\b(?:instead of|rather than)\b|[, ]not? )|"
+    r"\b(?:we|i) (?:want|need|prefer)\b.*(?:(?:,| and| but) not|instead of|rather than) |"
+    r"^(?:only|ensure|prefer|be sure|stick (?:to|with))\b",
     re.IGNORECASE,
 )
-_WORK = r"(?!to (?:modify|change|touch|edit|install))"
 _PASSING = re.compile(
-    r"\?$|:$|\b(?:yet|for now|right now|at the moment|until|if you (?:want|like|need)|feel free|let me know|why|error|"
-    r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|get|care|worry|want to|have "
-    + _WORK
-    + r"|need "
-    + _WORK
-    + r")|i (?:have|had|must|only)|have to admit|doesn't|didn't|isn't|not sure|seems?|must have|"
-    r"must be (?:a|an|the|because)|more careful|forget to|should (?:never|not) happen|"
-    r"make sure (?:that )?(?:your|the|it|this|that|all|everything)\b.* (?:works?|pass(?:es)?|handles?|compiles?)"
-    r")\b|^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that)\b|"
-    r"^(?:it|this|that|there|i|what|but it|note)\b(?! (?:must|should|has to|needs|means))|^\d+\.\d+ |"
-    r"\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|edit command|"
-    r"currently open file|the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
+    r"\?$|:$|"
+    r"\b(?:for now|right now|this time|at the moment|until|if you (?:want|like|need)|feel free|let me know|why|error|"
+    r"do(?: not|n't) (?:know|think|see|understand|remember|mind|like|get|care|worry|forget|want to)|"
+    r"do(?: not|n't) (?:have|need) (?!to (?:modify|change|touch|edit|install))|"
+    r"there has to|i'm|i am|i (?:have|had|must|only)|(?:i|we|you|they|would)(?:'ll|'d)? (?:\w+ )?have to|"
+    r"(?:does|did|is)(?:n't| not)|not sure|seems?|more careful|forget to|should (?:never|not) happen|"
+    r"(?:must|should(?:n't| not)) have|(?:i|what|it) should(?:n't| not)|shouldn't (?:i|it|we|you|the|this|that)|"
+    r"you must be|must be (?:a|an|the|because)|(?:do not|don'?t|let's not)(?! want\b)\b.*\byet|"
+    r"make sure (?:that )?(?:your|the|it|this|that|they|all|everything)\b.* "
+    r"(?:works?|pass(?:es)?|handles?|compiles?|expected|correct))\b|"
+    r"^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that|keep in mind|consider)\b|"
+    r"^(?:it|this|that|there|what|but it)\b(?! (?:must|should|has to|needs|means))|"
+    r"^i\b(?! (?:want|prefer|would (?:only|rather))|'d rather)|^note\b(?!.*\b(?:as a rule|must|never|always)\b)|"
+    r"^\d+\.\d+ |\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|"
+    r"edit command|currently open file|the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
     re.IGNORECASE,
 )
 """Questions, remarks, steps of a template, how to use the tools, and rules for a moment that is over."""
 
 _GENERAL = re.compile(
     r"\b(?:always|never|from now on|in (?:the )?future|as a rule|in general|throughout|every|"
-    r"any(?:where|more|thing)?)\b",
+    r"any(?:where|more|thing)?|only|must|everywhere|instead of|rather than)\b",
     re.IGNORECASE,
 )
 _OF_THE_HARNESS = re.compile(r"environment|command execution|submi|response format|workflow", re.IGNORECASE)
 """Headings of a task's template under which stands how an agent is run."""
 
+_RULES_HEADING = re.compile(
+    r"\b(?:rules?|constraints?|guard ?rails?|conventions?|guidelines?|principles|polic(?:y|ies)|boundar(?:y|ies)|"
+    r"restrictions?|non-?(?:goals?|negotiables?)|out of scope|(?:execution|code|coding) style|do nots?|don'ts?|must)\b",
+    re.IGNORECASE,
+)
+"""Headings below which every item is a rule, whatever its words."""
+
 _CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
 """Words after which a prohibition is part of a description."""
+
+_HEADING = re.compile(r"^(?=#{1,4} |\*{0,2}[A-Z][^\n:.*]{3,60}:\*{0,2}\s*$)", re.MULTILINE)
+"""Where a section begins: a heading, or a line that ends with a colon."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 """What a harness adds to a result."""
@@ -81,10 +108,8 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
         if (message.seq or 0) < cut
         for candidate in _of_message(session, message, cut)
     }
-    for source, seq, heading, rules, share in _sections(session, cut):
-        forbidden = [rule for rule in rules if is_prohibition(rule)]
-        asked, told = ("require or forbid", rules) if share >= MIN_SHARE else (IN_SO_MANY_WORDS, forbidden)
-        if 0 < len(told) <= MAX_RULES and not _OF_THE_HARNESS.search(heading):
+    for source, seq, heading, items in _sections(session, cut):
+        for asked, told in _asked_of(heading, items) if not _OF_THE_HARNESS.search(heading) else ():
             statements = tuple(Statement("constraint", shorten(rule, MAX_CHARS), (seq,), (rule,)) for rule in told)
             question = f"What does {source} {asked} under the heading “{heading}”?"
             found.setdefault(question, Candidate("rules", question, "; ".join(told), statements))
@@ -113,7 +138,7 @@ def is_prohibition(sentence: str) -> bool:
 
 def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
     """What a message forbids, and what else it requires."""
-    seq, said = message.seq or 0, sentences(own_words(message.text))
+    seq, said = message.seq or 0, [part for s in sentences(own_words(message.text)) for part in _parts(s)]
     rules = [sentence for sentence in said if is_rule(sentence)]
     forbidden = [rule for rule in rules if is_prohibition(rule)]
     required = [rule for rule in rules if rule not in forbidden]
@@ -124,6 +149,11 @@ def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[C
             question = f"What did the person {asked} {_place(session, seq, said, told)}?"
             statements = tuple(Statement("constraint", r, (seq,), (r,), until=until[r]) for r in in_force)
             yield Candidate(asked[:6], question, "; ".join(in_force), statements)
+
+
+def _parts(sentence: str) -> list[str]:
+    """A sentence, or what stands between the semicolons of a long one."""
+    return sentence.split("; ") if len(sentence) > MAX_CHARS else [sentence]
 
 
 def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -> str:
@@ -157,10 +187,23 @@ def lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
     return None
 
 
+def _asked_of(heading: str, items: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """(what is asked for, rules) of a section: all of one that is about rules, else what it says in so many words."""
+    rules = [item for item in items if is_rule(item)]
+    forbidden = [rule for rule in rules if is_prohibition(rule)]
+    if len(items) <= MAX_RULES and (_RULES_HEADING.search(heading) or len(rules) >= MIN_SHARE * len(items)):
+        yield "require or forbid", items
+        return
+    for asked, told in ((IN_SO_MANY_WORDS, forbidden), (PLAINLY, [rule for rule in rules if rule not in forbidden])):
+        if 0 < len(told) <= MAX_RULES:
+            yield asked, told
+
+
 def _rules_in(session: SessionFacts, message: Message) -> tuple[str, str] | None:
-    """(file, text) of a rules file that a message gives, or that its call has read."""
+    """(source, text) of a rules file that a message gives, or that its call has read, or of a person's long brief."""
     if message.role == "user" and message.author != "harness":
-        return rules_of(message)
+        brief = brief_of(message.text) if any(message is m for m in session.person) else ""
+        return rules_of(message) or (("the task", brief) if brief else None)
     path = session.shown_file(message) if message.role == "tool" else ""
     if not _RULES_PATH.search(path):
         return None
@@ -168,14 +211,13 @@ def _rules_in(session: SessionFacts, message: Message) -> tuple[str, str] | None
     return path, re.sub(r"^\s*\d+(?:→|\t|: )", "", shown, flags=re.MULTILINE)
 
 
-def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str], float]]:
-    """(file, seq, heading, rules, their share of its lines) of each section of rules files that were given or read."""
+def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, list[str]]]:
+    """(source, seq, heading, items) of each section of rules files and briefs that were given or read."""
     for seq, message in enumerate(session.messages[:cut]):
         named = _rules_in(session, message)
-        for part in re.split(r"^(?=#{1,4} )", named[1], flags=re.MULTILINE) if named else ():
+        for part in _HEADING.split(named[1]) if named else ():
             head, _, body = re.sub(r"```.*?(?:```|\Z)", "", part, flags=re.DOTALL).partition("\n")
-            lines = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines()]
-            if named and head.startswith("#"):
-                rules = [line for line in lines if is_rule(line)]
-                said = sum(len(terms(line)) >= 3 for line in lines)
-                yield named[0], seq, head.strip("# ").strip(), rules, len(rules) / max(1, said)
+            lines = (re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines())
+            items = [line for line in lines if len(terms(line)) >= 3 and not line.startswith("|")]
+            if named and items and _HEADING.match(part):
+                yield named[0], seq, head.strip("#*: ").strip(), items

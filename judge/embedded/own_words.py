@@ -39,9 +39,10 @@ _DATA_LINE = re.compile(
     r"\s*(?:[|{}\[\]()<>$%#@+=]|-{3,}|\*{3,}|>>>|\.\.\.|at \S+ ?\(|File \"|Traceback |diff --git|index [0-9a-f]{6}|"
     r"\d{4}-\d\d-\d\d[T ]\d|\d\d:\d\d:\d\d|\[?\d{1,2}/\w{3}/\d{4}|[\w.-]+@[\w.-]+[:~]|\"[^\"]{1,60}\"\s*:|"
     r"https?://\S+\s*$|"
-    r"(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@ -]+){2,}\s*$|\s{8,}\S|[A-Z_]{3,}=|E {1,4}\w|(?:FAILED|PASSED|ERROR)\b)"
+    r"(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@ -]+){2,}\s*$|\s{8,}\S|[A-Z_]{3,}=|E {1,4}\w|"
+    r"\S+:\d+:\d+:|(?:FAILED|PASSED|ERROR)\b)"
 )
-"""Lines that are pasted: tables, JSON, prompts, stack traces, diffs, log rows, bare paths and addresses, headings."""
+"""Lines that are pasted: tables, JSON, prompts, traces, linters, diffs, logs, bare paths and addresses, headings."""
 
 _TEMPLATE_LINES = 12
 """List items and headings in one message from which on it is a document (an issue, a skill, a template)."""
@@ -100,9 +101,15 @@ def own_words(text: str) -> str:
     lines = [line for line in text.splitlines() if not _DATA_LINE.match(line) and not _OPEN_TAG.match(line.strip())]
     if _HARNESS.match("\n".join(lines).lstrip()):
         return ""
-    if sum(_LIST_LINE.match(line) is not None for line in text.splitlines()) >= _TEMPLATE_LINES:
+    if brief_of(text):
         lines = [line for line in lines if not _LIST_LINE.match(line)]
     return "\n".join(lines).strip() or title
+
+
+def brief_of(text: str) -> str:
+    """A text with so many list items and headings that it is a document; empty for any other."""
+    n_items = sum(_LIST_LINE.match(line) is not None for line in text.splitlines())
+    return text if n_items >= _TEMPLATE_LINES else ""
 
 
 def rules_of(message: Message) -> tuple[str, str] | None:

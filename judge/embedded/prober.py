@@ -177,7 +177,7 @@ class _SessionProbes:
         history = self.facts.messages[:cut]
         system = tuple(message for message in history if message.role == "system")
         point = self._matcher.at(cut, [history, system])
-        yielded = []
+        yielded, reason = [], "the full history does not yield the answer"
         for statement in candidate.statements:
             if _is_told(statement, candidate.question):
                 return (), "the question gives the answer away"
@@ -185,10 +185,10 @@ class _SessionProbes:
             # What has to stand to the letter is given away only by the letter; of a file words do not tell what became.
             most = READABLE if statement.exact else CLOSED_BOOK
             if system and given.support >= most and statement.kind not in BY_CALLS:
-                return (), "the system prompt gives the answer away"
-            if told.support >= OPEN_BOOK:
+                reason = "the system prompt gives the answer away"
+            elif told.support >= OPEN_BOOK:
                 yielded.append(statement)
-        return tuple(yielded), "the full history does not yield the answer"
+        return tuple(yielded), reason
 
     def candidates(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Sequence[Candidate]:
         """All that can be asked for in a question of a type, what is tried first at the front."""

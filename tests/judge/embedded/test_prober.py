@@ -355,6 +355,27 @@ def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
         ("Keep in mind that the importer also reads the old files.", False),
         ("Read the output and be more careful about the order of columns.", False),
         ("I pressed the key and the parser crashed, that should never happen.", False),
+        ("We'll have to fire it by hand today.", False),
+        ("The exporter should not write to stdout.", True),
+        ("That shouldn't take long with the new parser.", False),
+        ("We want a single binary, not a service.", True),
+        ("Use pnpm instead of npm for the client.", True),
+        ("he said he wants to use it instead of the old one", False),
+        ("No inline styles in components.", True),
+        ("No results are shown in the table.", False),
+        ("Leave the vendor folder alone.", True),
+        ("leave it running, I will look later", False),
+        ("Before you commit, run the linter.", True),
+        ("Ask me before you push anything.", True),
+        ("no, don't rename the public functions", True),
+        ("We don't want a second cache layer.", True),
+        ("We don't have any users in that region.", False),
+        ("Tests should only use fixtures from conftest.", True),
+        ("Keep the public API as it is.", True),
+        ("Keep going with the next step of the plan.", False),
+        ("The second index is assigned to but never used.", False),
+        ("Consider whether only the first row should count.", False),
+        ("Don't mark it as high risk this time.", False),
     ],
 )
 def test_a_rule_goes_on_holding_for_the_work(sentence: str, rule: bool) -> None:
@@ -402,6 +423,13 @@ def test_what_the_system_prompt_tells_is_not_asked_for() -> None:
     assert probe == NotAsked("constraint", "the system prompt gives the answer away")
 
 
+def test_of_a_rule_that_the_system_prompt_tells_the_others_of_its_message_are_asked_for() -> None:
+    rules = said("The import is slow. Never touch the generated parser files. Don't rename the public columns.")
+    probe = asked("constraint", [[Message("system", "Never touch the generated parser files.")], rules, ran("ls")])
+    assert isinstance(probe, Probe)
+    assert [statement.text for statement in probe.statements] == ["Don't rename the public columns."]
+
+
 def test_nothing_is_asked_for_twice() -> None:
     rule = said("The import is slow. Never touch the generated parser files.")
     transcript = session(rule, ran("ls"), told("Next."), told("And next."))
@@ -418,6 +446,34 @@ def test_of_a_section_that_also_describes_only_what_it_forbids_is_asked_for() ->
     assert isinstance(probe, Probe)
     assert "forbid in so many words" in probe.question
     assert probe.ground_truth == "Never write to the archive folder."
+
+
+BRIEF = "Build the importer.\n\nSteps:\n" + "".join(f"- Write the reader of part {n}\n" for n in range(12))
+
+
+def test_below_a_heading_about_rules_every_item_of_a_brief_is_one() -> None:
+    rules = "- Work in small vertical slices\n- Reuse the patterns of the project"
+    probe = asked("constraint", [said(f"{BRIEF}\nHouse rules:\n{rules}\n"), ran("ls")])
+    assert isinstance(probe, Probe)
+    assert probe.question.startswith("What does the task require or forbid under the heading “House rules”?")
+    assert [s.text for s in probe.statements] == [
+        "Work in small vertical slices",
+        "Reuse the patterns of the project",
+    ]
+    assert truth("constraint", [said(f"{BRIEF}\nBackground:\n{rules}\n"), ran("ls")]) == ""
+
+
+def test_a_long_sentence_sets_its_rules_between_semicolons() -> None:
+    order = f"Open a worktree, {'then read the next folder, ' * 12}and report; never force-push the branch"
+    assert truth("constraint", [said(order), ran("ls")]) == "never force-push the branch"
+
+
+def test_what_a_section_requires_is_asked_for_apart_from_what_it_forbids() -> None:
+    rules = "# AGENTS.md\n\n## Shape\n- Rows are read in chunks of a thousand.\n- Totals live in the flat file.\n"
+    rules += "- Always sort by day first.\n| Unchanged (no commits) | Totals must be flat |\n"
+    probe = asked("constraint", [[Message("user", rules, author="rules")], TASK])
+    assert isinstance(probe, Probe)
+    assert ("require in so many words" in probe.question, probe.ground_truth) == (True, "Always sort by day first.")
 
 
 def test_how_an_agent_is_run_is_no_rule_of_the_work() -> None:
