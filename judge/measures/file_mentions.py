@@ -28,7 +28,12 @@ _SOURCE = frozenset(
 _CODE = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
 _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ("deleted", re.compile(r"\b(?:delet|remov)(?:ed|ing)\b(?! from| the| a\b)", re.IGNORECASE)),
-    ("created", re.compile(r"\b(?:creat(?:ed|ing)|new file|added file|wrote)\b", re.IGNORECASE)),
+    (
+        "created",
+        re.compile(
+            r"\b(?:creat(?:ed|ing)|new files?|added files?|wrote)\b|[(\[]new(?=[)\],;:])|\bnew\Z", re.IGNORECASE
+        ),
+    ),
     (
         "modified",
         re.compile(
@@ -42,6 +47,15 @@ _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
         re.compile(r"\b(?:examin\w+|read|view(?:ed)?|inspect\w+|look(?:ed)? at|review\w+|unchanged)\b", re.IGNORECASE),
     ),
 )
+
+_STATUS = re.compile(r"\A(?:(A|\?\?|\+)|(M|~)|(D))[AMD]?\s+[`*]*\Z")
+"""What stands before a file as in ``git status``: of one that was created, modified, deleted."""
+
+_ALONE = re.compile(r"[`*]*\s*(?:[(:,;–—-]|\Z)")
+"""What stands behind such a file: no sentence about it."""
+
+_TAKEN_FROM = re.compile(r"\s(?:from|in|into|to)\s", re.IGNORECASE)
+"""Between a word of deleting and a file: something else was deleted, and the file is where."""
 
 _FILES = re.compile(r"file|artifact|modification|changes|code.?state|touched|paths?\b", re.IGNORECASE)
 """Words of a label below which files stand."""
@@ -90,7 +104,8 @@ def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str
         end = named[n + 1][0] if n + 1 < len(named) else len(said)
         about = said[start:end] if len(named) > 1 else said
         names = dict.fromkeys(name for name in _CODE.findall(about) if name not in places.values())
-        found.append((path.removeprefix("./"), _verb_of(start, path, verbs, said), tuple(names)[:8]))
+        verb = (_status(said, start, path) if made else None) or _verb_of(start, path, verbs, said)
+        found.append((path.removeprefix("./"), verb, tuple(names)[:8]))
     return tuple(found)
 
 
@@ -103,8 +118,15 @@ def _verb_of(start: int, path: str, verbs: list[tuple[int, FileVerb]], said: str
     after = [(at, verb) for at, verb in verbs if at >= end]
     if after and _PASSIVE.match(said[end : after[0][0]]):
         return after[0][1]
-    before = [verb for at, verb in verbs if at < start]
-    return before[-1] if before else after[0][1] if after else None
+    before = [(at, verb) for at, verb in verbs if at < start]
+    if before and before[-1][1] == "deleted" and _TAKEN_FROM.search(said[before[-1][0] : start]):
+        return "modified"
+    return before[-1][1] if before else after[0][1] if after else None
+
+
+def _status(said: str, start: int, path: str) -> FileVerb | None:
+    mark = _STATUS.match(said[:start]) if _ALONE.match(said[start + len(path) :]) else None
+    return ("created" if mark[1] else "modified" if mark[2] else "deleted") if mark else None
 
 
 def _verb(text: str) -> FileVerb | None:

@@ -24,7 +24,9 @@ _NUMBERED_HEADING = re.compile(r"\d{1,2}[.)] .{1,76}:\**\s*\Z")
 """``7. Pending Tasks:``, as some agents' summaries have them."""
 
 _ELEMENT = re.compile(r"\s*<([A-Za-z][\w-]{1,40})>\s*\Z")
-_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+(.*)$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\+(?!\s+`?[\w./@-]+\.\w)|\d{1,3}[.)])\s+(.*)$")
+"""A plus before a file is a sign of its own: it was created."""
+
 _RULE = re.compile(r"[\s|:=-]+\Z")
 _KEY = re.compile(r"\**([A-Za-z][\w &/'-]{1,40})\**\s*:\**\s+(\S.*)\Z", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(`*_]*[A-Z0-9`/])")

@@ -39,6 +39,45 @@ def test_a_file_without_an_ending_counts_as_an_item_of_a_list(path: str) -> None
     assert file_mentions(Message("user", "Created: none\nOpen: created/modified is mixed up")) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "verb"),
+    [
+        ("- `src/a.py` (NEW)", "created"),
+        ("- **src/a.py** [new]: the reader", "created"),
+        ("- src/a.py (new file)", "created"),
+        ("[NEW] src/a.py", "created"),
+        ("NEW: src/a.py", "created"),
+        ("A  src/a.py", "created"),
+        ("?? src/a.py", "created"),
+        ("+ src/a.py", "created"),
+        ("- M src/a.py", "modified"),
+        ("~ src/a.py: the totals", "modified"),
+        ("D src/a.py", "deleted"),
+        ("- src/a.py (modified)", "modified"),
+        ("- src/a.py (new helper for totals)", "modified"),
+        ("A src/a.py script reads the totals", "modified"),
+        ("- src/a.py", "modified"),
+    ],
+)
+def test_a_mark_beside_a_file_says_what_was_done_to_it(line: str, verb: str) -> None:
+    assert verbs(Message("user", f"## Files\n{line}\n", covers=(1,))) == {"src/a.py": verb}
+
+
+def test_new_files_are_created() -> None:
+    assert verbs(Message("user", "New files:\n- src/a.py\n", covers=(1,))) == {"src/a.py": "created"}
+
+
+def test_what_is_taken_from_a_file_or_put_into_it_does_not_delete_it() -> None:
+    for text in (
+        "Removed `limit` from `docs/b.md`.",
+        "Deleted docs/in/a.md, docs/c.md, and put its text into docs/b.md.",
+        "- docs/b.md: updated, holds what was deleted with docs/a.md",
+    ):
+        found = verbs(Message("user", text, covers=(1,)))
+        assert found["docs/b.md"] == "modified"
+        assert found.get("docs/c.md", "deleted") == "deleted"
+
+
 def test_what_an_agent_says_counts_only_with_a_verb() -> None:
     said = Message("assistant", "I updated `src/a.py` to close the socket.\nThe function lives in src/b.py.", seq=4)
     assert verbs(said) == {"src/a.py": "modified"}
