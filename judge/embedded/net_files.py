@@ -26,16 +26,19 @@ _RESTORED = re.compile(r"\b(?:cp|mv) +(?:-\w+ +)*((\S+)\.(?:bak|backup|orig|old|
 """A file that is put back from its copy."""
 
 _GLOB_REMOVED = re.compile(r"\brm +(?:-\w+ +)*([^;&|\n]*\*[^;&|\n]*)")
-_SIDE_TAKEN = re.compile(r"\bgit checkout --(?:ours|theirs)\b")
-"""A conflict that is resolved: no change is taken back."""
-
 _LOCK = re.compile(
     r"(?:^|/)(?:(?:package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml|go\.sum|(?:\w+\.lock|bun\.lockb)|Podfile\.lock)$"
 )
 """Files that a package manager keeps; its log does not tell when it writes them."""
 
 _PATCHES = re.compile(r"(?:^|[;&|\n]\s*)(?:patch\b|git apply\b)")
+_REMOVES = re.compile(r"\b(?:rm|git clean)\b")
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
+
+_TRIAL = re.compile(
+    r"^[^/]*\.(?:py|js|ts|mjs|sh|rb|go|c|java|php|sql|txt|log|out|csv|html|patch|diff)$|\.(?:backup|bak|orig)$"
+)
+"""Files beside the folders of a project, as an agent makes them to try something out, and copies."""
 
 Verb = Literal["created", "modified", "deleted"]
 
@@ -92,7 +95,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
         if any(map(_PATCHES.search, texts)) and _has_failed(session, seq):
             ops = [op for op in ops if op.verb != "modified"]
         for op in ops if session.happened(seq) else ():
-            if not _is_own(op.path, session) or _LOCK.search(op.path) or any(map(_SIDE_TAKEN.search, texts)):
+            if not _is_own(op.path, session) or _LOCK.search(op.path):
                 continue
             file = files.setdefault(op.path, NetFile(op.path))
             file.touched = seq
@@ -110,6 +113,22 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 file.committed = len(file.changes)
     left = [file for file in files.values() if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
+
+
+def is_trial(session: SessionFacts, file: NetFile, cut: int) -> bool:
+    """Whether a file was made to try something out: not committed or asked for, nor used behind the cut."""
+    if file.verb != "created" or file.committed or not _TRIAL.search(file.path):
+        return False
+    if not any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified):
+        return False  # a project that begins has its files at the top
+    if any(file.path in message.text for message in session.person if (message.seq or 0) < cut):
+        return False
+    name = re.compile(rf"(?<![\w.-]){re.escape(file.path.rsplit('/', 1)[-1])}(?![\w-])")
+    return not any(
+        name.search(call.arguments) and not _REMOVES.search(call.arguments)
+        for message in session.messages[cut:]
+        for call in message.tool_calls
+    )
 
 
 def _has_failed(session: SessionFacts, seq: int) -> bool:

@@ -20,7 +20,7 @@ from compaction.transcript import Transcript
 from judge.embedded.constraints import constraints
 from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.net_files import MAX_FILES, NetFile, net_files
+from judge.embedded.net_files import MAX_FILES, NetFile, is_trial, net_files
 from judge.embedded.open_work import open_work
 from judge.embedded.recall_facts import first_request, recall_facts
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
@@ -39,7 +39,7 @@ RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
 FREE_FORM = " Answer in at most {limit} tokens."
 ARTIFACT_QUESTION = (
     "{place}{which} have been created in the session, which existed before and were modified and what was changed in "
-    "each, and which were deleted? What was undone again, and lock files, do not count."
+    "each, and which were deleted? What was undone again, lock files, and what was only tried out do not count."
 )
 ARTIFACT_FORM = (
     " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; ` and "
@@ -215,7 +215,7 @@ class _SessionProbes:
         )
 
     def _artifact(self, since: int, cut: int) -> list[Candidate]:
-        files = net_files(self.facts, since, cut)
+        files = [file for file in net_files(self.facts, since, cut) if not is_trial(self.facts, file, cut)]
         chosen = sorted(files, key=lambda file: (-len(file.changes), -file.touched))[:MAX_FILES]
         chosen.sort(key=lambda file: file.touched)
         which = MOST if len(files) > MAX_FILES else SINCE.format(since=since) if since else "Which files of the project"

@@ -33,7 +33,6 @@ _PIPED_AWAY = re.compile(r"(?:\s*\d?>(?:&\d|\s*/dev/null))*(?:\s*\|[^|;&]*)*$")
 PURPOSES = {
     "tested": None,
     "linted or type-checked": re.compile(r"\b(?:lint|check|clippy|vet|ruff|eslint|biome|mypy|tsc|tsgo)\b"),
-    "built": re.compile(r"\b(?:build|compile)\b"),
 }
 """What a run is for, and the words by which it is known; tests are known by their names and reports."""
 

@@ -65,7 +65,7 @@ def test_a_patch_that_failed_has_changed_nothing() -> None:
     patch = f"cat > fix.patch <<'EOF'\n{hunk}\nEOF\npatch -p1 < fix.patch"
     for is_error in (True, False):
         told_of = truth("artifact", [TASK, ran(patch, "patching file ledger/rows.py", is_error=is_error)])
-        assert ("Modified: none" in told_of) is is_error
+        assert ("Modified: ledger/rows.py" in told_of) is not is_error
 
 
 def test_files_that_a_pattern_removes_are_gone() -> None:
@@ -78,9 +78,28 @@ def test_lock_files_do_not_count() -> None:
     assert truth("artifact", [TASK, locked]) == ""
 
 
-def test_a_side_that_is_taken_in_a_conflict_takes_no_change_back() -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "is_told"),
+    [
+        ([], [], False),
+        ([], [ran("rm -f order.py")], False),
+        ([], [ran("python order.py")], True),
+        ([], [edited("order.py", "a = 1", "a = 2")], True),
+        ([said("Put a script order.py beside the ledger.")], [], True),
+        ([ran("git commit -am order")], [], True),
+    ],
+)
+def test_a_script_beside_the_projects_folders_counts_where_it_is_wanted(
+    before: list[list[Message]], after: list[list[Message]], is_told: bool
+) -> None:
     change = edited("ledger/rows.py", "order = 1", "order = 2")
-    assert "Modified: ledger/rows.py" in truth("artifact", [TASK, change, ran("git checkout --ours ledger/rows.py")])
+    told_of = truth("artifact", [TASK, change, wrote("order.py", "a = 1"), *before], after)
+    assert "Modified: ledger/rows.py" in told_of
+    assert ("Created: order.py" in told_of) is is_told
+
+
+def test_a_project_that_begins_has_its_files_at_the_top() -> None:
+    assert "order.py" in truth("artifact", [TASK, wrote("order.py", "a = 1"), wrote("ledger/rows.py", "a = 2")])
 
 
 def test_what_was_committed_stays_when_the_rest_is_undone() -> None:
