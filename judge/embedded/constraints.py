@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.own_words import brief_of, own_words, rules_of
+from judge.embedded.own_words import brief_of, own_words, rules_of, without_code
 from judge.statement import Statement
 
 MAX_RULES = 6
@@ -67,8 +67,9 @@ _PASSING = re.compile(
     r"^(?:can|could|would|will|is|are|do you|does|how|when|where|if|so that|keep in mind|consider)\b|"
     r"^(?:it|this|that|there|what|but it)\b(?! (?:must|should|has to|needs|means))|"
     r"^i\b(?! (?:want|prefer|would (?:only|rather))|'d rather)|^note\b(?!.*\b(?:as a rule|must|never|always)\b)|"
-    r"^\d+\.\d+ |\b(?:your (?:response|submission|output)|tool calls?|one command|for feedback|issue an? edit|"
-    r"edit command|currently open file|the bug|make multiple|exact command)\b|\b(?:to|and) ensure\b(?!.*\bminimal)",
+    r"^\d+\.\d+ |\b(?:(?:your|one|each|every) (?:response|submission|output)|tool calls?|one command|for feedback|"
+    r"issue an? edit|edit command|currently open file|the bug|make multiple|exact command)\b|"
+    r"\b(?:to|and) ensure\b(?!.*\bminimal)",
     re.IGNORECASE,
 )
 """Questions, remarks, steps of a template, how to use the tools, and rules for a moment that is over."""
@@ -83,7 +84,7 @@ _OF_THE_HARNESS = re.compile(r"environment|command execution|submi|response form
 
 _RULES_HEADING = re.compile(
     r"\b(?:rules?|constraints?|guard ?rails?|conventions?|guidelines?|principles|polic(?:y|ies)|boundar(?:y|ies)|"
-    r"restrictions?|non-?(?:goals?|negotiables?)|out of scope|(?:execution|code|coding) style|do nots?|don'ts?|must)\b",
+    r"restrictions?|non-?(?:goals?|negotiables?)|out of scope|(?:execution|code|coding) style|do nots|don'ts)\b",
     re.IGNORECASE,
 )
 """Headings below which every item is a rule, whatever its words."""
@@ -215,8 +216,8 @@ def _sections(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, str, 
     """(source, seq, heading, items) of each section of rules files and briefs that were given or read."""
     for seq, message in enumerate(session.messages[:cut]):
         named = _rules_in(session, message)
-        for part in _HEADING.split(named[1]) if named else ():
-            head, _, body = re.sub(r"```.*?(?:```|\Z)", "", part, flags=re.DOTALL).partition("\n")
+        for part in _HEADING.split(without_code(named[1])) if named else ():
+            head, _, body = part.partition("\n")
             lines = (re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*", "", line).strip() for line in body.splitlines())
             items = [line for line in lines if len(terms(line)) >= 3 and not line.startswith("|")]
             if named and items and _HEADING.match(part):

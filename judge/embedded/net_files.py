@@ -73,6 +73,11 @@ class NetFile:
         """``seq`` of the messages that changed it."""
         return tuple(dict.fromkeys(op.seq for op in self.changes))
 
+    @property
+    def is_tracked(self) -> bool:
+        """Whether git can put it back: it was there before the session, or has been committed."""
+        return bool(self.committed or not self.changes or self.changes[0].verb != "created")
+
     def take(self, op: FileOp) -> None:
         """Add a change."""
         if op.verb == "deleted" and self.changes and self.changes[0].verb == "created":
@@ -89,7 +94,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
         texts = [c for _, c in read_message(session.messages[seq]).commands] if session.happened(seq) else []
         if any(map(_ALL_UNDONE.search, texts)):
             for file in files.values():
-                if file.committed or (file.changes and file.changes[0].verb != "created"):
+                if file.is_tracked:
                     file.changes, file.touched = file.changes[: file.committed], seq
         ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_globbed(files, seq, texts)]
         if any(map(_PATCHES.search, texts)) and _has_failed(session, seq):
@@ -103,7 +108,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             if copied is not None:
                 file.changes = [change for change in file.changes if change.seq < copied]
             elif op.details == ("reverted",):
-                file.changes = file.changes[: file.committed]
+                file.changes = file.changes[: file.committed] if file.is_tracked else file.changes
             elif file.changes and _undoes(session, op, file.changes[-1]):
                 file.changes.pop()
             else:

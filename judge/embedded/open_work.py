@@ -122,11 +122,9 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
     commits = [seq for seq, command, _ in session.commands if seq < cut + LOOKAHEAD and COMMIT.search(command)]
     since = max((seq for seq in commits if seq < cut), default=-1)
     told = any(_COMMITTED.search(m.text) for m in session.person if since < (m.seq or 0) < cut)
-    files = (
-        [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed and not is_trial(session, f, cut)]
-        if commits and not told
-        else []
-    )
+    if told or not commits:
+        return []
+    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed and not is_trial(session, f, cut)]
     if len(files) > 2 * MAX_ITEMS:
         return []
     return [Statement("open_task", f"{f.path} is {f.verb} and not committed", f.seqs) for f in files]

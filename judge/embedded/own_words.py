@@ -95,9 +95,7 @@ def own_words(text: str) -> str:
     typed = [block[2] for block in _BLOCK.finditer(text) if block[1].lower() in _REQUEST_TAGS]
     if typed:
         text = "\n".join(typed)
-    for _ in range(3):  # blocks inside of blocks
-        text = _BLOCK.sub("\n", text)
-    text = _FENCE.sub("\n", text)
+    text = _without_data(text)
     lines = [line for line in text.splitlines() if not _DATA_LINE.match(line) and not _OPEN_TAG.match(line.strip())]
     if _HARNESS.match("\n".join(lines).lstrip()):
         return ""
@@ -106,10 +104,23 @@ def own_words(text: str) -> str:
     return "\n".join(lines).strip() or title
 
 
+@lru_cache(maxsize=8_192)
 def brief_of(text: str) -> str:
-    """A text with so many list items and headings that it is a document; empty for any other."""
+    """What is typed of a text with so many list items and headings that it is a document; empty for any other."""
+    text = _without_data(text)
     n_items = sum(_LIST_LINE.match(line) is not None for line in text.splitlines())
     return text if n_items >= _TEMPLATE_LINES else ""
+
+
+def without_code(text: str) -> str:
+    """A text without its fenced code and comments."""
+    return _FENCE.sub("\n", text)
+
+
+def _without_data(text: str) -> str:
+    for _ in range(3):  # blocks inside of blocks
+        text = _BLOCK.sub("\n", text)
+    return without_code(text)
 
 
 def rules_of(message: Message) -> tuple[str, str] | None:

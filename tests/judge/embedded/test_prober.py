@@ -102,6 +102,12 @@ def test_a_project_that_begins_has_its_files_at_the_top() -> None:
     assert "order.py" in truth("artifact", [TASK, wrote("order.py", "a = 1"), wrote("ledger/rows.py", "a = 2")])
 
 
+def test_git_puts_no_file_back_that_it_does_not_know() -> None:
+    before = [TASK, wrote("ledger/rows.py", "a = 1"), ran("git checkout ledger/rows.py || echo none")]
+    again = called("Write", {"file_path": "/srv/app/ledger/rows.py", "content": "a = 2"}, "The file has been updated")
+    assert "Created: ledger/rows.py" in truth("artifact", [*before, again])
+
+
 def test_what_was_committed_stays_when_the_rest_is_undone() -> None:
     change = edited("ledger/rows.py", "order = 1", "order = 2")
     before = [TASK, change, ran("git commit -am order"), ran("git checkout -- ledger/rows.py")]
@@ -395,6 +401,7 @@ def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
         ("The second index is assigned to but never used.", False),
         ("Consider whether only the first row should count.", False),
         ("Don't mark it as high risk this time.", False),
+        ("Do not put several commands into one response.", False),
     ],
 )
 def test_a_rule_goes_on_holding_for_the_work(sentence: str, rule: bool) -> None:
@@ -480,6 +487,8 @@ def test_below_a_heading_about_rules_every_item_of_a_brief_is_one() -> None:
         "Reuse the patterns of the project",
     ]
     assert truth("constraint", [said(f"{BRIEF}\nBackground:\n{rules}\n"), ran("ls")]) == ""
+    quoted = f"<issue>\n## House rules\n{rules}\n</issue>\n```\n# House rules\n{rules}\n```"
+    assert truth("constraint", [said(f"{BRIEF}\n{quoted}"), ran("ls")]) == ""
 
 
 def test_a_long_sentence_sets_its_rules_between_semicolons() -> None:
