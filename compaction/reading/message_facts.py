@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from compaction.memo import Memo
-from compaction.reading import file_effects, tool_output
+from compaction.reading import file_effects, run_reports, tool_output
 from compaction.reading.file_paths import Roots
 from compaction.transcript import Message, ToolCall
 
@@ -20,7 +20,7 @@ SHORT_RESULT = 200
 """Characters."""
 
 MAX_READ = 200_000
-"""Characters of one tool output that are searched for errors and versions, from each end."""
+"""Characters of one tool output that are searched for errors and test reports, from each end."""
 
 _FOREIGN = re.compile(r"(?:~|/(?:home|Users)/[^/]+|/root)/\.|/(?:etc|usr|opt|var|proc|sys|Library|Applications)/")
 """Files outside of any project: hidden ones of a home directory, and the system's."""
@@ -52,17 +52,12 @@ class Reading:
     @cached_property
     def failing(self) -> list[tuple[str, str]]:
         """(test, reason) of every failing test that a tool's output reports."""
-        return tool_output.failing_tests(self._ends) if self.message.role == "tool" else []
+        return run_reports.failing_tests(self._ends) if self.message.role == "tool" else []
 
     @cached_property
     def totals(self) -> tuple[int, int] | None:
         """(passed, failed) of a test run's output."""
-        return tool_output.test_totals(self._ends) if self.message.role == "tool" else None
-
-    @cached_property
-    def versions(self) -> list[tuple[str, str]]:
-        """(name, version) that a tool's output states."""
-        return tool_output.versions(self._ends) if self.message.role == "tool" else []
+        return run_reports.test_totals(self._ends) if self.message.role == "tool" else None
 
     def ops(self, results: file_effects.ToolResults, roots: Roots) -> list[file_effects.FileOp]:
         """File operations of the message's calls, given how they ended in this context."""

@@ -1,4 +1,4 @@
-"""Reads tool output: which lines are errors, what a run ended with, which versions are named.
+"""Reads tool output: which lines are errors.
 
 Strict on purpose: a probe asks for an error word by word, so a line of source that only mentions errors must not be
 taken for one. Every reader first looks for plain substrings, then runs anchored patterns on the few lines left.
@@ -6,11 +6,9 @@ taken for one. Every reader first looks for plain substrings, then runs anchored
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compaction.reading.call_outcomes import exit_code
 from compaction.reading.error_patterns import (
     CODE_END,
     CODE_WORD,
@@ -25,10 +23,7 @@ from compaction.reading.error_patterns import (
     TRACEBACK,
     ErrorKind,
 )
-from compaction.reading.run_reports import failing_tests, test_totals, without_colours
-
-__all__ = ["ErrorLine", "error_lines", "exit_code", "failing_tests", "test_totals", "versions"]
-
+from compaction.reading.run_reports import without_colours
 
 MAX_LINE = 300
 """Characters of an error line that are kept."""
@@ -48,7 +43,7 @@ def error_lines(text: str) -> list[ErrorLine]:
     text = without_colours(text)
     tracebacks = _ends_of_tracebacks(text)
     found: dict[str, ErrorLine] = {}
-    for start, end in _lines_with(text, HINTS, tracebacks):
+    for start, end in _hinted_lines(text, tracebacks):
         raw = text[start : min(end, start + 2000)]
         kind: ErrorKind | None = "exception" if start in tracebacks else _kind(raw, text, end)
         line = raw.strip()[:MAX_LINE]
@@ -57,10 +52,10 @@ def error_lines(text: str) -> list[ErrorLine]:
     return list(found.values())
 
 
-def _lines_with(text: str, hints: tuple[str, ...], more: set[int] | None = None) -> Iterator[tuple[int, int]]:
-    """Start and end of every line that holds one of the hints, in order; linear in the text for each hint."""
-    starts = set(more or ())
-    for hint in hints:
+def _hinted_lines(text: str, more: set[int]) -> Iterator[tuple[int, int]]:
+    """Start and end of more lines and of every one with a hint, in order; linear in the text for each hint."""
+    starts = set(more)
+    for hint in HINTS:
         position = text.find(hint)
         while position >= 0:
             starts.add(text.rfind("\n", 0, position) + 1)
@@ -114,100 +109,3 @@ def _kind(raw: str, text: str, end: int) -> ErrorKind | None:
         if pattern.match(line):
             return kind
     return None
-
-
-_VERSION_HINTS = ("==", ">=", "~=", "── ", "nstalled ", "atisfied", "ersion ", "Python ", "platform ")
-_SHORT = 1500
-"""Characters of an answer that is short enough to be the answer to ``--version``: every line of it is read."""
-
-_NUMBER = r"v?(\d+\.\d+[\w.+-]{0,30})"
-_LINE_NUMBER = re.compile(r"\s*\d{1,6}(?:→|\t)")
-_VERSION_LINES = (
-    re.compile(
-        r"\s*[\"']?([A-Za-z][\w.-]{0,80})(?:\[[\w, -]{1,80}\])?\s?(?:==|>=|~=|===)\s?"
-        + _NUMBER
-        + r"(?:\s*[,;#<!].{0,200})?[\"']?,?$"
-    ),
-    re.compile(r"[\s│|]*[├└+`]─*[┬─]*\s?(@?[\w./-]{1,100})@" + _NUMBER),
-    re.compile(
-        r"(Python|rustc|cargo|pytest|ruff|mypy|black|deno|bun|npm|yarn|pnpm|Poetry|uv|tsc) (?:\(?version )?" + _NUMBER
-    ),
-    re.compile(r"(git|go|Docker|node|GNU Make|gcc|clang) version (?:go)?" + _NUMBER),
-    re.compile(r"\s*(?:require )?([\w-]+\.[a-z]{2,10}/[\w./-]{1,120}) " + _NUMBER + r"(?:\s*//.{0,60})?$"),
-)
-_SATISFIED = re.compile(r"Requirement already satisfied: ([A-Za-z][\w.-]{0,80})\S* .{0,300}\((\d+\.[\w.+-]{1,30})\)")
-_INSTALLED = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d+(?:\.\w+){0,5})(?=\s|,|$)")
-_JSON_VERSION = re.compile(r'\s*"(@?[\w./-]{1,100})": ?"([~^]?\d+\.\d+[\w.+-]{0,30})",?$')
-_TOML_VERSION = re.compile(r'\s*([A-Za-z][\w.-]{0,80}) = (?:\{ ?version = )?"([~^>=]{0,2}\d+\.\d+[\w.*+-]{0,30})"')
-_TABLE_ROW = re.compile(r"([A-Za-z][\w.-]{0,80})\s+(\d+(?:\.[\w.+-]+)?)(?:\s+\S+)?$")
-
-
-_DOTTED = re.compile(r"\d\.\d")
-
-
-def versions(text: str) -> list[tuple[str, str]]:
-    """Names and versions that a listing, a manifest or a tool's own answer gives, in order, each once."""
-    if len(text) < _SHORT and not _DOTTED.search(text):
-        return []
-    whole = text.strip() if len(text) < 40 else ""
-    if whole and re.fullmatch(r"v\d+\.\d+\.\d+", whole):
-        return [("node", whole[1:])]
-    found: dict[tuple[str, str], None] = {}
-    table = _table_rows(text)
-    manifest = 'ependencies"' in text
-    toml = "[tool.poetry" in text or "ependencies]" in text
-    hints = _VERSION_HINTS + (('": "',) if manifest else ()) + ((' = "', " = {") if toml else ())
-    hints += (" v",) if "require" in text else ()
-    for start, end in _lines_with(text, ("",) if len(text) < _SHORT else hints):
-        line = text[start : min(end, start + 1000)].rstrip("\r")
-        if not _DOTTED.search(line):
-            continue
-        numbered = _LINE_NUMBER.match(line)
-        line = line[numbered.end() :] if numbered else line
-        for pair in _line_versions(line, manifest, toml):
-            found.setdefault(pair, None)
-    for pair in table:
-        found.setdefault(pair, None)
-    return list(found)
-
-
-def _line_versions(line: str, manifest: bool, toml: bool) -> Iterator[tuple[str, str]]:
-    if line.startswith(("Successfully installed ", "platform ")):
-        for match in _INSTALLED.finditer(line):
-            yield match[1], match[2]
-        python = re.search(r"-- Python (\d+\.\d+\.\d+)", line)
-        if python:
-            yield "Python", python[1]
-        return
-    patterns = (
-        *_VERSION_LINES,
-        _SATISFIED,
-        *((_JSON_VERSION,) if manifest else ()),
-        *((_TOML_VERSION,) if toml else ()),
-    )
-    for pattern in patterns:
-        found = pattern.match(line)
-        if found and found[1] not in ("version", "name"):
-            yield found[1], found[2].rstrip(".,")
-            return
-
-
-def _table_rows(text: str) -> Iterator[tuple[str, str]]:
-    """The rows of ``pip list``: a header, a rule, then one package a line."""
-    position = text.find("Package ")
-    while position >= 0:
-        header_end = text.find("\n", position)
-        if header_end >= 0 and "Version" in text[position : min(header_end, position + 200)]:
-            line = header_end + 1
-            while line > 0 and line < len(text):
-                end = text.find("\n", line)
-                row = text[line : min(end if end >= 0 else len(text), line + 300)].rstrip()
-                match = _TABLE_ROW.match(row)
-                if match:
-                    yield match[1], match[2]
-                elif not row.startswith("---"):
-                    break
-                line = end + 1
-            position = text.find("Package ", max(line, header_end))
-        else:
-            position = text.find("Package ", position + 8)

@@ -15,8 +15,9 @@ from compaction import Transcript
 from compaction.reading.file_effects import OpReader, ToolResults
 from compaction.reading.file_paths import find_roots
 from compaction.reading.prose import shorten
+from compaction.reading.run_reports import test_totals
 from compaction.reading.tool_calls import shell_command, tool_name
-from compaction.reading.tool_output import error_lines, test_totals
+from compaction.reading.tool_output import error_lines
 from compaction.transcript import ToolCall
 
 TaskType = Literal["debugging", "review", "feature", "refactoring", "test", "data", "research", "other"]

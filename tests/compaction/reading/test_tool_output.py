@@ -1,4 +1,4 @@
-"""Errors, failing tests, totals, versions and exit codes are read from tool output, and source code is not."""
+"""Errors, failing tests, totals and exit codes are read from tool output, and source code is not."""
 
 from collections.abc import Callable
 
@@ -6,13 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaction.reading.tool_output import (
-    error_lines,
-    exit_code,
-    failing_tests,
-    test_totals,
-    versions,
-)
+from compaction.reading.call_outcomes import exit_code
+from compaction.reading.run_reports import failing_tests, test_totals
+from compaction.reading.tool_output import error_lines
 
 
 @pytest.mark.parametrize(
@@ -201,37 +197,6 @@ def test_without_a_report_there_are_no_totals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("numpy==1.26.4\nrequests>=2.31  # http\n", [("numpy", "1.26.4"), ("requests", "2.31")]),
-        (
-            "Package    Version\n---------- -------\npip        24.0\nattrs      23.2.0\n",
-            [("pip", "24.0"), ("attrs", "23.2.0")],
-        ),
-        ("├── react@18.2.0\n└─┬ @types/node@20.11.5\n", [("react", "18.2.0"), ("@types/node", "20.11.5")]),
-        ("Python 3.11.7", [("Python", "3.11.7")]),
-        ("v20.11.0\n", [("node", "20.11.0")]),
-        ("go version go1.22.1 darwin/arm64", [("go", "1.22.1")]),
-        (
-            "Successfully installed charset-normalizer-3.3.2 idna-3.6",
-            [("charset-normalizer", "3.3.2"), ("idna", "3.6")],
-        ),
-        (
-            "platform linux -- Python 3.9.19, pytest-8.1.1, pluggy-1.4.0",
-            [("pytest", "8.1.1"), ("pluggy", "1.4.0"), ("Python", "3.9.19")],
-        ),
-        ('{\n  "dependencies": {\n    "zod": "^3.22.4"\n  },\n  "version": "0.4.1"\n}', [("zod", "^3.22.4")]),
-        ("require (\n\tgithub.com/spf13/cobra v1.8.0\n)", [("github.com/spf13/cobra", "1.8.0")]),
-        ('[tool.poetry.dependencies]\nhttpx = "^0.27.0"\n', [("httpx", "^0.27.0")]),
-        ("if version >= 3.2: pass", []),
-        ("it took 3.25 seconds", []),
-    ],
-)
-def test_versions_are_named_in_these_forms(text: str, expected: list[tuple[str, str]]) -> None:
-    assert versions(text) == expected
-
-
-@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("Exit code 1\nboom", 1),
@@ -250,7 +215,7 @@ def test_exit_codes_are_read_as_the_harnesses_write_them(text: str, code: int | 
     assert exit_code(text) == code
 
 
-READERS: list[Callable[[str], object]] = [error_lines, failing_tests, test_totals, versions, exit_code]
+READERS: list[Callable[[str], object]] = [error_lines, failing_tests, test_totals, exit_code]
 
 
 @given(
@@ -275,17 +240,11 @@ def test_no_text_makes_a_reader_raise(text: str) -> None:
         "1 passed ",
         "1 passed\n",
         "not ok 1 ",
-        "x==1.0 ",
-        "x==1.0\n",
-        "Package \n",
-        "Package Version\n",
         "'",
         "ERROR a::b ",
         "/a/b/c.py:1: error: x\n",
         "aError",
         "404 Not Found ",
-        "name-1.0 ",
-        "Successfully installed a-1",
     ],
 )
 @pytest.mark.timeout(60)
