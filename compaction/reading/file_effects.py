@@ -1,7 +1,7 @@
 """Which files a session created, modified, examined, moved and deleted, as its tool calls show.
 
-`message_ops` reads one message, given how its calls ended; `file_ops` reads a session and so knows which files existed
-before; `Ledger` sums operations up to the state at a point.
+`file_ops` reads a session and so knows which files existed before; `OpReader` reads messages one by one, given how
+their calls ended; `Ledger` sums operations up to the state at a point.
 """
 
 from __future__ import annotations
@@ -17,20 +17,18 @@ from compaction.reading.call_outcomes import ToolResults, effects_that_happened
 from compaction.reading.changed_names import MAX_NAMES, changed_names
 from compaction.reading.file_paths import Roots, find_roots, same_file
 from compaction.reading.inline_scripts import python_effects
-from compaction.reading.patches import patch_changes
-from compaction.reading.shell.effects import Effect
+from compaction.reading.shell.effects import Effect, patch_effects
 from compaction.reading.tool_calls import (
     call_effects,
     editor_says,
     is_editor_command,
     opened_file,
-    patch_effect,
     shell_command,
     tool_name,
 )
 from compaction.transcript import Message, ToolCall
 
-__all__ = ["FileOp", "FileVerb", "Ledger", "OpReader", "ToolResults", "file_ops", "message_ops", "same_file"]
+__all__ = ["FileOp", "FileVerb", "Ledger", "OpReader", "ToolResults", "file_ops", "same_file"]
 
 FileVerb = Literal["created", "modified", "deleted", "moved", "examined"]
 
@@ -62,26 +60,6 @@ _AFTER_LISTED = re.compile(r"(?=\r?\n|\Z|:\d+[:-]| +\| +\d)")
 _LONG_LIVED_SHELLS = frozenset({"Bash", "execute_bash", "terminal"})
 
 
-def message_ops(
-    message: Message,
-    result_is_error: Callable[[str], bool],
-    result_text: Callable[[str], str] = lambda _: "",
-    roots: Roots | None = None,
-) -> list[FileOp]:
-    """The file operations of one message, without any other message.
-
-    A file that is written whole counts as created unless the tool's answer says otherwise; only `file_ops` knows what
-    was there before.
-
-    Args:
-        message: A message, of the session or of a compacted context.
-        result_is_error: Whether the call with this id failed, as `Results.is_error` says it.
-        result_text: What the call with this id answered, as `Results.text` says it; empty when it is gone.
-        roots: Where the project lies, as `find_roots` says it.
-    """
-    return OpReader(roots or Roots(), remembers=False).read(message, result_is_error, result_text)
-
-
 def file_ops(messages: Sequence[Message], cwd: str | None = None, roots: Roots | None = None) -> list[FileOp]:
     """The file operations of a session, in order.
 
@@ -96,7 +74,11 @@ def file_ops(messages: Sequence[Message], cwd: str | None = None, roots: Roots |
 
 
 class OpReader:
-    """Reads messages in order and remembers which files exist, which one is open and the directory of the shell."""
+    """Reads messages in order and remembers which files exist, which one is open and the directory of the shell.
+
+    One that does not remember reads each message alone: there a file that is written whole counts as created unless the
+    tool's answer says otherwise.
+    """
 
     def __init__(self, roots: Roots, remembers: bool = True) -> None:
         self.roots = roots
@@ -146,7 +128,7 @@ class OpReader:
         """The effects of a script or patch that the session wrote before and runs now."""
         body = self._scripts.get(self._name(run.path)[0], "")
         if run.program == "git apply":
-            return [effect for change in patch_changes(body) for effect in patch_effect(change)]
+            return patch_effects(body)
         if "chdir(" in body:
             return []
         done = [Effect(path, verb, "python") for path, verb in python_effects(body) if verb != "read"]

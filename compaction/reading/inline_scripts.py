@@ -19,7 +19,6 @@ _PY_PATH = re.compile(
     r"(?:\bPath\(\s*r?(['\"])([^'\"\n\\{}]{1,300})\1\s*\)|\b(\w+))\.(write_text|write_bytes|read_text|unlink)\("
 )
 _PY_REMOVE = re.compile(r"\bos\.(?:remove|unlink)\(\s*(?:r?(['\"])([^'\"\n\\{}]{1,300})\1|(\w+))\s*\)")
-_NODE_WRITE = re.compile(r"\b(?:writeFile|appendFile)(?:Sync)?\(\s*(['\"`])([^'\"`\n\\${}]{1,300})\1")
 
 
 def python_effects(body: str) -> Iterator[tuple[str, ScriptVerb]]:
@@ -54,9 +53,3 @@ def python_effects(body: str) -> Iterator[tuple[str, ScriptVerb]]:
     for path, verb in written.items():
         yield path, "edit" if path in read and verb == "create_or_overwrite" else verb
     yield from ((path, "read") for path in read if path not in written)
-
-
-def node_effects(body: str) -> Iterator[tuple[str, ScriptVerb]]:
-    """Files that a short Node script names when it writes them."""
-    for match in _NODE_WRITE.finditer(body):
-        yield match[2], "append" if "append" in match[0] else "create_or_overwrite"

@@ -7,14 +7,15 @@ the session's own message objects, so what was read is remembered by identity.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from compaction.memo import Memo
 from compaction.reading import file_effects, run_reports, tool_output
 from compaction.reading.file_paths import Roots
-from compaction.transcript import Message, ToolCall
+from compaction.reading.tool_calls import shell_command
+from compaction.transcript import Message
 
 SHORT_RESULT = 200
 """Characters."""
@@ -24,8 +25,6 @@ MAX_READ = 200_000
 
 _FOREIGN = re.compile(r"(?:~|/(?:home|Users)/[^/]+|/root)/\.|/(?:etc|usr|opt|var|proc|sys|Library|Applications)/")
 """Files outside of any project: hidden ones of a home directory, and the system's."""
-
-_COMMAND_KEYS = ("command", "cmd", "script", "code")
 
 
 class Reading:
@@ -40,7 +39,8 @@ class Reading:
     @cached_property
     def commands(self) -> list[tuple[str, str]]:
         """(call id, command line) of every shell call."""
-        return [(call.id, text) for call in self.message.tool_calls if (text := shell_text(call))]
+        found = ((call.id, (shell_command(call) or "").strip()) for call in self.message.tool_calls)
+        return [(id, command) for id, command in found if command]
 
     @cached_property
     def errors(self) -> list[tool_output.ErrorLine]:
@@ -67,7 +67,8 @@ class Reading:
         key = roots, tuple((end.is_error, _identity_key(end.text)) if end else None for end in ends)
         if key not in self._ops:
             # The results are kept beside what was made of them, so that the identities of their texts stay taken.
-            self._ops[key] = ends, file_effects.message_ops(self.message, results.is_error, results.text, roots)
+            reader = file_effects.OpReader(roots, remembers=False)
+            self._ops[key] = ends, reader.read(self.message, results.is_error, results.text)
         return self._ops[key][1]
 
     @property
@@ -89,19 +90,6 @@ def read_message(message: Message) -> Reading:
     return _read.of(Reading, message)
 
 
-def shell_text(call: ToolCall) -> str:
-    """The command line of a shell call; empty for any other tool."""
-    arguments = call.parsed()
-    for key in _COMMAND_KEYS:
-        value = arguments.get(key)
-        if isinstance(value, list):
-            words = [str(word) for word in value]
-            return words[-1] if len(words) >= 3 and words[-2].startswith("-") and "c" in words[-2] else " ".join(words)
-        if isinstance(value, str) and value.strip():
-            return value.strip() if "path" not in arguments else ""
-    return ""
-
-
 def context_ledger(messages: Sequence[Message], results: file_effects.ToolResults, roots: Roots) -> file_effects.Ledger:
     """The sum of the calls that are still in a context, read from the context alone.
 
@@ -119,8 +107,3 @@ def context_ledger(messages: Sequence[Message], results: file_effects.ToolResult
 def project_ops(ops: Iterable[file_effects.FileOp]) -> list[file_effects.FileOp]:
     """The operations on files of the project: no scratch files, no settings of the machine or the agent."""
     return [op for op in ops if not op.scratch and not _FOREIGN.match(op.path)]
-
-
-def iter_readings(messages: Sequence[Message]) -> Iterator[Reading]:
-    """Readings in order."""
-    return map(read_message, messages)

@@ -10,8 +10,8 @@ import re
 import shlex
 from typing import Any
 
-from compaction.reading.patches import PatchChange, patch_changes
-from compaction.reading.shell.effects import Effect, file_effects
+from compaction.reading.patches import patch_changes
+from compaction.reading.shell.effects import Effect, file_effects, patch_effects
 from compaction.transcript import ToolCall
 
 _PATH_KEYS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "absolute_path", "target_file")
@@ -81,22 +81,8 @@ def call_effects(
         text = next(
             (v for v in (values.get(k) for k in ("input", "patch", "patchText", "diff")) if isinstance(v, str)), ""
         )
-        return [effect for change in patch_changes(text) for effect in patch_effect(change)]
+        return patch_effects(text)
     return _file_tool(call, values, open_file, result)
-
-
-def patch_effect(change: PatchChange) -> list[Effect]:
-    """A patch's change to one file as effects."""
-    if change.kind == "add":
-        return [Effect(change.path, "create_or_overwrite", "create", change.added)]
-    if change.kind == "delete":
-        return [Effect(change.path, "delete", "apply_patch")]
-    if change.moved_to:
-        return [
-            Effect(change.path, "move_from", "apply_patch"),
-            Effect(change.moved_to, "move_to", "apply_patch", change.added, change.removed),
-        ]
-    return [Effect(change.path, "edit", "apply_patch", change.added, change.removed)]
 
 
 def is_editor_command(command: str, result: str = "") -> bool:

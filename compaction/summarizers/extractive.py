@@ -14,9 +14,10 @@ from functools import cached_property, lru_cache
 from compaction.model import Completion, Section, SectionKind, SummaryError, SummaryRequest
 from compaction.reading.file_effects import FileOp, ToolResults, same_file
 from compaction.reading.file_paths import find_roots
-from compaction.reading.message_facts import Reading, context_ledger, iter_readings, project_ops, shell_text
+from compaction.reading.message_facts import Reading, context_ledger, project_ops, read_message
 from compaction.reading.run_reports import without_colours
 from compaction.reading.todos import latest_todos
+from compaction.reading.tool_calls import shell_command
 from compaction.reading.written_blocks import written_files
 from compaction.summarizers.central_sentences import central, cut, prose, ranked, words
 from compaction.tokens import TokenCounter
@@ -311,7 +312,7 @@ class _Extract:
     @cached_property
     def last_run(self) -> Reading | None:
         """The last result that reports on tests."""
-        return next((r for r in iter_readings(self.span[::-1]) if r.totals is not None or r.failing), None)
+        return next((r for r in map(read_message, self.span[::-1]) if r.totals is not None or r.failing), None)
 
     def last_said(self) -> Sequence[str]:
         """The sentences of the last two messages in which the agent said something."""
@@ -334,7 +335,7 @@ def _has(mark: re.Pattern[str], sentence: str) -> bool:
 
 def _title(call: ToolCall) -> str:
     """A call in a few words: the command's first line, or the tool with its file."""
-    what = shell_text(call)
+    what = shell_command(call) or ""
     if not what:
         what = f"{call.name} " + next((str(v) for k, v in call.parsed().items() if "path" in k), "")
     return cut(what.strip().split("\n", 1)[0].replace("`", "'"), 120)

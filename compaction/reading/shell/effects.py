@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from compaction.reading.inline_scripts import ScriptVerb, node_effects, python_effects
-from compaction.reading.patches import patch_changes
+from compaction.reading.inline_scripts import python_effects
+from compaction.reading.patches import PatchChange, patch_changes
 from compaction.reading.shell.commands import Placed, placed_commands, split_options
 from compaction.reading.shell.programs import (
     FLAG_FOR_GREP,
@@ -121,13 +121,11 @@ def _effects(placed: Placed) -> Iterator[Effect]:
     elif placed.program in SEARCHERS:
         yield from _search(placed)
     elif _PYTHON.match(placed.program):
-        yield from _script(placed, "-c", python_effects)
+        yield from _script(placed)
         script = next((w for w in placed.words if not w.text.startswith("-")), None)
         path = placed.path(script) if script is not None and "-c" not in (w.text for w in placed.words) else None
         if path is not None and path.endswith(".py"):
             yield Effect(path, "run", "python")
-    elif placed.program in ("node", "bun", "deno"):
-        yield from _script(placed, "-e", node_effects)
     content = "\n".join(command.heredocs)
     if not content and placed.program in ("echo", "printf"):
         content = " ".join(w.text for w in placed.words if not w.text.startswith("-"))
@@ -278,29 +276,38 @@ def _patch(placed: Placed) -> Iterator[Effect]:
         yield from (Effect(path, "run", "git apply") for path in placed.paths(files))
     inline = [w.text for w in placed.words if "*** Begin Patch" in w.text]
     for body in [*placed.command.heredocs, *inline]:
-        for change in patch_changes(body):
-            path = placed.path(Word(change.path))
-            target = placed.path(Word(change.moved_to)) if change.moved_to else None
-            if path is None:
-                continue
-            if change.kind == "update" and target is not None:
-                yield Effect(path, "move_from", placed.program)
-                yield Effect(target, "move_to", placed.program, change.added, change.removed)
-            elif change.kind == "delete":
-                yield Effect(path, "delete", placed.program)
-            else:
-                verb: Verb = "create_or_overwrite" if change.kind == "add" else "edit"
-                yield Effect(path, verb, placed.program, change.added, change.removed)
+        for effect in patch_effects(body):
+            path = placed.path(Word(effect.path))
+            if path is not None:
+                yield replace(effect, path=path)
 
 
-def _script(placed: Placed, flag: str, read: Callable[[str], Iterator[tuple[str, ScriptVerb]]]) -> Iterator[Effect]:
+def patch_effects(patch: str) -> list[Effect]:
+    """A patch's changes as effects."""
+    return [effect for change in patch_changes(patch) for effect in _change(change)]
+
+
+def _change(change: PatchChange) -> Iterator[Effect]:
+    if change.kind == "add":
+        yield Effect(change.path, "create_or_overwrite", "create", change.added)
+    elif change.kind == "delete":
+        yield Effect(change.path, "delete", "apply_patch")
+    elif change.moved_to:
+        yield Effect(change.path, "move_from", "apply_patch")
+        yield Effect(change.moved_to, "move_to", "apply_patch", change.added, change.removed)
+    else:
+        yield Effect(change.path, "edit", "apply_patch", change.added, change.removed)
+
+
+def _script(placed: Placed) -> Iterator[Effect]:
+    """What a Python script in the command line itself does."""
     texts = [w.text for w in placed.words]
-    inline = texts[texts.index(flag) + 1 : texts.index(flag) + 2] if flag in texts else []
+    inline = texts[texts.index("-c") + 1 : texts.index("-c") + 2] if "-c" in texts else []
     for body in [*placed.command.heredocs, *inline]:
-        for name, verb in read(body):
+        for name, verb in python_effects(body):
             path = placed.path(Word(name))
             if path is not None and not ("chdir(" in body and not name.startswith("/")):
-                yield Effect(path, verb, "python" if flag == "-c" else "node")
+                yield Effect(path, verb, "python")
 
 
 _HANDLERS: dict[str, Callable[[Placed], Iterator[Effect]]] = {

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.reading.changed_names import changed_names
-from compaction.reading.file_effects import FileOp, Ledger, ToolResults, file_ops, message_ops, same_file
+from compaction.reading.file_effects import FileOp, Ledger, OpReader, ToolResults, file_ops, same_file
 from compaction.reading.file_paths import Roots, find_roots
 from compaction.transcript import Message, ToolCall
 from tests.compaction.reading.session_calls import ROOT, Session, op
@@ -238,9 +238,10 @@ def test_a_single_message_is_read_without_the_others() -> None:
     session = Session().call("Read", file_path=f"{ROOT}/a.py").call("Write", file_path=f"{ROOT}/a.py", content="x = 1")
     results = ToolResults(session.messages)
     roots = find_roots(session.messages, ROOT)
-    (written,) = message_ops(session.messages[2], results.is_error, results.text, roots)
+    reader = OpReader(roots, remembers=False)
+    (written,) = reader.read(session.messages[2], results.is_error, results.text)
     assert (written.verb, written.path, written.seq) == ("created", "a.py", 2)
-    assert message_ops(session.messages[2], lambda _: True, roots=roots) == []
+    assert reader.read(session.messages[2], lambda _: True, results.text) == []
 
 
 @given(

@@ -54,7 +54,6 @@ def effects(command: str, cwd: str | None = None) -> list[tuple[str, str]]:
         ("if [ -f a.txt ]; then rm a.txt; fi", [("delete", "a.txt")]),
         ("# rm everything.py\nls", []),
         ("git commit -m 'write > file.txt; rm x.py'", []),
-        ("node -e \"require('fs').writeFileSync('out.json', '1')\"", [("create_or_overwrite", "out.json")]),
     ],
 )
 def test_a_command_has_these_effects(command: str, expected: list[tuple[str, str]]) -> None:
