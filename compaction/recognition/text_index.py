@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,45 +88,35 @@ class TextIndex:
         return len(self._documents)
 
     def _read(self) -> None:
-        words = _Words(self.token_ids)
-        read: dict[str, list[tuple[tuple[int, ...], int]]] = {}  # summaries and cut messages repeat lines
-        sets: dict[tuple[int, ...], int] = {}
-        tokens, sizes, parts, same, first_units = array("i"), array("i"), array("i"), array("i"), [0]
-        self._line_of = array("i")
-        part = 0
-        for texts in self._documents:
-            n_lines = 0
-            for text in texts:
-                part += 1
-                for line in text.split("\n"):
-                    units = read.get(line)
-                    if units is None:
-                        units = read[line] = []
-                        for said in lines(line):
-                            if unit := tuple(dict.fromkeys(chain.from_iterable(map(words.__getitem__, said)))):
-                                units.append((unit, sets.setdefault(tuple(sorted(unit)), len(sets))))
-                    for unit, number in units:
-                        tokens.extend(unit)
-                        sizes.append(len(unit))
-                        parts.append(part)
-                        same.append(number)
-                        self._line_of.append(n_lines)
-                    n_lines += 1
-            first_units.append(len(sizes))
         self._texts = list(self._documents)
+        lines = _Lines(self.token_ids)  # summaries and cut messages repeat lines
+        read, parts, places, n_lines = array("i"), array("i"), array("i"), [0]
+        n_parts = count()
+        for texts in self._texts:
+            place = 0
+            for text, part in zip(texts, n_parts, strict=False):
+                numbers = list(map(lines.__getitem__, text.split("\n")))
+                read.extend(numbers)
+                parts.extend(repeat(part, len(numbers)))
+                places.extend(range(place, place + len(numbers)))
+                place += len(numbers)
+            n_lines.append(len(read))
         self._token_texts = list(self.token_ids)
         self._lengths = [sum(map(len, texts)) for texts in self._texts]
-        self.first_unit: Numbers = np.array(first_units, np.int32)
+        line = np.array(read, np.int32)
+        n_units = _numbers(lines.n_units)[line]
+        said = _spread(np.cumsum(lines.n_units)[line] - n_units, n_units)
+        size = _numbers(lines.sizes)[said]
+        self.first_unit: Numbers = np.concatenate([[0], np.cumsum(n_units)])[n_lines].astype(np.int32)
         """First unit of each document, and the number of all units."""
-        self.part: Numbers = np.frombuffer(parts, np.int32) if parts else NONE
+        self.part: Numbers = np.repeat(np.array(parts, np.int32), n_units)
         """The message part that each unit stands in; windows do not reach over its end."""
-        self.n_units = len(sizes)
-        numbers: Numbers = np.frombuffer(same, np.int32) if same else NONE
-        first = np.unique(numbers, return_index=True)[1] if same else NONE
-        self.first_same: Numbers = first[numbers].astype(np.int32)
+        self._line_of: Numbers = np.repeat(np.array(places, np.int32), n_units)
+        self.n_units = len(said)
+        _, first, same = np.unique(_numbers(lines.same)[said], return_index=True, return_inverse=True)
+        self.first_same: Numbers = first[same].astype(np.int32)
         """For each unit the first one that has the same tokens."""
-        size = np.frombuffer(sizes, np.int32) if sizes else NONE
-        self._tokens: Numbers = np.frombuffer(tokens, np.int32) if tokens else NONE
+        self._tokens: Numbers = _numbers(lines.tokens)[_spread(np.cumsum(lines.sizes)[said] - size, size)]
         self._first_token = np.concatenate([[0], np.cumsum(size)])
         of_unit = np.repeat(np.arange(self.n_units, dtype=np.int32), size)
         order = np.argsort(self._tokens, kind="stable")
@@ -164,6 +154,27 @@ class TextIndex:
         return self._quotes[unit, n]
 
 
+class _Lines(dict[str, int]):
+    """Line of a text → its number; each line and each word is read once."""
+
+    def __init__(self, ids: dict[str, int]) -> None:
+        self._words = _Words(ids)
+        self._sets: dict[tuple[int, ...], int] = {}
+        self.n_units, self.sizes, self.same, self.tokens = array("i"), array("i"), array("i"), array("i")
+        """Units of each line; of these units in a row the number of tokens, a number for the set, and the tokens."""
+
+    def __missing__(self, line: str) -> int:
+        number = self[line] = len(self.n_units)
+        before = len(self.sizes)
+        for said in lines(line):
+            if unit := tuple(dict.fromkeys(chain.from_iterable(map(self._words.__getitem__, said)))):
+                self.tokens.extend(unit)
+                self.sizes.append(len(unit))
+                self.same.append(self._sets.setdefault(tuple(sorted(unit)), len(self._sets)))
+        self.n_units.append(len(self.sizes) - before)
+        return number
+
+
 class _Words(dict[str, tuple[int, ...]]):
     """Word as it is written → the numbers of its tokens; a new token gets the next number."""
 
@@ -173,3 +184,13 @@ class _Words(dict[str, tuple[int, ...]]):
     def __missing__(self, word: str) -> tuple[int, ...]:
         found = self[word] = tuple(self._ids.setdefault(token.text, len(self._ids)) for token in tokens_of(word))
         return found
+
+
+def _numbers(found: array[int]) -> Numbers:
+    return np.array(found, np.int32)
+
+
+def _spread(starts: Numbers, sizes: Numbers) -> NDArray[np.int64]:
+    """The places of some stretches, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
