@@ -90,7 +90,7 @@ def lines(text: str) -> Iterator[list[str]]:
         yield line
 
 
-@lru_cache(maxsize=262_144)
+@lru_cache(maxsize=65_536)
 def tokens_of(surface: str) -> tuple[Token, ...]:
     """The tokens of one word as it is written: none for a stop word, several for a path."""
     plain = surface.strip("-+~.:=#")
@@ -148,7 +148,7 @@ def _of_name(plain: str, low: str) -> Iterator[Token]:
             yield Token("part", stem(word))
 
 
-@lru_cache(maxsize=131_072)
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """The stem of an English word in lower case (Porter's second algorithm); the word itself otherwise."""
     return str(_stemmer.stemWord(word)) if word.isascii() else word

@@ -165,7 +165,7 @@ def _rename(op: FileOp, path: str) -> FileOp:
     return op if op.path == path else FileOp(path, op.verb, op.seq, scratch=op.scratch)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _named_files(line: str) -> tuple[str, ...]:
     """File names in a line, with their directories; contexts of many methods repeat lines."""
     if "/" not in line:

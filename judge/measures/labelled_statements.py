@@ -46,7 +46,7 @@ class LabelledStatement(NamedTuple):
         return f"{self.label}: {self.text}" if self.label else self.text
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def statements(text: str) -> tuple[LabelledStatement, ...]:
     """The statements in order. Takes time linear in the text."""
     value = _json(text)
@@ -76,7 +76,7 @@ def statements(text: str) -> tuple[LabelledStatement, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=32_768)
 def _read_line(line: str) -> tuple[str | None, tuple[LabelledStatement, ...]]:
     """The heading that a line is, or what it says; contexts of many methods repeat lines."""
     title = _title(line)

@@ -10,7 +10,7 @@ from typing import Literal
 from compaction.reading.todos import TodoList
 from compaction.recognition.words import shared_words, tokens
 from compaction.transcript import Message
-from judge.measures.labelled_statements import MAX_LINE, statements
+from judge.measures.labelled_statements import MAX_LINE, LabelledStatement, statements
 
 Outcome = Literal["open", "done"]
 
@@ -38,17 +38,26 @@ def told_outcome(matter: str, context: Sequence[Message], todo: TodoList | None)
     return next(filter(None, told), None)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def _said_last(matter: str, text: str) -> Outcome | None:
     asked = _words(matter)
-    for one in reversed(statements(text)):
-        is_about = len(one.text) <= MAX_LINE and len(asked & _words(one.text)) >= SAME_MATTER * len(asked)
-        if is_about and (outcome := _outcome(one.whole, matter)):
+    for one, words in reversed(_marked(text)):
+        if len(asked & words) >= SAME_MATTER * len(asked) and (outcome := _outcome(one.whole, matter)):
             return outcome
     return None
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=2_048)
+def _marked(text: str) -> tuple[tuple[LabelledStatement, frozenset[str]], ...]:
+    """The statements of a text that say of anything that it is open or done, with their words."""
+    return tuple(
+        (one, _words(one.text))
+        for one in statements(text)
+        if len(one.text) <= MAX_LINE and (_OPEN.search(one.whole) or _DONE.search(one.whole))
+    )
+
+
+@lru_cache(maxsize=4_096)
 def _words(text: str) -> frozenset[str]:
     return frozenset(token.text for token in tokens(text))
 
