@@ -14,10 +14,10 @@ from flows.execution.run import current, load_database, running
 async def load(study: Study) -> None:
     """Make the database anew."""
     with running(study, what="load"):
-        write_database()
+        await write_database()
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
-def write_database() -> None:
+async def write_database() -> None:
     """The one writer."""
     load_database(current())

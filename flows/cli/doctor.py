@@ -24,7 +24,7 @@ def doctor(
     store: o.StoreOption = None,
     study: o.StudyOption = None,
     prefect: Annotated[
-        bool, typer.Option("--prefect", help="Also start a Prefect server, which takes seconds.")
+        bool, typer.Option("--prefect", help="Also try Prefect without a server, which takes seconds.")
     ] = False,
     as_json: o.AsJson = False,
 ) -> None:

@@ -34,8 +34,6 @@ def ingest(
     Ingesting again changes nothing; a file that has changed is taken up anew, and a session that grew replaces the
     shorter one. What is stored stays when its file goes or reads worse than before; see store drop.
     """
-    import asyncio
-
     from flows.cli.shared.flow_run import import_flows
     from flows.cli.shared.ingest_report import print_files
     from flows.config.study import make_study
@@ -63,11 +61,11 @@ def ingest(
     with running(effective, report, what="ingest") as active, active.logged(log, items=log_items):
         if active.scope.unread():
             prepare(verbose)  # before the workers, which take it over
-            _ = active.workers  # they start up while the server does
-            with prefect_api(report, import_flows=import_flows, ephemeral=ephemeral, verbose=verbose):
+            _ = active.workers  # they start up while Prefect is imported
+            with prefect_api(import_flows=import_flows, ephemeral=ephemeral, verbose=verbose) as run:
                 from flows.ingest import ingest as flow  # Prefect reads its settings when it is imported
 
-                asyncio.run(flow(effective))
+                run(flow(effective))
         else:
             report.say("nothing to do: every file is in the store as it is now")
         shown = loaded_study(target)

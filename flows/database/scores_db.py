@@ -381,7 +381,10 @@ def violations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int]]:
 
 def _count_violations(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Every check with its number of violations: a query a check, because DuckDB plans memory for all that one asks."""
-    return {name: len(connection.view(f"check_{name}")) for name in checks()}
+    found: dict[str, int] = {}
+    for name in checks():
+        [(found[name],)] = connection.execute(f'SELECT count(*) FROM "check_{name}"').fetchall()  # noqa: S608 (our own)
+    return found
 
 
 def _broken(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -1,7 +1,7 @@
 """Prefect: which server a run talks to, and how to have one at all.
 
-A server that is configured (``PREFECT_API_URL``, or the active profile) is used. Without one, a server is started
-for the length of the run.
+A server that is configured (``PREFECT_API_URL``, or the active profile) is used. Without one, a run has Prefect's API
+in its own process (``flows.execution.prefect_in_process``), and ``serve`` keeps a server.
 
 Whoever may send requests to a Prefect server can have the user's own runner carry out any shell command. So a server
 that is started here listens on 127.0.0.1 only, and answers nobody without the secret of this start, no page of another
@@ -11,6 +11,8 @@ of our processes only.
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import secrets
 import socket
@@ -21,15 +23,14 @@ import time
 import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from flows.execution.prefect_server_process import HOST
 from flows.support.atomic_files import OWNERS_FILE, OWNERS_UMASK, make_folder
 from flows.support.errors import EvalError
-from flows.support.progress import Report
 
 START_TIMEOUT = 120.0
 """Seconds that a server may take to start: the first one of a machine makes its database."""
@@ -41,10 +42,8 @@ BACKLOG = 2_048
 """Connections that wait while it starts, as many as uvicorn's own default."""
 STOP_TIMEOUT = 3.0
 """Seconds that it is given to write down its last events."""
-MOST_RESTARTS = 3
-"""How often a run's own server that has died is started again: one that dies each time has a reason."""
-WATCH_EVERY = 0.5
-"""Seconds between two looks whether it lives."""
+LISTEN_TIMEOUT = 0.5
+"""Seconds that are waited for the last words of one that has ended."""
 HANGS_AFTER = LASTING_START_TIMEOUT
 """Seconds without an answer after which one that lives is taken for one that hangs: as long as it may take to start."""
 KEPT_WORDS = 16_384
@@ -140,12 +139,12 @@ class _Words:
 
     def last(self) -> str:
         """The last line of a process that has ended; empty where it said nothing."""
-        self._thread.join(WATCH_EVERY)
+        self._thread.join(LISTEN_TIMEOUT)
         return "".join(self._end.decode("utf-8", "replace").strip().splitlines()[-1:])[:LONGEST_WORDS]
 
 
 class Server:
-    """A server for the length of a run, started at once and waited for when it is needed.
+    """A server of our own, started at once and waited for when it is needed.
 
     ``lasting``: for as long as this process, with everything that a server of one's own has: schedules, and pages.
     """
@@ -245,23 +244,6 @@ class Server:
             time.sleep(0.1)
         return time.monotonic() - self._started
 
-    def keep_alive(self, say: Callable[[str], None]) -> None:
-        """Start it again when it dies, a few times: Prefect's client asks for a minute before it gives up."""
-
-        def watch() -> None:
-            for _ in range(MOST_RESTARTS):
-                while self._process.poll() is None:
-                    if self._ending.wait(WATCH_EVERY):
-                        return
-                reason = self._reason()
-                if not self._start_anew():
-                    return
-                say(f"the Prefect server of this run has died ({reason}); another one is started")
-            self._process.wait()
-            self._socket.close()  # clients are refused from now on: as long as it is open they wait
-
-        threading.Thread(target=watch, daemon=True, name="prefect-server").start()
-
     @contextmanager
     def in_use(self) -> Iterator[None]:
         """Have Prefect's client use it, in this process and in those that it starts."""
@@ -327,39 +309,47 @@ def _listening(port: int | None, wanted: int) -> socket.socket:
         return socket.create_server((HOST, 0), backlog=BACKLOG)
 
 
+Running = Callable[[Coroutine[Any, Any, None]], None]
+"""Runs a flow to its end."""
+
+
 @contextmanager
 def prefect_api(
-    report: Report, *, import_flows: Callable[[], object], ephemeral: bool = False, verbose: bool = False
-) -> Iterator[None]:
-    """A Prefect API for the flows inside. Must be entered before Prefect is imported, which reads its settings then.
+    *, import_flows: Callable[[], object], ephemeral: bool = False, verbose: bool = False
+) -> Iterator[Running]:
+    """Prefect for the flows inside; gives what runs them.
 
-    ``import_flows`` is called while a server of the run's own starts, as both take seconds.
+    Must be entered before Prefect is imported, which reads its settings then.
 
-    Raises Problem when the configured server does not answer.
+    Raises EvalError when the configured server does not answer, or Prefect's database cannot be used.
     """
     prepare(verbose)
     url = None if ephemeral else configured_url()
-    if url is not None:
-        if not answers(url):
-            raise EvalError(
-                f"Prefect is configured to use {url}, which does not answer; start that server, or add --ephemeral "
-                "to use one that lives as long as the run"
-            )
-        with _explained(url, "start it"):
-            yield
-        return
-    report.say("starting a Prefect server for this run (8 to 15 seconds; longer the first time) …")
-    server = Server()
-    try:
-        with server.in_use():
+    if url is None:
+        with _no_collection():
             import_flows()
-            seconds = server.wait()
-            report.say(f"Prefect server is up after {seconds:.0f} s")
-            server.keep_alive(report.say)
-            with _explained(server.url, "see whether memory is short"):
-                yield
+            from flows.execution.prefect_in_process import run_in_process  # noqa: PLC0415 (imports Prefect)
+        yield run_in_process
+        return
+    if not answers(url):
+        raise EvalError(
+            f"Prefect is configured to use {url}, which does not answer; start that server, or add --ephemeral "
+            "to do without one"
+        )
+    with _explained(url, "start it"):
+        import_flows()
+        yield asyncio.run
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Look for no garbage while much is imported: it stays, and to go through it takes a fifth of the time."""
+    gc.disable()
+    try:
+        yield
     finally:
-        server.stop()
+        gc.freeze()
+        gc.enable()
 
 
 def is_of_network(error: Exception) -> bool:
@@ -376,6 +366,6 @@ def _explained(url: str, advice: str) -> Iterator[None]:
         if is_of_network(error) and not answers(url):
             raise EvalError(
                 f"the Prefect server at {url} does not answer any more; what was finished is kept: {advice} and run "
-                "the same command again, or add --ephemeral for a server that lives as long as the run"
+                "the same command again, or add --ephemeral to do without one"
             ) from error
         raise

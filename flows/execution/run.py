@@ -95,7 +95,7 @@ class Run:
 
     @property
     def _wanted_workers(self) -> int:
-        most = self.study.concurrency or cores()
+        most = self.study.concurrency or (1 if self.scope.is_small else cores())
         return min(most, cores()) if self.engine.remote else most
 
     @cached_property

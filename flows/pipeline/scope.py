@@ -12,6 +12,9 @@ from flows.sessions.session_parts import Part, SessionInfo, read_parts
 from flows.sources import Input
 from flows.store.store import Store
 
+SMALL = 100_000
+"""Bytes of sources that are not worth a second worker, whose start takes a second of a core."""
+
 
 class Scope:
     """What a command works on: each reading is made when it is first asked for, and kept until ``reread``."""
@@ -62,6 +65,11 @@ class Scope:
         """Bits of the buckets (``flows.sessions.buckets``)."""
         n_tokens = sum(info.n_tokens for part in self.parts for info in part.sessions)
         return depth_for(self.store, n_tokens, n_workers)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether one worker is through with it before a second one has started."""
+        return not self.is_whole_store and sum(one.size for one in self.inputs) <= SMALL
 
     def points(self) -> dict[str, list[PointInfo]]:
         """Session → its compaction points, as far as they have been found by now."""

@@ -216,19 +216,6 @@ def test_stopped(table: Table, number: int, name: str) -> None:
     table.end(store)
 
 
-def test_a_runs_own_server_killed(table: Table) -> None:
-    table.begin("kill -9 of the run's own Prefect server")
-    store = table.new_store()
-    run = table.night.start(store, environment={"PREFECT_API_URL": None}, fresh=True)
-    run.until(after(table.night, run, "answer: ", 5), "answer")
-    for server in run.helpers("flows.execution.prefect_server_process"):
-        server.kill()
-    run.wait()
-    assert "the Prefect server of this run has died (exit code -9); another one is started" in run.err
-    table.met(run)
-    table.end(store)
-
-
 def test_a_configured_server_killed_and_back_or_gone(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secrets.token_urlsafe", lambda length: "of-a-server-that-is-configured")  # the same each start
     server = Server()

@@ -10,7 +10,6 @@ import shutil
 import signal
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,9 +19,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from flows.execution.prefect_server import Server, answers
 from tests.flows.conftest import write_session
-from tests.flows.disturb import PATIENCE, Forker, Rows, Started, leftovers, lost_rows, query, tables
+from tests.flows.disturb import Forker, Rows, Started, leftovers, lost_rows, query, tables
 from tests.flows.llm.server import MockProvider
 from tests.flows.test_model_runs import MODEL, handler
 
@@ -201,25 +199,6 @@ def test_a_configured_server_that_goes_for_good_ends_the_run_with_a_sentence_and
         )
     assert len(run.err.splitlines()) < 20, "Prefect's own words stay out of it"
     assert night.ends_well(store) <= IN_FLIGHT
-
-
-def test_a_runs_own_server_that_is_killed_is_started_again_at_the_same_address() -> None:
-    said: list[str] = []
-    server = Server()
-    server.keep_alive(said.append)
-    first = server._process
-    try:
-        first.kill()
-        deadline = time.monotonic() + PATIENCE
-        while not answers(server.url, timeout=1.0):
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-        assert said == ["the Prefect server of this run has died (exit code -9); another one is started"]
-        second = server._process
-    finally:
-        server.stop()
-    assert first is not second
-    assert second.poll() is not None
 
 
 class Relay:

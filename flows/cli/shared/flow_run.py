@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import typer
 
 from flows.cli.shared import options as o
+from flows.database.sql_model import empty_database, schemas
 from flows.execution.prefect_server import prefect_api, prepare
 from flows.execution.run import Run
 from flows.pipeline.load.nights import note_reported
@@ -23,13 +24,16 @@ from flows.support.errors import BROKEN, DONE, WORSE
 def run_flow(active: Run, flow: Callable[[Run], Coroutine[Any, Any, None]], *, ephemeral: bool, verbose: bool) -> None:
     """Run a flow under Prefect, and record it if it fails. ``flow`` imports it late: Prefect must be set up before."""
     prepare(verbose)  # before the workers, which take it over
-    _ = active.workers  # they start up while the server does
-    with prefect_api(active.report, import_flows=import_flows, ephemeral=ephemeral, verbose=verbose):
-        try:
-            asyncio.run(flow(active))
-        except BaseException:
-            active.record("failed", BROKEN)
-            raise
+    _ = active.workers  # they start up while Prefect is imported
+    with ThreadPoolExecutor(1) as beside:
+        for needed in (empty_database, schemas):  # by the load; to make them takes as long as the imports
+            beside.submit(needed)
+        with prefect_api(import_flows=import_flows, ephemeral=ephemeral, verbose=verbose) as run:
+            try:
+                run(flow(active))
+            except BaseException:
+                active.record("failed", BROKEN)
+                raise
 
 
 def import_flows() -> None:

@@ -230,7 +230,7 @@ FailBelow = Annotated[
 ]
 Ephemeral = Annotated[
     bool,
-    typer.Option("--ephemeral", help="Use a Prefect server that lives as long as the run, whatever is configured."),
+    typer.Option("--ephemeral", help="Do without the Prefect server that is configured."),
 ]
 Log = Annotated[
     str | None,
