@@ -41,6 +41,8 @@ def lost(
         int | None,
         typer.Option(
             metavar="N",
+            min=1,
+            max=10**9,
             help="Look at the session as it was after N messages (default: where its last compaction was)",
             show_default=False,
         ),

@@ -37,7 +37,7 @@ STRATEGIES = "--strategies none,empty,mask_sweagent --limit 2 --quiet"
 EVERY_NIGHT = '--cron "0 2 * * *" --now'
 JUDGE = "--judge openai:x --quiet"
 CALLS = (
-    (f"lost {SAMPLE} --all", "kept 1 of 1 constraint"),
+    (f"lost {SAMPLE} --all", "kept 2 of 2 constraints"),
     ("init study.toml", "study.toml"),
     ("list strategies", "head_tail"),
     ("list formats", "claude_code"),

@@ -255,7 +255,6 @@ class _Content:
                 counts["outputs"] += 1
                 counts["failing"] += bool(reading.failing)
                 counts["passing"] += reading.totals is not None and not reading.failing
-                counts["versions"] += bool(reading.versions)
                 counts["error lines"] += bool(reading.errors)
             elif message.role == "user" and not asked:
                 asked = True
@@ -267,5 +266,5 @@ class _Content:
         wholes = {"decision": "prose", "intent": "prose", "pasted error": "requests"}
         return {
             kind: round(self._counts[kind] / max(1, self._counts[wholes.get(kind, "outputs")]), 4)
-            for kind in ("decision", "intent", "failing", "passing", "versions", "error lines", "pasted error")
+            for kind in ("decision", "intent", "failing", "passing", "error lines", "pasted error")
         }

@@ -19,6 +19,10 @@ class Ran:
     is_error: bool = False
 
 
+VERSIONS = 0.0104
+"""Share of results that list versions: as in the sessions that the profile was taken from."""
+
+
 class Shell:
     """The shell of one session."""
 
@@ -26,7 +30,7 @@ class Shell:
         self._chance, self._project = chance, project
         plain = (self._listing, self._history, self._difference, self._log, self._script, self._log, self._script)
         self._plain: tuple[Callable[[int], Ran], ...] = plain
-        self._shares = (content.get("failing", 0.0), content.get("passing", 0.0), content.get("versions", 0.0))
+        self._shares = (content.get("failing", 0.0), content.get("passing", 0.0), VERSIONS)
 
     def run(self, file: str, test: str, size: int, argument_size: int, *, fails: bool) -> Ran:
         """Run something that has to do with a file; ``size`` is of the output, ``argument_size`` of the command."""

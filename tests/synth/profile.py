@@ -122,8 +122,8 @@ class Profile:
     repeated: Mapping[str, float]
     """Role → share of its messages of 80 characters and more that stand in another session too."""
     content: Mapping[str, float]
-    """Share of prose messages with a decision or an announcement, of shell results with failing or passing tests or
-    versions, of first requests with a pasted error."""
+    """Share of prose messages with a decision or an announcement, of shell results with failing or passing
+    tests, of first requests with a pasted error."""
     folder_sessions: float
     """Sessions that work in one folder, on average."""
 

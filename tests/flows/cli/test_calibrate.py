@@ -104,7 +104,8 @@ def test_a_sheet_is_blind_and_asks_what_the_rubric_asks(sheet: Path, store: Path
     assert [value for value in hidden if value not in ("none", "empty") and value in text] == []
     assert not {"method", "score", "score_band", "judge"} & set(rows[0])
     criteria = [name for name in rows[0] if name in rubric.criteria]
-    asked = {name for row in rows for name in rubric.asked[row["probe_type"]]}
+    types = [probe_type for (probe_type,) in query(store, "SELECT DISTINCT probe_type FROM probes")]
+    asked = {name for probe_type in types for name in rubric.asked[probe_type]}
     assert criteria == [name for name in rubric.criteria if name in asked]  # in the rubric's order
     for row in rows:
         blank = {name for name in criteria if row[name] == ""}
