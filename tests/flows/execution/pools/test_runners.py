@@ -96,16 +96,21 @@ def kill_a_worker(run: Started, store: Path, folder: str) -> None:
 def test_a_worker_killed_in_the_middle_changes_no_table(
     forker: Forker, logs: Path, by_processes: dict[str, Rows], tmp_path: Path
 ) -> None:
-    store = tmp_path / "store"
-    run = forker.start("run", logs, "--store", store, *OPTIONS, "--runner", "dask")
-    kill_a_worker(run, store, "points")
-    assert run.wait() == 0, run.err
-    assert "Dask" in run.err
-    assert "2 workers on 1 machine" in run.err
-    assert lost_rows(store, by_processes, without=TIMES) == {}
-    assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
-    assert not (store / FOLDER).exists()
-    assert f'"{AGAIN}": 1' in next((store / "runs").glob("*.json")).read_text()
+    begun_again = False
+    for attempt in range(3):  # a worker may be killed when its result has been written: then nothing is begun again
+        store = tmp_path / f"store{attempt}"
+        run = forker.start("run", logs, "--store", store, *OPTIONS, "--runner", "dask")
+        kill_a_worker(run, store, "points")
+        assert run.wait() == 0, run.err
+        assert "Dask" in run.err
+        assert "2 workers on 1 machine" in run.err
+        assert lost_rows(store, by_processes, without=TIMES) == {}
+        assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
+        assert not (store / FOLDER).exists()
+        begun_again = f'"{AGAIN}": 1' in next((store / "runs").glob("*.json")).read_text()
+        if begun_again:
+            break
+    assert begun_again
     again = forker.run("run", logs, "--store", store, *OPTIONS, "--runner", "dask")
     assert "nothing to do" in again.err
     assert lost_rows(store, by_processes, without=TIMES) == {}
