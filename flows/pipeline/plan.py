@@ -99,7 +99,7 @@ MOST_LOOKED_AT = 20
 
 
 def check_sources(study: Study) -> None:
-    """Look at the sources before a server starts for them.
+    """Look at the sources before anything is started for them.
 
     Raises:
         UsageError: a source does not exist; or nothing has been stored yet, and no format knows any of a few inputs.
