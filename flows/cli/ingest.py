@@ -62,7 +62,9 @@ def ingest(
         if active.scope.unread():
             prepare(verbose)  # before the workers, which take it over
             _ = active.workers  # they start up while Prefect is imported
-            with prefect_api(import_flows=import_flows, ephemeral=ephemeral, verbose=verbose) as run:
+            with prefect_api(
+                import_flows=import_flows, ephemeral=ephemeral, verbose=verbose, of_cluster=effective.on_cluster
+            ) as run:
                 from flows.ingest import ingest as flow  # Prefect reads its settings when it is imported
 
                 run(flow(effective))

@@ -1,7 +1,7 @@
 """Prefect: which server a run talks to, and how to have one at all.
 
 A server that is configured (``PREFECT_API_URL``, or the active profile) is used. Without one, a run has Prefect's API
-in its own process (``flows.execution.prefect_in_process``), and ``serve`` keeps a server.
+in its own process (``flows.execution.prefect_in_process``); a run on a cluster, and ``serve``, have a server.
 
 Whoever may send requests to a Prefect server can have the user's own runner carry out any shell command. So a server
 that is started here listens on 127.0.0.1 only, and answers nobody without the secret of this start, no page of another
@@ -315,16 +315,28 @@ Running = Callable[[Coroutine[Any, Any, None]], None]
 
 @contextmanager
 def prefect_api(
-    *, import_flows: Callable[[], object], ephemeral: bool = False, verbose: bool = False
+    *, import_flows: Callable[[], object], ephemeral: bool = False, verbose: bool = False, of_cluster: bool = False
 ) -> Iterator[Running]:
     """Prefect for the flows inside; gives what runs them.
 
-    Must be entered before Prefect is imported, which reads its settings then.
+    Must be entered before Prefect is imported, which reads its settings then. Tasks ``of_cluster`` report from other
+    processes, so such a run has a server for its length where none is configured.
 
     Raises EvalError when the configured server does not answer, or Prefect's database cannot be used.
     """
     prepare(verbose)
     url = None if ephemeral else configured_url()
+    if url is None and of_cluster:
+        server = Server()
+        try:
+            with server.in_use():
+                import_flows()
+                server.wait()
+                with _explained(server.url, "see whether memory is short"):
+                    yield asyncio.run
+        finally:
+            server.stop()
+        return
     if url is None:
         with _no_collection():
             import_flows()

@@ -28,7 +28,9 @@ def run_flow(active: Run, flow: Callable[[Run], Coroutine[Any, Any, None]], *, e
     with ThreadPoolExecutor(1) as beside:
         for needed in (empty_database, schemas):  # by the load; to make them takes as long as the imports
             beside.submit(needed)
-        with prefect_api(import_flows=import_flows, ephemeral=ephemeral, verbose=verbose) as run:
+        with prefect_api(
+            import_flows=import_flows, ephemeral=ephemeral, verbose=verbose, of_cluster=active.study.on_cluster
+        ) as run:
             try:
                 run(flow(active))
             except BaseException:

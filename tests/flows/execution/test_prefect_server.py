@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,32 @@ def test_a_server_that_hangs_is_started_anew_one_that_is_slow_or_was_to_end_is_n
     finally:
         server.stop()
     assert server.revive() is None
+
+
+@pytest.mark.skipif(find_spec("prefect_dask") is None, reason="prefect-dask is not installed")
+@pytest.mark.slow
+def test_a_run_on_a_cluster_has_a_server_where_none_is_configured(tmp_path: Path) -> None:
+    """Its tasks report to Prefect from processes of their own."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
+    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
+    sample = ROOT / "flows" / "samples" / "logquery.jsonl"
+    options = [
+        "--strategies",
+        "none,empty",
+        "--runner",
+        "dask",
+        "--concurrency",
+        "1",
+        "--store",
+        str(tmp_path / "store"),
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-m", "flows", "run", str(sample), *options],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=ROOT,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "none" in ended.stdout
