@@ -141,7 +141,7 @@ def accounting(
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
-    """Print what became of every message: messages in the files = stored + set aside + folded.
+    """Print what became of every message: messages in the files = stored + set aside + in copies.
 
     Ends with exit code 1 when a message is unaccounted for.
     """

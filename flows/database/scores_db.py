@@ -259,8 +259,11 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
         StoreError: there is no database yet, the file is not one, or a version of other tables and views made it.
     """
     if not path.is_file():
+        has_answers = (path.parent / "answers").is_dir()
+        command = "rebuild" if has_answers else "run"
         raise StoreError(
-            f"no results at {display_name(path)} yet; make some with: compaction-eval run --store {_store_name(path)}"
+            f"no results at {display_name(path)} yet; make some with: "
+            f"compaction-eval {command} --store {_store_name(path)}"
         )
     # Attached, and not opened: within a process DuckDB hands out the instance that it already has for a path, even
     # when another file has taken its place.

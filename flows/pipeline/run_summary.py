@@ -146,11 +146,9 @@ def summarize_run(
     shortfalls, notes = [], []
     aside = _set_aside(store, records)
     paths = {record.fingerprint.path for record in records}
-    folded = sum(info.input_path in paths for part in parts for info in part.folded)
-    if folded:
-        notes.append(
-            f"folded into longer sessions: {quantity(folded, 'shorter copy', 'shorter copies')} (table folded_sessions)"
-        )
+    copies = sum(info.input_path in paths for part in parts for info in part.folded)
+    if copies:
+        notes.append(f"not stored again: {quantity(copies, 'copy', 'copies')} of a session (table folded_sessions)")
     notes += scope_notes(parts)
     notes.append(masked_note(records))
     notes.append(label_note(study, parts))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from compaction.closest import closest_or_all
 from flows.sources.discovery import discover
 from flows.sources.reading.inputs import Input, SourceError
 from flows.sources.registry import recognise
@@ -48,7 +49,7 @@ def newest_session(agent: str, home: Path, environment: Mapping[str, str]) -> In
             f"{agent} keeps its sessions in a database: {ONLY_EXPORTED[agent]}, then give that file in place of --agent"
         )
     if agent not in AGENTS:
-        raise SourceError(f"unknown agent {agent!r}; known are {', '.join(sorted((*AGENTS, *ONLY_EXPORTED)))}")
+        raise SourceError(f"unknown agent {agent!r}{closest_or_all(agent, (*AGENTS, *ONLY_EXPORTED))}")
     known = AGENTS[agent]
     first, _, rest = known.folder.partition("/")
     own = environment.get(known.variable) if known.variable else None

@@ -1,4 +1,4 @@
--- One row per input × kind: what was met, stored, set aside and folded.
+-- One row per input × kind: what was met, stored, set aside and in copies.
 create view agg_accounting as
 with kinds as (
     select

@@ -1,4 +1,4 @@
--- Every session that was folded into another one was folded into one that is stored.
+-- Every session that is a copy is one of a session that is stored.
 select
     folded_sessions.recorded_id,
     folded_sessions.folded_into

@@ -1,4 +1,4 @@
--- The sessions of an input are those that are stored and those that are folded into others.
+-- The sessions of an input are those that are stored and those that are copies of others.
 with stored as (
     select
         input_path,

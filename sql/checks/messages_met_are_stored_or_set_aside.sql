@@ -1,4 +1,4 @@
--- Of every input and kind, the messages (and calls) that were met are stored, set aside with a reason, or folded.
+-- Of every input and kind, the messages (and calls) that were met are stored, set aside with a reason, or in copies.
 select
     input_path,
     kind,

@@ -1,4 +1,4 @@
--- One row per log format: files, sessions, and messages met = stored + set aside + folded, for calls and results too.
+-- One row per log format: files, sessions, messages met = stored + set aside + in copies, for calls and results too.
 create view intake_by_format as
 with sums as (
     select

@@ -14,7 +14,7 @@ comment on table inputs is
 comment on column inputs.input_path is 'Absolute path';
 comment on column inputs.source_format is 'Log format that was detected; NULL when no format recognised it';
 comment on column inputs.n_bytes is 'Size on disk in bytes';
-comment on column inputs.n_sessions is 'Sessions that it holds, folded ones included';
+comment on column inputs.n_sessions is 'Sessions that it holds, copies included';
 comment on column inputs.n_folded is 'Of these, sessions that are a copy of one that is stored from elsewhere';
 comment on column inputs.n_messages is 'Messages of its sessions';
 comment on column inputs.n_quarantined is 'Places that could not be read (table quarantine)';

@@ -22,6 +22,7 @@ from flows.pipeline.run_summary import all_records, failed_checks
 from flows.sessions.deduplicate import WORSE
 from flows.sessions.session_parts import read_parts
 from flows.store.call_cache_sync import cache_folder
+from flows.store.damage import name_damaged_file
 from flows.store.shards import REARRANGING, SMALL_BYTES
 from flows.store.store import DATABASE, Store, is_object_store, store_path
 from flows.support.atomic_files import OWNERS_UMASK, TMP, umask_for
@@ -113,9 +114,11 @@ def check_store(store: Store) -> list[Finding]:
     findings = []
     for check in checks:
         try:
-            findings += check()
+            with name_damaged_file(store.root, store.place):
+                findings += check()
         except (OSError, EvalError) as error:
-            findings.append(Finding("store", "broken", " ".join(str(error).split())))
+            broken = Finding("store", "broken", " ".join(str(error).split()))
+            findings += [] if broken in findings else [broken]  # several checks read the same damaged file
     return findings
 
 

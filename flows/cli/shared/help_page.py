@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from typer import BadParameter
 from typer.core import TyperArgument, TyperCommand
+
+from compaction.closest import did_you_mean
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -34,9 +37,22 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 _TYPE = re.compile(r" <[\w\[\], ]+>\Z")
 """What Typer puts behind the name of an argument."""
 
+_NOT_ONE_OF = re.compile(r"(?:Value error, )?(?P<all>'(?P<value>.*)' is not one of (?P<names>.*))\.", re.DOTALL)
+"""What Typer says of a value that is none of those that there are."""
+
 
 class ExamplesFirst(TyperCommand):
-    """A command whose examples stand above its options."""
+    """A command whose examples stand above its options, and that says which value was probably meant."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """As Typer does it; the error about an unknown value ends with the nearest one that there is."""
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as error:
+            if said := _NOT_ONE_OF.fullmatch(error.message):
+                near = did_you_mean(said["value"], re.findall("'([^']*)'", said["names"]))
+                error.message = f"{said['all']}{near}"
+            raise
 
     def format_help_text(self, ctx: Context, formatter: Formatter) -> None:
         """The text, then the examples."""

@@ -55,7 +55,7 @@ def _file_row(record: InputRecord, copies: list[SessionInfo], reasons: list[dict
         "messages": record.n_messages,
         "met": record.met,
         "not_stored": [{"kind": kind, "reason": why, "count": number} for kind, why, number in record.aside],
-        "folded": [[info.recorded_id, info.folded_into] for info in copies],
+        "copies": [[info.recorded_id, info.folded_into] for info in copies],
         "masked_secrets": record.masked,
         "set_aside": reasons,
     }

@@ -86,6 +86,23 @@ def test_the_help_of_a_command_has_examples_that_can_be_parsed(command: Command,
         COMMANDS[path].make_context("compaction-eval", words[len(path) :])
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["list", "strategy"], "(did you mean strategies?)"),
+        (["export", "sessions", "--format", "csvv"], "(did you mean csv?)"),
+        (["lost", "--agent", "claude"], "(did you mean claude_code?)"),
+    ],
+)
+def test_a_value_that_nothing_has_is_answered_with_the_nearest_one(
+    command: Command, typed: list[str], meant: str
+) -> None:
+    shown = command(*typed)
+    assert shown.exit_code == 2
+    assert meant in " ".join(shown.stderr.split())
+    assert "Value error" not in shown.stderr
+
+
 def test_every_command_with_data_to_print_takes_json() -> None:
     without = {path for path, one in COMMANDS.items() if not any("--json" in found.opts for found in one.params)}
     assert without == set(WITHOUT_JSON)

@@ -129,6 +129,9 @@ def test_a_connection_changes_nothing_and_reaches_no_file(tmp_path: Path, sql: s
 def test_a_store_without_results_says_how_to_get_some(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"no results at .*scores.duckdb yet; make some with: compaction-eval run"):
         connect(tmp_path / "scores.duckdb")
+    (tmp_path / "answers").mkdir()
+    with pytest.raises(StoreError, match=r"make some with: compaction-eval rebuild"):
+        connect(tmp_path / "scores.duckdb")
 
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ def test_results_that_are_older_than_the_files_are_found(small: SmallStore) -> N
     assert "rebuild" in found(small)["results"].do
 
 
+def test_a_damaged_file_is_named_once_and_the_other_checks_go_on(small: SmallStore) -> None:
+    damaged = next((small.store.root / "transcripts").glob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:200])
+    findings = check_store(small.store)
+    [broken] = [finding for finding in findings if finding.state == "broken" and "is damaged" in finding.says]
+    assert str(damaged) in broken.says
+    assert {"runs", "files"} <= {finding.check for finding in findings}
+
+
 def test_violated_checks_are_broken_and_lost_logs_are_a_warning(small: SmallStore) -> None:
     small.write("probes", small.probe("p1", probe_id="more", probe_type="decision"))
     small.write("answers", small.answer("none", "p1", answer_id="more", probe_id="more"))
