@@ -19,6 +19,7 @@ from flows.support.clock import utc_time
 RECORDED_SUMMARY = "recorded compaction summary"
 BOOKKEEPING = "bookkeeping"
 REWOUND = "rewound branch"
+ANOTHER_BEGINNING = "beginning of another conversation under this id"
 INHERITED = "history of the session that this one comes from"
 """What a sub-agent or a fork was given: it is stored with the session whose work it is."""
 BEHIND_COMPACTION = "beginning of the session, before its first compaction"

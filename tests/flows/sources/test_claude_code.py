@@ -337,3 +337,17 @@ def test_a_history_that_a_resumed_session_writes_again_with_new_ids_is_there_onc
     [transcript] = read("s.jsonl", lines=[*turns("a"), *turns("b"), *later]).transcripts
     assert [m.text for m in transcript.messages] == ["Go", "Went", "Go on", "Went on", "Go", "Went again"]
     assert transcript.set_aside["duplicate"] == 2
+
+
+def test_a_second_conversation_under_the_same_id_is_told_of(read, claude):
+    lines = [
+        claude.user("u1", None, "Go"),
+        claude.line("assistant", "a1", "u1", {"role": "assistant", "id": "m1", "content": "Went"}),
+        claude.user("u2", None, "The dam"),
+        claude.line("assistant", "a2", "u2", {"role": "assistant", "id": "m2", "content": "Built"}),
+        claude.user("u3", None, "A prompt that nothing answers"),
+    ]
+    result = read("s.jsonl", lines=lines)
+    [transcript] = result.transcripts
+    assert len(transcript.messages) == 5
+    assert dict(result.account.aside) == {("record", "beginning of another conversation under this id"): 1}

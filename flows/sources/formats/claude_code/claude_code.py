@@ -28,7 +28,7 @@ from flows.sources.reading.claude_lines import (
 )
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.kinds import kind_of_unknown
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, INHERITED, REWOUND, UNKNOWN
+from flows.sources.reading.session import ANOTHER_BEGINNING, BOOKKEEPING, DUPLICATE, INHERITED, REWOUND, UNKNOWN
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, as_list, need_object, nested, objects_in, text_or_none
 
@@ -90,6 +90,9 @@ class _Log:
         self.parents: dict[str, str | None] = {}
         self.places: dict[str, int] = {}
         self.prompts: dict[str, list[str]] = defaultdict(list)
+        """Line that prompts follow → the prompts."""
+        self.openings: set[str] = set()
+        """Prompts that follow no line."""
         self.bookkeeping = 0
         self.unknown: Counter[Kind | None] = Counter()
         """Lines of kinds that are not known, by what they would have been."""
@@ -143,8 +146,11 @@ class _Log:
                 return
             self._node(uuid, record.get("logicalParentUuid") or record.get("parentUuid"))
         if kind in ("user", "assistant") or (kind == "system" and "boundary" in str(record.get("subtype"))):
-            if isinstance(uuid, str) and isinstance(record.get("parentUuid"), str) and is_prompt(record):
-                self.prompts[record["parentUuid"]].append(uuid)
+            if isinstance(uuid, str) and is_prompt(record):
+                if isinstance(record.get("parentUuid"), str):
+                    self.prompts[record["parentUuid"]].append(uuid)
+                else:
+                    self.openings.add(uuid)
             self.lines.append((where, slim_line(record)))
         elif kind == "attachment" and queued_prompt(record) is not None:
             self.lines.append((where, slim_line(record)))
@@ -236,9 +242,19 @@ class _Log:
                 own = f"{native}-agent-{key}" if native else None
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
 
+    def _count_conversations(self) -> int:
+        """Chains of several lines that follow no line and hold a prompt."""
+        roots: dict[str, str] = {}
+        for uuid, parent in self.parents.items():
+            roots[uuid] = uuid if parent is None else roots.get(parent, "")
+        answered = self.openings.intersection(filter(None, self.parents.values()))
+        return len(answered | {roots[parent] for parent in self.prompts if roots.get(parent)})
+
     def _threads(self) -> dict[str | None, ClaudeThread]:
         gone, again = self.rewound(), self._written_again()
         threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
+        if not again:
+            threads[None].session.leave_out(ANOTHER_BEGINNING, None, max(self._count_conversations() - 1, 0))
         owned = {self._sidechain(record) for _, record in self.lines}
         # Each line is released once its messages are made: a long log does not fit into memory twice.
         self.lines.reverse()
