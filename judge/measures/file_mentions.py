@@ -48,6 +48,9 @@ _VERBS: tuple[tuple[FileVerb, re.Pattern[str]], ...] = (
     ),
 )
 
+_NAME = re.compile(rf"{_PATH.pattern}|(?<![\w.)/])/[\w@.+:{{}}/-]+|`[^`\s]*[^`\sA-Za-z][^`\s]*`")
+"""Files, routes and code: words in them say nothing of what was done."""
+
 _STATUS = re.compile(r"\A(?:(A|\?\?|\+)|(M|~)|(D))[AMD]?\s+[`*]*\Z")
 """What stands before a file as in ``git status``: of one that was created, modified, deleted."""
 
@@ -97,7 +100,8 @@ def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str
         places = {listed.start(1): listed[1]}
     if not places:
         return ()
-    verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(said))
+    prose = _NAME.sub(lambda m: "." * len(m[0]), said)
+    verbs = sorted((m.start(), verb) for verb, pattern in _VERBS for m in pattern.finditer(prose))
     named = list(places.items())[: None if made else 3]
     found = []
     for n, (start, path) in enumerate(named):

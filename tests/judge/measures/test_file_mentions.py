@@ -54,6 +54,7 @@ def test_a_file_without_an_ending_counts_as_an_item_of_a_list(path: str) -> None
         ("~ src/a.py: the totals", "modified"),
         ("D src/a.py", "deleted"),
         ("- src/a.py (modified)", "modified"),
+        ("- `src/a.py`: new endpoint, tried with `GET /api/reviews/:id`, updated", "modified"),
         ("- src/a.py (new helper for totals)", "modified"),
         ("A src/a.py script reads the totals", "modified"),
         ("- src/a.py", "modified"),
