@@ -46,7 +46,7 @@ class Measuring:
     ) -> None:
         self._task, self._info, self._jobs, self._contexts, self._probes = task, info, jobs, contexts, probes
         self._needs: dict[int, tuple[Need, ...]] = {}
-        self._fetched: dict[str, dict[str, tuple[tuple[Message, ...], Probe]]] = {}
+        self._fetched: dict[str, dict[str, tuple[Message, ...]]] = {}
         self._files: dict[str, Files] = {}
         self._at_points: dict[str, dict[str, list[dict[str, Any]]]] = {}
 
@@ -74,7 +74,7 @@ class Measuring:
 
     @cached_property
     def _reader(self) -> ContextReader:
-        fetched = (context for job in self._readable(self._jobs) for context, _ in self._with_fetched(job).values())
+        fetched = (context for job in self._readable(self._jobs) for context in self._with_fetched(job).values())
         return ContextReader(self._session.messages, (*self._contexts.values(), *fetched))
 
     @cached_property
@@ -86,10 +86,10 @@ class Measuring:
     def _readable(self, jobs: Sequence[MeasureJob]) -> list[MeasureJob]:
         return [job for job in jobs if job.compaction_id not in self._opaque]
 
-    def _with_fetched(self, job: MeasureJob) -> dict[str, tuple[tuple[Message, ...], Probe]]:
+    def _with_fetched(self, job: MeasureJob) -> dict[str, tuple[Message, ...]]:
         """Probe → the context with what the method fetches for its question, where it fetches something."""
         method = self._task.methods[job.method]
-        found: dict[str, tuple[tuple[Message, ...], Probe]] = {}
+        found: dict[str, tuple[Message, ...]] = {}
         if not method.recalls or job.compaction_id in self._fetched:
             return self._fetched.get(job.compaction_id, found)
         for id, probe in self._asked[len(job.line) - 1].items():
@@ -100,7 +100,7 @@ class Measuring:
                 lambda: self._session.messages[: job.point.point.cut_seq],
             )
             if fetched:
-                found[id] = context, probe
+                found[id] = context
         self._fetched[job.compaction_id] = found
         return found
 
@@ -156,22 +156,22 @@ class Measuring:
 
     def _states_of_point(self, jobs: Sequence[MeasureJob], cut: int) -> dict[str, list[dict[str, Any]]]:
         tracked = self._statements.at(len(jobs[0].line) - 1, cut)
-        contexts = [self._contexts[job.compaction_id] for job in jobs]
-        files = [self._told(job) for job in jobs]
-        true = self._kept_files.true(cut)
-        carried = self._reader.states([one.statement for one in tracked], cut, contexts, files, true)
-        found = {}
-        for job, states in zip(jobs, carried, strict=True):
-            rows = {
-                (one.probe, one.position): _state_row(one, state) for one, state in zip(tracked, states, strict=True)
-            }
-            for id, (context, probe) in self._with_fetched(job).items():
-                told = self._kept_files.told(context, cut)
-                again = self._reader.states(probe.statements, cut, [context], [told], true)[0]
-                for n, state in enumerate(again, 1):
-                    if (id, n) in rows:
-                        rows[id, n] |= {"with_fetched": state.support, "fetched_lines": state.lines}
-            found[job.compaction_id] = list(rows.values())
+        more = [(job.compaction_id, id, context) for job in jobs for id, context in self._with_fetched(job).items()]
+        contexts = [*(self._contexts[job.compaction_id] for job in jobs), *(context for *_, context in more)]
+        files = [
+            *(self._told(job) for job in jobs),
+            *(self._kept_files.told(context, cut) for *_, context in more),
+        ]
+        statements = [one.statement for one in tracked]
+        states = self._reader.states(statements, cut, contexts, files, self._kept_files.true(cut))
+        found = {
+            job.compaction_id: [_state_row(one, state) for one, state in zip(tracked, of_context, strict=True)]
+            for job, of_context in zip(jobs, states, strict=False)
+        }
+        for (compaction, probe, _), again in zip(more, states[len(jobs) :], strict=True):
+            for row, state in zip(found[compaction], again, strict=True):
+                if row["probe_id"] == probe:
+                    row |= {"with_fetched": state.support, "fetched_lines": state.lines}
         return found
 
 
