@@ -76,7 +76,7 @@ def file_mentions(message: Message) -> list[FileOp]:
 
 @lru_cache(maxsize=32_768)
 def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
-    return tuple(op for one in statements(text) if _MAY_NAME.search(one.text) for op in _mentioned(one, made))
+    return tuple(op for one in statements(text) for op in _mentioned(one, made))
 
 
 def _mentioned(statement: LabelledStatement, made: bool) -> Iterator[FileOp]:
@@ -91,7 +91,7 @@ def _mentioned(statement: LabelledStatement, made: bool) -> Iterator[FileOp]:
 @lru_cache(maxsize=32_768)
 def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str, ...]], ...]:
     """The files of a statement, each with what it says was done to it, if it does, and the names told with it."""
-    if len(said) > MAX_LINE:
+    if len(said) > MAX_LINE or not _MAY_NAME.search(said):
         return ()
     places = {
         m.start(): m[0] for m in _PATH.finditer(said) if "/" in m[0] or m[0].rsplit(".", 1)[-1].lower() in _SOURCE

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 MAX_LINE = 2_000
 """Characters; a longer line is data, not prose."""
@@ -46,6 +46,14 @@ class LabelledStatement(NamedTuple):
         return f"{self.label}: {self.text}" if self.label else self.text
 
 
+class _Line(NamedTuple):
+    """What one line is, and what it says."""
+
+    kind: Literal["blank", "skipped", "row", "title", "said"]
+    said: tuple[LabelledStatement, ...] = ()
+    """Of a title its words. Of a row its cells, and as label the same as the head of a table."""
+
+
 @lru_cache(maxsize=2_048)
 def statements(text: str) -> tuple[LabelledStatement, ...]:
     """The statements in order. Takes time linear in the text."""
@@ -54,33 +62,42 @@ def statements(text: str) -> tuple[LabelledStatement, ...]:
         return tuple(_said(_leaves(value, "")))
     found: list[LabelledStatement] = []
     heading = ""
-    header: list[str] = []
+    header: str | None = None
     for line in text.split("\n"):  # not splitlines: a quoted command may hold other separators
-        if len(line) > MAX_LINE or not line.strip() or _FENCE.match(line):
-            header = header if line.strip() else []
-            continue
-        row = line.strip()
-        if row.startswith("|") and row.count("|") >= 3:
-            cells = [cell.strip() for cell in row.strip("|").split("|")]
-            if _RULE.match(row):
-                continue
-            if not header:
-                header = cells
-                continue
-            found += _said([LabelledStatement(", ".join(filter(None, cells)), _joined(heading, " ".join(header)))])
-            continue
-        header = []
-        title, said = _read_line(line)
-        heading = heading if title is None else title
-        found += (LabelledStatement(one.text, _joined(heading, one.label)) for one in said) if heading else said
+        read = _read_line(line)
+        if read.kind == "row":
+            if header is None:
+                header = read.said[0].label
+            else:
+                found += _said([LabelledStatement(read.said[0].text, _joined(heading, header))])
+        elif read.kind != "skipped":
+            header = None
+            if read.kind == "title":
+                heading = read.said[0].text
+            elif heading:
+                found += (LabelledStatement(one.text, _joined(heading, one.label)) for one in read.said)
+            else:
+                found += read.said
     return tuple(found)
 
 
-@lru_cache(maxsize=32_768)
-def _read_line(line: str) -> tuple[str | None, tuple[LabelledStatement, ...]]:
-    """The heading that a line is, or what it says; contexts of many methods repeat lines."""
+@lru_cache(maxsize=16_384)
+def _read_line(line: str) -> _Line:
+    """Reads one line; contexts of many methods repeat lines."""
+    row = line.strip()
+    if not row:
+        return _Line("blank")
+    if len(line) > MAX_LINE or _FENCE.match(line):
+        return _Line("skipped")
+    if row.startswith("|") and row.count("|") >= 3:
+        if _RULE.match(row):
+            return _Line("skipped")
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        return _Line("row", (LabelledStatement(", ".join(filter(None, cells)), " ".join(cells)),))
     title = _title(line)
-    return title, tuple(_said(_of_line(line))) if title is None else ()
+    if title is not None:
+        return _Line("title", (LabelledStatement(title, ""),))
+    return _Line("said", tuple(_said(_of_line(line))))
 
 
 def _said(found: Iterable[LabelledStatement]) -> Iterator[LabelledStatement]:

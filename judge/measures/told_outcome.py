@@ -50,11 +50,12 @@ def _said_last(matter: str, text: str) -> Outcome | None:
 @lru_cache(maxsize=2_048)
 def _marked(text: str) -> tuple[tuple[LabelledStatement, frozenset[str]], ...]:
     """The statements of a text that say of anything that it is open or done, with their words."""
-    return tuple(
-        (one, _words(one.text))
-        for one in statements(text)
-        if len(one.text) <= MAX_LINE and (_OPEN.search(one.whole) or _DONE.search(one.whole))
-    )
+    return tuple((one, _words(one.text)) for one in statements(text) if _is_marked(one))
+
+
+@lru_cache(maxsize=16_384)
+def _is_marked(one: LabelledStatement) -> bool:
+    return len(one.text) <= MAX_LINE and bool(_OPEN.search(one.whole) or _DONE.search(one.whole))
 
 
 @lru_cache(maxsize=4_096)
