@@ -74,7 +74,7 @@ def file_mentions(message: Message) -> list[FileOp]:
     return list(_mentions(message.text, made)) if made or "." in message.text else []
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=1_024)
 def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
     return tuple(op for one in statements(text) for op in _mentioned(one, made))
 
