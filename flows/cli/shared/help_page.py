@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from typer import BadParameter
 from typer.core import TyperArgument, TyperCommand
 
-from compaction.closest import did_you_mean
-
 if TYPE_CHECKING:
     from typer._click import Context
     from typer._click import HelpFormatter as Formatter
@@ -50,6 +48,8 @@ class ExamplesFirst(TyperCommand):
             return super().parse_args(ctx, args)
         except BadParameter as error:
             if said := _NOT_ONE_OF.fullmatch(error.message):
+                from compaction.closest import did_you_mean
+
                 near = did_you_mean(said["value"], re.findall("'([^']*)'", said["names"]))
                 error.message = f"{said['all']}{near}"
             raise
