@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from compaction.reading.file_effects import FileOp, FileVerb
 from compaction.transcript import Message
-from judge.measures.labelled_statements import MAX_LINE, LabelledStatement, statements
+from judge.measures.labelled_statements import MAX_LINE, Said, joined, statements
 
 _PATH = re.compile(r"(?<![\w/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@+-][\w@.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 _LISTED = re.compile(
@@ -71,24 +70,21 @@ def file_mentions(message: Message) -> list[FileOp]:
     in what a person or an agent said only a sentence with both the path and the verb counts.
     """
     made = message.seq is None
-    return list(_mentions(message.text, made)) if made or "." in message.text else []
+    found = []
+    for heading, said in statements(message.text) if made or "." in message.text else ():
+        for label, path, told, names in _named_in(said, made):
+            verb = told or (_verb_of_label(joined(heading, label)) if made else None)
+            if verb is not None:
+                found.append(FileOp(path, verb, 0, names))
+    return found
 
 
-@lru_cache(maxsize=1_024)
-def _mentions(text: str, made: bool) -> tuple[FileOp, ...]:
-    return tuple(op for one in statements(text) for op in _mentioned(one, made))
+@lru_cache(maxsize=16_384)
+def _named_in(said: Said, made: bool) -> tuple[tuple[str, str, FileVerb | None, tuple[str, ...]], ...]:
+    """The files that a line names, each with the label of its statement."""
+    return tuple((one.label, *told) for one in said for told in _named(one.text, made))
 
 
-def _mentioned(statement: LabelledStatement, made: bool) -> Iterator[FileOp]:
-    for path, said, names in _named(statement.text, made):
-        verb = said or (_verb(statement.label) if made else None)
-        if verb is None and made and _FILES.search(statement.label):
-            verb = "modified"
-        if verb is not None:
-            yield FileOp(path, verb, 0, names)
-
-
-@lru_cache(maxsize=32_768)
 def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str, ...]], ...]:
     """The files of a statement, each with what it says was done to it, if it does, and the names told with it."""
     if len(said) > MAX_LINE or not _MAY_NAME.search(said):
@@ -133,5 +129,7 @@ def _status(said: str, start: int, path: str) -> FileVerb | None:
     return ("created" if mark[1] else "modified" if mark[2] else "deleted") if mark else None
 
 
-def _verb(text: str) -> FileVerb | None:
-    return next((verb for verb, pattern in _VERBS if pattern.search(text)), None)
+@lru_cache(maxsize=2_048)
+def _verb_of_label(label: str) -> FileVerb | None:
+    verb = next((verb for verb, pattern in _VERBS if pattern.search(label)), None)
+    return verb or ("modified" if _FILES.search(label) else None)

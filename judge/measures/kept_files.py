@@ -58,6 +58,7 @@ class KeptFiles:
         self.session = session
         self._true: dict[int, Files] = {}
         self._by_name: dict[int, dict[str, list[str]]] = {}
+        self._mentioned: dict[tuple[object, ...], tuple[list[FileOp], Set[str]]] = {}
         self._said_by: dict[tuple[object, ...], tuple[Mapping[str, FileUse], Set[str]]] = {}
 
     def true(self, cut: int) -> Files:
@@ -104,15 +105,18 @@ class KeptFiles:
 
     def _said(self, message: Message, cut: int) -> tuple[Mapping[str, FileUse], Set[str]]:
         """What prose says that files were used for, the strongest of each, and all files that it names."""
-        key = cut, message.reasoning, message.text, message.seq is None
-        if key not in self._said_by:
+        text = message.reasoning, message.text, message.seq is None
+        if (cut, *text) not in self._said_by:
+            if text not in self._mentioned:
+                lines = (line for line in said_text(message).split("\n") if "/" in line)
+                self._mentioned[text] = file_mentions(message), set[str]().union(*map(_named_files, lines))
+            ops, named = self._mentioned[text]
             uses: dict[str, FileUse] = {}
-            for op in file_mentions(message):
+            for op in ops:
                 if path := self._resolved(op.path, cut):
                     uses[path] = max(USE[op.verb], uses.get(path, "read"), key=_STRENGTH.index)
-            named = {name for line in said_text(message).split("\n") for name in _named_files(line)}
-            self._said_by[key] = uses, {path for name in named if (path := self._resolved(name, cut))}
-        return self._said_by[key]
+            self._said_by[cut, *text] = uses, {path for name in named if (path := self._resolved(name, cut))}
+        return self._said_by[cut, *text]
 
     def _resolved(self, path: str, cut: int) -> str:
         """The session's name for a path; the path itself for one that no call touched, empty for an ambiguous one."""
@@ -168,7 +172,5 @@ def _rename(op: FileOp, path: str) -> FileOp:
 @lru_cache(maxsize=32_768)
 def _named_files(line: str) -> tuple[str, ...]:
     """File names in a line, with their directories; contexts of many methods repeat lines."""
-    if "/" not in line:
-        return ()
     words = {word.rstrip(".:-+@/").lstrip(":-+@") for word in _NAMED.findall(line)}
     return tuple(word for word in words if "/" in word and "//" not in word and _FILE.fullmatch(word))

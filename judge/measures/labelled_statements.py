@@ -1,16 +1,16 @@
 """The statements of a text, whatever form it has: prose, lists, headed sections, tables, JSON, ``key: value`` lines.
 
 A summary may say the same under a heading, in a column, under a key or in a sentence. Here each of these becomes a
-statement with the words that stand over it as its label.
+statement with the words that stand over it as its label. Contexts of many methods repeat lines; a line is read once.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 MAX_LINE = 2_000
 """Characters; a longer line is data, not prose."""
@@ -38,70 +38,48 @@ class LabelledStatement(NamedTuple):
 
     text: str
     label: str
-    """Heading, column or key above it; empty for plain prose."""
-
-    @property
-    def whole(self) -> str:
-        """The text after its label."""
-        return f"{self.label}: {self.text}" if self.label else self.text
+    """Column or key above it; empty for plain prose."""
 
 
-class _Line(NamedTuple):
-    """What one line is, and what it says."""
-
-    kind: Literal["blank", "skipped", "row", "title", "said"]
-    said: tuple[LabelledStatement, ...] = ()
-    """Of a title its words. Of a row its cells, and as label the same as the head of a table."""
+Said = tuple[LabelledStatement, ...]
 
 
-@lru_cache(maxsize=2_048)
-def statements(text: str) -> tuple[LabelledStatement, ...]:
-    """The statements in order. Takes time linear in the text."""
+@lru_cache(maxsize=512)
+def statements(text: str) -> tuple[tuple[str, Said], ...]:
+    """What each line says that says something, in order, with the heading above it. Takes time linear in the text."""
     value = _json(text)
     if value is not None:
-        return tuple(_said(_leaves(value, "")))
-    found: list[LabelledStatement] = []
+        return (("", _said(_leaves(value, ""))),)
+    found: list[tuple[str, Said]] = []
     heading = ""
-    header: str | None = None
+    header: Sequence[str] = ()
     for line in text.split("\n"):  # not splitlines: a quoted command may hold other separators
-        read = _read_line(line)
-        if read.kind == "row":
-            if header is None:
-                header = read.said[0].label
-            else:
-                found += _said([LabelledStatement(read.said[0].text, _joined(heading, header))])
-        elif read.kind != "skipped":
-            header = None
-            if read.kind == "title":
-                heading = read.said[0].text
-            elif heading:
-                found += (LabelledStatement(one.text, _joined(heading, one.label)) for one in read.said)
-            else:
-                found += read.said
+        title, said, cells = _read_line(line)
+        if said:
+            found.append((heading, said))
+        elif title is not None:
+            heading = title
+        elif cells and header:
+            row = _said([LabelledStatement(", ".join(filter(None, cells)), " ".join(header))])
+            found.append((heading, row))
+        header = () if cells is None else header or cells
     return tuple(found)
 
 
 @lru_cache(maxsize=16_384)
-def _read_line(line: str) -> _Line:
-    """Reads one line; contexts of many methods repeat lines."""
+def _read_line(line: str) -> tuple[str | None, Said, Sequence[str] | None]:
+    """The heading that a line is, or what it says, or the cells of a table's row: none for what ends no table."""
     row = line.strip()
-    if not row:
-        return _Line("blank")
-    if len(line) > MAX_LINE or _FENCE.match(line):
-        return _Line("skipped")
+    if len(line) > MAX_LINE or not row or _FENCE.match(line):
+        return None, (), () if row else None
     if row.startswith("|") and row.count("|") >= 3:
-        if _RULE.match(row):
-            return _Line("skipped")
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        return _Line("row", (LabelledStatement(", ".join(filter(None, cells)), " ".join(cells)),))
+        return None, (), () if _RULE.match(row) else [cell.strip() for cell in row.strip("|").split("|")]
     title = _title(line)
-    if title is not None:
-        return _Line("title", (LabelledStatement(title, ""),))
-    return _Line("said", tuple(_said(_of_line(line))))
+    return title, _said(_of_line(line)) if title is None else (), None
 
 
-def _said(found: Iterable[LabelledStatement]) -> Iterator[LabelledStatement]:
-    return (statement for statement in found if not _EMPTY.match(statement.text))
+def _said(found: Iterable[LabelledStatement]) -> Said:
+    return tuple(statement for statement in found if not _EMPTY.match(statement.text))
 
 
 def _of_line(line: str) -> Iterator[LabelledStatement]:
@@ -134,7 +112,8 @@ def _title(line: str) -> str | None:
     return match[1].strip() if marked or len(match[1].split()) <= 3 else None  # "Open work" on a line of its own
 
 
-def _joined(heading: str, label: str) -> str:
+def joined(heading: str, label: str) -> str:
+    """A label with the heading above it."""
     return f"{heading} {label}".strip()
 
 
@@ -157,10 +136,10 @@ def _leaves(value: Any, label: str, depth: int = 0) -> Iterator[LabelledStatemen
     if isinstance(value, dict):
         flat = {key: item for key, item in value.items() if not isinstance(item, dict | list)}
         if depth and len(flat) > 1:  # a row of a list: its fields belong together
-            yield LabelledStatement(", ".join(str(item) for item in flat.values()), _joined(label, " ".join(flat)))
+            yield LabelledStatement(", ".join(str(item) for item in flat.values()), joined(label, " ".join(flat)))
             value = {key: item for key, item in value.items() if key not in flat}
         for key, item in value.items():
-            yield from _leaves(item, _joined(label, str(key).replace("_", " ")), depth + 1)
+            yield from _leaves(item, joined(label, str(key).replace("_", " ")), depth + 1)
     elif isinstance(value, list):
         for item in value:
             yield from _leaves(item, label, depth + 1)

@@ -10,7 +10,7 @@ from typing import Literal
 from compaction.reading.todos import TodoList
 from compaction.recognition.words import shared_words, tokens
 from compaction.transcript import Message
-from judge.measures.labelled_statements import MAX_LINE, LabelledStatement, statements
+from judge.measures.labelled_statements import MAX_LINE, joined, statements
 
 Outcome = Literal["open", "done"]
 
@@ -41,21 +41,26 @@ def told_outcome(matter: str, context: Sequence[Message], todo: TodoList | None)
 @lru_cache(maxsize=4_096)
 def _said_last(matter: str, text: str) -> Outcome | None:
     asked = _words(matter)
-    for one, words in reversed(_marked(text)):
-        if len(asked & words) >= SAME_MATTER * len(asked) and (outcome := _outcome(one.whole, matter)):
+    for label, said in reversed(_marked(text)):
+        if len(asked & _words(said)) >= SAME_MATTER * len(asked) and (outcome := _outcome(f"{label}: {said}", matter)):
             return outcome
     return None
 
 
 @lru_cache(maxsize=2_048)
-def _marked(text: str) -> tuple[tuple[LabelledStatement, frozenset[str]], ...]:
-    """The statements of a text that say of anything that it is open or done, with their words."""
-    return tuple((one, _words(one.text)) for one in statements(text) if _is_marked(one))
+def _marked(text: str) -> tuple[tuple[str, str], ...]:
+    """Label and text of what a text says of anything that it is open or done."""
+    return tuple(
+        (joined(heading, one.label), one.text)
+        for heading, said in statements(text)
+        for one in said
+        if len(one.text) <= MAX_LINE and (_is_marked(one.text) or _is_marked(joined(heading, one.label)))
+    )
 
 
 @lru_cache(maxsize=16_384)
-def _is_marked(one: LabelledStatement) -> bool:
-    return len(one.text) <= MAX_LINE and bool(_OPEN.search(one.whole) or _DONE.search(one.whole))
+def _is_marked(text: str) -> bool:
+    return bool(_OPEN.search(text) or _DONE.search(text))
 
 
 @lru_cache(maxsize=4_096)
