@@ -90,9 +90,9 @@ class _Log:
         self.parents: dict[str, str | None] = {}
         self.places: dict[str, int] = {}
         self.prompts: dict[str, list[str]] = defaultdict(list)
-        """Line that prompts follow → the prompts."""
+        """Parent line → the prompts that follow it."""
         self.openings: set[str] = set()
-        """Prompts that follow no line."""
+        """Prompts without a parent line."""
         self.bookkeeping = 0
         self.unknown: Counter[Kind | None] = Counter()
         """Lines of kinds that are not known, by what they would have been."""
@@ -243,7 +243,7 @@ class _Log:
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
 
     def _count_conversations(self) -> int:
-        """Chains of several lines that follow no line and hold a prompt."""
+        """How many conversations there are: lines that go back to one without a parent, with a prompt among them."""
         roots: dict[str, str] = {}
         for uuid, parent in self.parents.items():
             roots[uuid] = uuid if parent is None else roots.get(parent, "")
