@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
@@ -18,7 +18,8 @@ MIN_SHARE = 0.85
 """Share of a section's items that are rules by their words from which on it is about rules."""
 
 IN_SO_MANY_WORDS = "forbid in so many words (do not, never, avoid …)"
-PLAINLY = "require in so many words (must, always, only, keep, before …)"
+PERSON = "the person"
+FORBID, REQUIRE = "forbid, or say that it need not be done,", "require or warn of"
 
 REMEMBERED = 3
 """Later messages of the person for which a rule holds that was set on the way, unless it says that it is general."""
@@ -89,6 +90,17 @@ _RULES_HEADING = re.compile(
 )
 """Headings below which every item is a rule, whatever its words."""
 
+_MAY_FORBID = re.compile(
+    r"\b(?:never|avoid|without|leave|unless|forbidden|only|dont)\b|"
+    r"\b(?:do|must|should|shall|may|need|can)(?: not|n't|not)\b|(?:^|[,;:] )no\b",
+    re.IGNORECASE,
+)
+_MAY_REQUIRE = re.compile(
+    r"\b(?:must|always|should|ensure|make sure|only|keep|has to|have to|need(?:s|ed)? to|careful|prefer|required?)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence that may set a rule, so that nobody can say that the others are all."""
+
 _CLAUSE = re.compile(r"\b(?:where|when|that|which|because|if|while|who|since)\b", re.IGNORECASE)
 """Words after which a prohibition is part of a description."""
 
@@ -117,6 +129,34 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
     return list(found.values())
 
 
+def single_rules(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """A question for each rule that can be told by the words with which it begins."""
+    given = [(PERSON, m.seq or 0, sentences(own_words(m.text))) for m in session.person if (m.seq or 0) < cut]
+    for source, seq, heading, items in _sections(session, cut):
+        if not _OF_THE_HARNESS.search(heading):
+            given.append((f"{source} under the heading “{heading}”", seq, items))
+    said = dict.fromkeys(sentence for _, _, told in given for sentence in told)
+    for source, seq, told in given:
+        for rule in filter(is_rule, told):
+            until = _holds_until(session, rule, seq) if source == PERSON else None
+            beginning = _beginning(rule, said)
+            if beginning and (until is None or until >= cut):
+                statement = Statement("constraint", rule, (seq,), (rule,), until=until)
+                question = f"Which rule that begins with “{beginning}” was given by {source}?"
+                yield Candidate("rule", question, rule, (statement,))
+
+
+def _beginning(rule: str, said: Iterable[str]) -> str:
+    """The fewest first words, at least three, with which nothing else begins; empty where they say half of the rule."""
+    words, others = rule.split(), [other for other in said if other != rule]
+    for n in range(3, len(words) // 2):
+        begun = " ".join(words[:n])
+        others = [other for other in others if other.startswith(begun)]
+        if not others:
+            return begun
+    return ""
+
+
 def said_by_rule_givers(session: SessionFacts, cut: int) -> list[Message]:
     """The messages in which the person speaks, or in which a rules file is given or read."""
     person = {message.seq for message in session.person}
@@ -143,11 +183,14 @@ def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[C
     rules = [sentence for sentence in said if is_rule(sentence)]
     forbidden = [rule for rule in rules if is_prohibition(rule)]
     required = [rule for rule in rules if rule not in forbidden]
-    for asked, told in (("forbid, or say that it need not be done,", forbidden), ("require or warn of", required)):
+    for asked, told, doubt in ((FORBID, forbidden, _MAY_FORBID), (REQUIRE, required, _MAY_REQUIRE)):
+        if any(doubt.search(other) for other in said if other not in rules):
+            continue
         until = {rule: _holds_until(session, rule, seq) for rule in told}
         in_force = [rule for rule, lifted in until.items() if lifted is None or lifted >= cut]
-        if in_force and len(told) <= MAX_RULES:
-            question = f"What did the person {asked} {_place(session, seq, said, told)}?"
+        place = _place(session, seq, said, told) if in_force and len(told) <= MAX_RULES else ""
+        if place:
+            question = f"What did the person {asked} {place}?"
             statements = tuple(Statement("constraint", r, (seq,), (r,), until=until[r]) for r in in_force)
             yield Candidate(asked[:6], question, "; ".join(in_force), statements)
 
@@ -158,13 +201,16 @@ def _parts(sentence: str) -> list[str]:
 
 
 def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -> str:
-    """Where a message stands, told without its rules."""
+    """Where a message stands, told without its rules; empty where its neighbour's words come more than once."""
     if said[0] not in rules:
         return f"in the message that begins “{shorten(said[0], MAX_BEGINNING)}”"
     before = next((m for m in reversed(session.messages[:seq]) if m.role == "assistant" and sentences(m.text)), None)
     if before is None:
         return "in the first message"
-    return f"in the message after the agent had said “{shorten(sentences(before.text)[-1], 2 * MAX_BEGINNING)}”"
+    cue = sentences(before.text)[-1]
+    if sum(cue in message.text for message in session.messages) > 1:
+        return ""
+    return f"in the message after the agent had said “{shorten(cue, 2 * MAX_BEGINNING)}”"
 
 
 def _holds_until(session: SessionFacts, rule: str, seq: int) -> int | None:
@@ -195,9 +241,9 @@ def _asked_of(heading: str, items: list[str]) -> Iterator[tuple[str, list[str]]]
     if len(items) <= MAX_RULES and (_RULES_HEADING.search(heading) or len(rules) >= MIN_SHARE * len(items)):
         yield "require or forbid", items
         return
-    for asked, told in ((IN_SO_MANY_WORDS, forbidden), (PLAINLY, [rule for rule in rules if rule not in forbidden])):
-        if 0 < len(told) <= MAX_RULES:
-            yield asked, told
+    others = [item for item in items if item not in forbidden]
+    if 0 < len(forbidden) <= MAX_RULES and not any(map(_MAY_FORBID.search, others)):
+        yield IN_SO_MANY_WORDS, forbidden
 
 
 def _rules_in(session: SessionFacts, message: Message) -> tuple[str, str] | None:

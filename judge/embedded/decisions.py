@@ -155,7 +155,8 @@ def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
             else ""
         )
         said = sentences(words) if told else []
-        own = {term for sentence in said for term in terms(sentence)} - set(terms(told)) - FILLING
+        offered = set(terms(before.text)) if before else set()
+        own = {term for sentence in said for term in terms(sentence)} - offered - FILLING
         chooses = said and (_CHOOSES.search(said[0]) or (told.endswith("?") and _REPLIES.match(said[0])))
         once = sum(told in m.text for m in session.messages[:cut] if m.role == "assistant") == 1
         if chooses and once and len(own) >= MIN_OWN and not any(s.endswith("?") or _NUMBERED.search(s) for s in said):

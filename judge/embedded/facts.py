@@ -25,7 +25,7 @@ MIN_TERMS = 2
 MAX_CUE = 160
 """Characters of a command that a question quotes."""
 
-_BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
+BEFORE = re.compile(r"^(?:cd [^;&|\n]+(?:&&|;)\s*)+")
 _PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|tests?)\b(?!\.\w)"
@@ -72,7 +72,7 @@ class Run:
     @property
     def cue(self) -> str:
         """It as a question quotes it; empty for one that is too long, or whose text goes on in other lines."""
-        whole = _BEFORE.sub("", self.command).strip()
+        whole = BEFORE.sub("", self.command).strip()
         if "\n" not in whole and len(whole) <= MAX_CUE:
             return whole
         return "" if "\n" in self.name or len(self.name) > MAX_CUE or "<<" in self.command else self.name

@@ -32,10 +32,9 @@ _LOCK = re.compile(
 """Files that a package manager keeps; its log does not tell when it writes them."""
 
 _PATCHES = re.compile(r"(?:^|[;&|\n]\s*)(?:patch\b|git apply\b)")
-_REMOVES = re.compile(r"\b(?:rm|git clean)\b")
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
 
-_TRIAL = re.compile(
+_SCRATCH = re.compile(
     r"^[^/]*\.(?:py|js|ts|mjs|sh|rb|go|c|java|php|sql|txt|log|out|csv|html|patch|diff)$|\.(?:backup|bak|orig)$"
 )
 """Files beside the folders of a project, as an agent makes them to try something out, and copies."""
@@ -63,10 +62,14 @@ class NetFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What changed in it, latest first; empty where so much did that nobody tells all."""
+        """Names that its changes touch, latest first."""
         found = (name for op in reversed(self.changes) for name in op.details if name != "reverted")
-        names = tuple(dict.fromkeys(found))
-        return names if len(names) <= MAX_NAMES else ()
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The names that a thorough answer tells; none where they are so many that nobody tells all."""
+        return self.names if len(self.names) <= MAX_NAMES else ()
 
     @property
     def seqs(self) -> tuple[int, ...]:
@@ -120,20 +123,10 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
     return sorted(left, key=lambda file: (file.touched, file.path))
 
 
-def is_trial(session: SessionFacts, file: NetFile, cut: int) -> bool:
-    """Whether a file was made to try something out: not committed or asked for, nor used behind the cut."""
-    if file.verb != "created" or file.committed or not _TRIAL.search(file.path):
-        return False
-    if not any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified):
-        return False  # a project that begins has its files at the top
-    if any(file.path in message.text for message in session.person if (message.seq or 0) < cut):
-        return False
-    name = re.compile(rf"(?<![\w.-]){re.escape(file.path.rsplit('/', 1)[-1])}(?![\w-])")
-    return not any(
-        name.search(call.arguments) and not _REMOVES.search(call.arguments)
-        for message in session.messages[cut:]
-        for call in message.tool_calls
-    )
+def is_scratch(session: SessionFacts, file: NetFile, cut: int) -> bool:
+    """Whether a file was made beside the project's folders, as an agent does to try something out."""
+    has_folders = any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified)
+    return has_folders and file.verb == "created" and not file.committed and _SCRATCH.search(file.path) is not None
 
 
 def _has_failed(session: SessionFacts, seq: int) -> bool:
@@ -170,6 +163,8 @@ def _plain(ops: list[FileOp]) -> Iterator[FileOp]:
 
 
 def _is_own(path: str, session: SessionFacts) -> bool:
+    if path.startswith(".git/"):
+        return False
     if not session.roots.directories:
         return not path.startswith(("~", "../"))
     return not path.startswith(("/", "~", "../")) and not re.match(r"[A-Za-z]:[\\/]", path)

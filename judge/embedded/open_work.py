@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, shorten, terms
-from compaction.reading.shell.effects import only_reads
 from compaction.transcript import Message
 from judge.embedded.facts import Run, SessionFacts
-from judge.embedded.net_files import COMMIT, NetFile, is_trial, net_files
+from judge.embedded.net_files import COMMIT, NetFile, net_files
 from judge.embedded.own_words import agrees, requests
 from judge.statement import Statement
 
@@ -19,6 +18,8 @@ RUN_AGE = 50
 """Messages after which a run no longer tells what fails."""
 
 MAX_ITEMS = 8
+"""Items of which a true answer tells all; of more, nobody does."""
+
 MAX_ERRORS = 4
 """Errors of one run that are all told; of more, nobody tells all."""
 
@@ -31,6 +32,9 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 """A sentence with which somebody announces a change."""
+
+_TRIED_OUT = re.compile(r"\b(?:print|debug\w*|log(?:ging)?|scratch|temporary|reproduc\w+|scripts?)\b", re.IGNORECASE)
+"""Words of a step that only tries something out."""
 
 _LIST_TOOL = re.compile(r"todo|plan|task|checklist", re.IGNORECASE)
 _CODE = re.compile(
@@ -75,7 +79,9 @@ def _todo_items(session: SessionFacts, cut: int) -> list[Statement]:
         return []  # the person has asked for something else since
     coming = _ticked_next(session, cut)
     items = [item for item in todo.items if item.status != "done" and item.text not in coming]
-    return [Statement("open_task", item.text, (todo.seq,), (item.text,)) for item in items[: 2 * MAX_ITEMS]]
+    if len(items) > 2 * MAX_ITEMS:
+        return []
+    return [Statement("open_task", item.text, (todo.seq,), (item.text,)) for item in items]
 
 
 def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
@@ -89,15 +95,17 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 
 
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
-    """Code of the project that was changed after its tests were run last."""
-    ran = max((run.seq for run in session.runs if run.ended < cut and run.is_test and _has_tested(run)), default=-1)
+    """Code of the project that was changed after its tests were run last; none where that can be disputed."""
+    tests = [run for run in session.runs if run.ended < cut and run.is_test]
+    if tests and not _has_tested(tests[-1]):
+        return []
+    ran = tests[-1].seq if tests else -1
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
     files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
-    files = [f for f in files if not _was_run(session, f, cut)]
-    if len(files) > 2 * MAX_ITEMS:
+    if len(files) > 2 * MAX_ITEMS or any(_was_run(session, f, cut) for f in files):
         return []
     return [
-        Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.names)
+        Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.details)
         for f in files
     ]
 
@@ -111,10 +119,12 @@ def _has_tested(run: Run) -> bool:
 def _was_run(session: SessionFacts, file: NetFile, cut: int) -> bool:
     """Whether a command has run the file itself after its last change."""
     name = re.compile(rf"(?<![\w-]){re.escape(file.path.rsplit('/', 1)[-1])}")
-    return any(
-        file.seqs[-1] < seq < cut and name.search(command) and not only_reads(command)
-        for seq, command, _ in session.commands
-    )
+    return any(file.seqs[-1] < seq and name.search(command) for seq, command in _tries(session, cut))
+
+
+def _tries(session: SessionFacts, cut: int) -> Iterator[tuple[int, str]]:
+    """(seq, command) of the calls that could have shown a fault."""
+    return ((seq, command) for seq, command, _ in session.commands if seq < cut and session.may_test(seq, command))
 
 
 def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
@@ -124,7 +134,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
     told = any(_COMMITTED.search(m.text) for m in session.person if since < (m.seq or 0) < cut)
     if told or not commits:
         return []
-    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed and not is_trial(session, f, cut)]
+    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed]
     if len(files) > 2 * MAX_ITEMS:
         return []
     return [Statement("open_task", f"{f.path} is {f.verb} and not committed", f.seqs) for f in files]
@@ -133,18 +143,18 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
     """What the last run of each command left failing, unless files were changed and others were run since."""
     last = {run.cue: run for run in session.runs if cut - RUN_AGE <= run.seq and run.ended < cut}
-    ran = max((seq for seq, command, _ in session.commands if seq < cut and session.may_test(seq, command)), default=0)
+    ran = max((seq for seq, _ in _tries(session, cut)), default=-1)
     found: dict[str, Statement] = {}
     for cue, run in last.items():
         changed = any(op.verb != "examined" for seq in range(run.seq + 1, cut) for op in session.ops.get(seq, ()))
         if not run.failed or (changed and run.seq < ran):
             continue
         tests = [test for test, _ in read_message(run.result).failing]
-        for test in tests[:MAX_ITEMS]:
+        for test in tests:
             found[test] = Statement("failing_test", f"{test} fails", (run.ended,), exact=(test.split("::")[-1],))
         for error in run.errors if cue and not tests and run.seq == ran and len(run.errors) <= MAX_ERRORS else ():
             found[error] = Statement("failing_test", f"`{cue}` fails with: {error}", (run.ended,), exact=(error,))
-    return list(found.values())[:MAX_ITEMS]
+    return list(found.values()) if len(found) <= MAX_ITEMS else []
 
 
 def _announced(session: SessionFacts, cut: int) -> list[Statement]:
@@ -152,6 +162,8 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
     said = [m for m in session.messages[max(0, cut - ANNOUNCED) : cut] if m.role == "assistant"]
     steps = [(m.seq or 0, s) for m in said for s in sentences(m.text) if _STEP.search(s) and len(terms(s)) >= 4]
     seq, step = steps[-1] if steps else (cut, "")
+    if sum(at == seq for at, _ in steps) > 1 or _TRIED_OUT.search(step):
+        return []
     edits = [q for q in range(seq, cut + LOOKAHEAD) if any(op.verb != "examined" for op in session.ops.get(q, ()))]
     if not edits or edits[0] < cut or any(m.role == "user" for m in session.messages[seq : edits[0]]):
         return []

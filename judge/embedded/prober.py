@@ -17,16 +17,16 @@ from compaction.reading.prose import terms
 from compaction.recognition import READABLE, Claim, Matcher, TextIndex
 from compaction.tokens import counted_text
 from compaction.transcript import Transcript
-from judge.embedded.constraints import constraints
+from judge.embedded.constraints import constraints, single_rules
 from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.net_files import MAX_FILES, NetFile, is_trial, net_files
+from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, is_scratch, net_files
 from judge.embedded.open_work import open_work
 from judge.embedded.recall_facts import first_request, recall_facts
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 5
+VERSION = 6
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
@@ -38,15 +38,16 @@ RECALL_TOKENS, ARTIFACT_TOKENS, CONTINUATION_TOKENS, DECISION_TOKENS, CONSTRAINT
 RECALL_FORM = " Answer on one line, with nothing else; at most {limit} tokens."
 FREE_FORM = " Answer in at most {limit} tokens."
 ARTIFACT_QUESTION = (
-    "{place}{which} have been created in the session, which existed before and were modified and what was changed in "
-    "each, and which were deleted? What was undone again, lock files, and what was only tried out do not count."
+    "{place}{which} has the session created, modified{names} and deleted, as things stand now? Scratch files that are "
+    "still there count; changes that were undone again, files that were deleted again, and lock files do not."
 )
+NAMES = f" (each with up to {MAX_NAMES} names of functions, classes, keys or headings that its changes touch)"
 ARTIFACT_FORM = (
-    " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; ` and "
-    "changes in parentheses, or `none`; at most {limit} tokens."
+    " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; `, "
+    "names in parentheses, or `none`; at most {limit} tokens."
 )
-SINCE = "Of the project's files on which the work since message {since} left its mark (the last compaction), which"
-MOST = f"Of the {MAX_FILES} files of the project that were changed most often, which"
+ALL = "Which files of the project"
+SINCE = "Of the files of the project that were touched since message {since}, the last compaction: which"
 CONTINUATION_QUESTION = "{place}How does the work stand: {parts}?"
 CONTINUATION_FORM = " Answer in lines that begin with {labels}, items separated by `; `; at most {limit} tokens."
 FORMS: dict[ProbeType, tuple[str, int]] = {
@@ -60,11 +61,12 @@ PARTS = {
     "todo": ("Open", "which items of the to-do list are not done"),
     "untested": (
         "Untested",
-        "which files with code, tests and scratch scripts aside, were changed and no tests were run since",
+        "which files with code, tests and scratch scripts aside, were changed since tests of the project were run last "
+        "(builds, linters and scripts that only try something out are no tests)",
     ),
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
-    "next": ("Next", "which change the agent has announced and not yet begun"),
+    "next": ("Next", "which change the agent has announced last and not yet begun"),
     "asked": ("Asked", "what the person has asked for last"),
 }
 """Part of the open work → its line of the truth, and its words in the question."""
@@ -200,7 +202,8 @@ class _SessionProbes:
             return decisions(self.facts, cut)
         if probe_type == "recall":
             return [*self._balanced(recall_facts(self.facts, cut), cut, asked), *first_request(self.facts, cut)]
-        return self._balanced(constraints(self.facts, cut), cut, asked)
+        whole, single = constraints(self.facts, cut), list(single_rules(self.facts, cut))
+        return [*self._balanced(whole, cut, asked), *self._balanced(single, cut, asked)]
 
     def _balanced(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Sequence[Candidate]:
         """Candidates: first the kinds that were asked for least, and of these what is needed behind the point."""
@@ -215,18 +218,21 @@ class _SessionProbes:
         )
 
     def _artifact(self, since: int, cut: int) -> list[Candidate]:
-        files = [file for file in net_files(self.facts, since, cut) if not is_trial(self.facts, file, cut)]
-        chosen = sorted(files, key=lambda file: (-len(file.changes), -file.touched))[:MAX_FILES]
-        chosen.sort(key=lambda file: file.touched)
-        which = MOST if len(files) > MAX_FILES else SINCE.format(since=since) if since else "Which files of the project"
-        told = {verb: "; ".join(_told(file) for file in chosen if file.verb == verb) for verb in FILE_KINDS}
+        files = net_files(self.facts, 0, cut)
+        which = ALL
+        if len(files) > MAX_FILES:
+            files, which = [file for file in files if file.touched >= since], SINCE.format(since=since)
+        if len(files) > MAX_FILES or all(is_scratch(self.facts, file, cut) for file in files):
+            return []
+        told = {verb: "; ".join(_told(file) for file in files if file.verb == verb) for verb in FILE_KINDS}
         truth = "\n".join(f"{verb.capitalize()}: {files or 'none'}" for verb, files in told.items())
         statements = tuple(
-            Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.names if f.verb == "modified" else ())
-            for f in chosen
+            Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.details if f.verb == "modified" else ())
+            for f in files
         )
-        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which)
-        return [Candidate("artifact", question, truth, statements)] if chosen else []
+        names = NAMES if any(file.names for file in files if file.verb == "modified") else ""
+        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which, names=names)
+        return [Candidate("artifact", question, truth, statements)]
 
     def _continuation(self, cut: int) -> list[Candidate]:
         parts = open_work(self.facts, cut)
@@ -268,8 +274,8 @@ def _is_needed(candidate: Candidate) -> bool:
 
 
 def _told(file: NetFile) -> str:
-    names = f" ({', '.join(file.names)})" if file.names and file.verb == "modified" else ""
-    return file.path + names
+    names = ", ".join(file.names[:MAX_NAMES]) if file.verb == "modified" else ""
+    return f"{file.path} ({names})" if names else file.path
 
 
 def place_of(roots: Roots) -> str:

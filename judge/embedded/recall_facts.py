@@ -9,7 +9,7 @@ from compaction.points import LOOKAHEAD
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, terms
 from compaction.reading.run_reports import without_colours
-from judge.embedded.facts import Candidate, Run, SessionFacts
+from judge.embedded.facts import BEFORE, Candidate, Run, SessionFacts
 from judge.embedded.net_files import net_files
 from judge.embedded.own_words import requests
 from judge.statement import Statement, StatementKind
@@ -117,6 +117,8 @@ def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
     later = [r for r in session.runs if run.seq < r.seq < cut + LOOKAHEAD]
     if _OWN_SLIP.match(run.errors[0]) or any(r.cue == run.cue and r.errors != run.errors for r in later):
         return False
+    if any(r.seq < cut and not r.failed and r.name.split()[:2] == run.name.split()[:2] for r in later):
+        return False  # the same program has run well since
     holders = [session.messages[seq].role for seq in session.holders(run.errors, cut)]
     if "user" in holders or holders.count("tool") > 1:
         return "user" not in holders  # else it is the error that the person asks about
@@ -128,7 +130,7 @@ def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
 
 
 def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
-    """What the last run of a command counted."""
+    """What the last run of a command counted, where no file was changed since."""
     by_cue: dict[str, list[Run]] = {}
     for run in runs:
         if read_message(run.result).totals and run.cue:
@@ -137,7 +139,8 @@ def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candid
         told = [f"{t[0]} passed, {t[1]} failed" for run in same if (t := read_message(run.result).totals)]
         passed, failed = read_message(same[-1].result).totals or (0, 0)
         exact = _total_words(same[-1], passed, failed)
-        if passed + failed >= 2 and exact:
+        changed = any(op.verb != "examined" for seq in range(same[-1].seq, cut) for op in session.ops.get(seq, ()))
+        if passed + failed >= 2 and exact and not changed:
             foils = tuple(other for other in dict.fromkeys(told) if other != told[-1])[-3:]
             statements = _exact(session, "total", f"`{cue}`: {told[-1]}", exact, cut, foils)
             question = f"How many tests passed and how many failed when `{cue}` was run the last time?"
@@ -160,15 +163,15 @@ def _commands(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Cand
     """The last command line that tested, checked or built the project, where the session uses it again."""
     coming = {run.name: run.seq for run in reversed(session.runs) if cut <= run.seq < cut + LOOKAHEAD}
     for what, pattern in PURPOSES.items():
-        fitting = [run for run in runs if (pattern.search(run.name) if pattern else run.is_test)]
+        fitting = [run for run in runs if (pattern.search(run.command) if pattern else run.is_test)]
         if not fitting or not (run := fitting[-1]).cue:
             continue
-        line = re.split(r"&&|;", _PIPED_AWAY.sub("", run.command))[-1].strip()
+        line = _PIPED_AWAY.sub("", BEFORE.sub("", run.command)).strip()
         worked = not run.failed or read_message(run.result).totals is not None
         again = run.name in coming or (pattern is None and sum(r.name == run.name for r in fitting) > 1)
-        if worked and again and line.endswith(run.name) and "|" not in line and not _LOOKS.search(line):
+        if worked and again and line.endswith(run.name) and not re.search(r"[|\n;]", line) and not _LOOKS.search(line):
             statements = _exact(session, "command", line, (line,), cut, (), coming.get(run.name))
-            question = f"With which exact command line was the project {what} the last time, without pipes?"
+            question = f"With which exact command line was the project {what} the last time, without `cd` and pipes?"
             yield Candidate("command", question, line, statements)
 
 

@@ -7,6 +7,7 @@ import pytest
 from compaction import CompactionPoint, Message
 from judge.embedded.constraints import is_rule
 from judge.embedded.facts import Candidate, SessionFacts
+from judge.embedded.net_files import MAX_FILES
 from judge.embedded.prober import EmbeddedProber
 from judge.embedded.recall_facts import recall_facts
 from judge.probe import NotAsked, Probe
@@ -78,24 +79,13 @@ def test_lock_files_do_not_count() -> None:
     assert truth("artifact", [TASK, locked]) == ""
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_told"),
-    [
-        ([], [], False),
-        ([], [ran("rm -f order.py")], False),
-        ([], [ran("python order.py")], True),
-        ([], [edited("order.py", "a = 1", "a = 2")], True),
-        ([said("Put a script order.py beside the ledger.")], [], True),
-        ([ran("git commit -am order")], [], True),
-    ],
-)
-def test_a_script_beside_the_projects_folders_counts_where_it_is_wanted(
-    before: list[list[Message]], after: list[list[Message]], is_told: bool
-) -> None:
+def test_a_script_beside_the_projects_folders_counts_but_makes_no_question_alone() -> None:
+    look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
+    scratch = [TASK, look, wrote("order.py", "a = 1")]
+    assert truth("artifact", scratch) == ""
     change = edited("ledger/rows.py", "order = 1", "order = 2")
-    told_of = truth("artifact", [TASK, change, wrote("order.py", "a = 1"), *before], after)
-    assert "Modified: ledger/rows.py" in told_of
-    assert ("Created: order.py" in told_of) is is_told
+    assert truth("artifact", [*scratch, change]) == "Created: order.py\nModified: ledger/rows.py (order)\nDeleted: none"
+    assert "Created: none" in truth("artifact", [*scratch, change, ran("rm -f order.py")])
 
 
 def test_a_project_that_begins_has_its_files_at_the_top() -> None:
@@ -120,13 +110,15 @@ def test_files_outside_of_the_projects_roots_and_calls_without_a_result_are_left
     assert truth("artifact", before) == ""
 
 
-def test_a_later_point_asks_for_the_files_touched_since_the_last_one() -> None:
-    first = [TASK, edited("ledger/rows.py", "order = 1", "order = 2")]
-    transcript = session(*first, edited("ledger/sums.py", "total = 1", "total = 2"), told("Next."))
-    probes = EmbeddedProber().probes(transcript, CompactionPoint("s", 2, 5, 0, (3,)))
-    artifact = next(probe for probe in probes if probe.probe_type == "artifact")
+@pytest.mark.parametrize(("n_files", "n_told"), [(1, 2), (MAX_FILES, 1)])
+def test_a_later_point_asks_for_all_files_or_for_those_touched_since_the_last_one(n_files: int, n_told: int) -> None:
+    first = [part for n in range(n_files) for part in edited(f"ledger/rows{n}.py", "order = 1", "order = 2")]
+    transcript = session(TASK, first, edited("ledger/sums.py", "total = 1", "total = 2"), told("Next."))
+    point = CompactionPoint("s", 2, len(first) + 3, 0, (len(first) + 1,))
+    artifact = next(p for p in EmbeddedProber().probes(transcript, point) if p.probe_type == "artifact")
     assert isinstance(artifact, Probe)
-    assert [statement.text for statement in artifact.statements] == ["ledger/sums.py"]
+    assert len(artifact.statements) == n_told
+    assert artifact.statements[-1].text == "ledger/sums.py"
 
 
 def test_what_one_look_at_a_file_would_tell_is_not_asked_for() -> None:
@@ -271,7 +263,8 @@ def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
 def test_a_run_that_was_aborted_has_tested_nothing() -> None:
     aborted = ran("pytest tests", "E   ModuleNotFoundError: No module named 'hypothesis'\nExit code 4", is_error=True)
     edit = edited("ledger/rows.py", "order = 1", "order = 2")
-    assert "Untested: ledger/rows.py" in truth("continuation", [TASK, edit, aborted])
+    assert "Untested" not in truth("continuation", [TASK, edit, aborted]), "whether it was tested can be disputed"
+    assert "Untested" in truth("continuation", [TASK, aborted, ran("pytest tests", "== 3 passed in 0.10s =="), edit])
     failed = ran("go test ./...", "--- FAIL: TestRows (0.00s)\nFAIL\nExit code 1", is_error=True)
     assert "Untested" not in truth("continuation", [TASK, edit, failed])
 
@@ -496,12 +489,28 @@ def test_a_long_sentence_sets_its_rules_between_semicolons() -> None:
     assert truth("constraint", [said(order), ran("ls")]) == "never force-push the branch"
 
 
-def test_what_a_section_requires_is_asked_for_apart_from_what_it_forbids() -> None:
+@pytest.mark.parametrize(
+    ("rule", "question"),
+    [
+        ("Never write to the flat file.", "What does AGENTS.md forbid in so many words"),
+        ("Always sort the rows by day first, then by name.", "Which rule that begins with “Always sort the” was given"),
+        ("Always sort first.", ""),
+    ],
+)
+def test_of_a_section_that_says_other_things_too_a_rule_is_asked_for(rule: str, question: str) -> None:
     rules = "# AGENTS.md\n\n## Shape\n- Rows are read in chunks of a thousand.\n- Totals live in the flat file.\n"
-    rules += "- Always sort by day first.\n| Unchanged (no commits) | Totals must be flat |\n"
+    rules += f"- {rule}\n| Unchanged (no commits) | Totals must be flat |\n"
     probe = asked("constraint", [[Message("user", rules, author="rules")], TASK])
+    assert (isinstance(probe, Probe) and probe.ground_truth == rule and probe.question.startswith(question)) == bool(
+        question
+    )
+
+
+def test_a_message_that_may_forbid_more_is_not_asked_for_all_that_it_forbids() -> None:
+    order = "The importer is slow. Never change the file of totals in the ledger. Touch the rows only where it helps."
+    probe = asked("constraint", [said(order), ran("ls")])
     assert isinstance(probe, Probe)
-    assert ("require in so many words" in probe.question, probe.ground_truth) == (True, "Always sort by day first.")
+    assert probe.question.startswith("Which rule that begins with “Never change the” was given by the person?")
 
 
 def test_how_an_agent_is_run_is_no_rule_of_the_work() -> None:

@@ -149,7 +149,12 @@ def _strip_mark(lines: list[str], mark: str) -> list[str]:
 
 
 def _say(session: SessionDraft, lines: list[str], ref: str) -> None:
-    """What the person typed; a command alone gives no title."""
+    """What the person typed; a command alone gives no title.
+
+    aider writes what follows ``/ask`` and the like twice, with the command and without.
+    """
+    again = {line.strip() for line in lines}
+    lines = [line for line in lines if not (line.startswith(_SAYS) and line.partition(" ")[2].strip() in again)]
     said = next((line for line in lines if line.strip() and (line[0] != "/" or line.startswith(_SAYS))), None)
     session.say("user", "\n".join(lines), ref)
     session.title = session.title or said
