@@ -28,6 +28,9 @@ from compaction.reading.run_reports import without_colours
 MAX_LINE = 300
 """Characters of an error line that are kept."""
 
+_APPENDED = "[Python Interpreter: "
+"""What OpenHands writes behind the last line of an output, without a line break."""
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorLine:
@@ -46,7 +49,7 @@ def error_lines(text: str) -> list[ErrorLine]:
     for start, end in _hinted_lines(text, tracebacks):
         raw = text[start : min(end, start + 2000)]
         kind: ErrorKind | None = "exception" if start in tracebacks else _kind(raw, text, end)
-        line = raw.strip()[:MAX_LINE]
+        line = raw.partition(_APPENDED)[0].strip()[:MAX_LINE]
         if kind is not None and line not in found:
             found[line] = ErrorLine(kind, line)
     return list(found.values())
