@@ -163,16 +163,12 @@ def rewrite_page(page: Path, found: Sequence[tuple[PageOutput, str]]) -> None:
 
 
 def main() -> int:
-    """Run the test that prints all of it, and have it write; then make the pages that are made of others."""
+    """Run the test that prints all of it, and have it write; then make docs/methods.md anew."""
     test = "tests/flows/cli/pages/test_docs_pages.py::test_what_the_pages_show_is_what_the_commands_print"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", test]
     code = subprocess.run(command, cwd=ROOT, env={**os.environ, REWRITE: "1"}, check=False).returncode
-    return (
-        code
-        or subprocess.run(
-            [sys.executable, "-m", "flows.cli.pages.docs_pages", "docs"], cwd=ROOT, check=False
-        ).returncode
-    )
+    made = [sys.executable, "-m", "flows.cli.pages.docs_pages", "docs"]
+    return code or subprocess.run(made, cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """``python -m tests.pin``: write down anew what is pinned, and say what is other than before.
 
-First ``tests/golden/behaviour.json`` (``tests.behaviour``), then the output in README and docs (``tests.pages``) and
-``docs/schema.md``. A component that puts out something else under the same version stops it: nothing is written then.
+First ``tests/golden/behaviour.json`` (``tests.behaviour``), then the output in README and docs and ``docs/methods.md``
+(``tests.pages``). A component that puts out something else under the same version stops it: nothing is written then.
 ``python -m tests.pin behaviour`` does the first alone.
 """
 
@@ -50,9 +50,7 @@ def main() -> int:
     code = pin_behaviour()
     if code or sys.argv[1:] == ["behaviour"]:
         return code
-    schema = [sys.executable, "-m", "flows.cli.pages.schema_page", "docs/schema.md"]
-    code = pages.main() or subprocess.run(schema, cwd=pages.ROOT, check=False).returncode
-    return code or subprocess.run(["git", "diff", "--stat"], cwd=pages.ROOT, check=False).returncode
+    return pages.main() or subprocess.run(["git", "diff", "--stat"], cwd=pages.ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

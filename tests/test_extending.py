@@ -118,7 +118,6 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
         carry_out(title, folder)
     ask_of_all(folder / "judge" / "rubrics" / "software_engineering.toml")
     python(folder, "-m", "flows.cli.pages.docs_pages", "docs")
-    python(folder, "-m", "flows.cli.pages.schema_page", "docs/schema.md")
     python(folder, "-c", PINNED)
     return folder
 

@@ -43,6 +43,7 @@ CALLS = (
     ("list formats", "claude_code"),
     ("list judges", "embedded"),
     ("list rubrics", "software_engineering"),
+    ("describe head_tail", "| `tail` | `8` |"),
     (f"plan {STRATEGIES}", "model calls: none"),
     ("ingest --store other --quiet", "stored"),
     (f"run {STRATEGIES} --anchors 5", "mask_sweagent"),
@@ -171,16 +172,18 @@ def notebook(folder: Path) -> list[str]:
     import nbclient
     import nbformat
 
+    from flows.cli.pages import docs_pages as pages
+
     wrong = [f"{name} is installed here" for name in ("ipywidgets", "pandas") if find_spec(name)]
     code, output = _started(folder, f"run {STRATEGIES}", _environment(folder))
     if code:
         return [*wrong, f"compaction-eval run\nexit code {code}\n{output}"]
-    cells = nbformat.read(ROOT / "docs" / "results.ipynb", as_version=4)
+    cells = nbformat.reads(pages.notebook((ROOT / "docs" / "notebooks.md").read_text("utf-8")), as_version=4)
     try:
         nbclient.NotebookClient(cells, kernel_name="python3", timeout=PATIENCE).execute(cwd=folder)
     except nbclient.exceptions.CellExecutionError as error:
-        wrong.append(f"docs/results.ipynb: {error}")
-    print(f"docs/results.ipynb: {len(cells.cells)} cells, {len(wrong)} failed")
+        wrong.append(f"docs/notebooks.md: {error}")
+    print(f"docs/notebooks.md: {len(cells.cells)} cells, {len(wrong)} failed")
     return wrong
 
 

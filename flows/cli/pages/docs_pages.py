@@ -1,8 +1,11 @@
-"""Makes the pages of ``docs/`` that say what the code says: ``python -m flows.cli.pages.docs_pages docs``.
+"""Makes the pages that say what the code says, and lays out the documentation for the site.
 
 ``methods.md`` comes from the registry of strategies, ``rubric.md`` from the rubrics, ``queries.md`` from
-``sql/queries/ready``, ``command.md`` from the command's own help, ``results.ipynb`` from ``notebooks.md``.
-``schema.md`` has a module of its own (``flows.cli.pages.schema_page``).
+``sql/queries/ready``, ``schema.md`` from the comments in ``sql``, ``command.md`` from the command's own help. Of these
+only ``methods.md`` is committed; ``compaction-eval describe`` prints them all::
+
+    python -m flows.cli.pages.docs_pages docs              # writes docs/methods.md anew
+    python -m flows.cli.pages.docs_pages docs build/docs   # copies docs, and adds what is made
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +23,11 @@ import typer
 from typer.testing import CliRunner
 
 from compaction import Strategy, load_registry
+from compaction.closest import did_you_mean
+from flows.cli.pages.schema_page import schema_page
 from flows.database.ready_queries import ready_queries
 from flows.reporting.text_tables import markdown
+from flows.support.errors import UsageError
 from judge.embedded.judge import FORMULAS, UNMEASURED
 from judge.rubric import list_rubrics, load_rubric
 
@@ -30,10 +37,9 @@ COLUMNS = "100"
 _METHODS = """\
 # Every method
 
-A section for each strategy, from the code itself (`python -m flows.cli.pages.docs_pages docs` makes this page). A
-method on the leaderboard is a strategy with parameters: `head_tail(tail=20)`. What they are modelled on, and where they
-differ from it, is in [strategies and their sources](strategies.md); how to compose them, run the originals or add your
-own too.
+A section for each strategy, from the code (`compaction-eval describe methods` prints this page). A method on the
+leaderboard is a strategy with parameters: `head_tail(tail=20)`. What each is modelled on and where it differs, how to
+compose them, run the originals or add your own: [strategies and their sources](strategies.md).
 
 "needs a summariser" says that the strategy asks a model for a summary: the embedded engine's, which only extracts
 lines, unless `--summarizer` or `--model` names a language model. "needs a key" says that a provider does the
@@ -44,8 +50,8 @@ _RUBRIC = """\
 # The rubric
 
 What an answer is scored on: each criterion 0 to 5, with wording for the anchors. From the files in `judge/rubrics`
-(`python -m flows.cli.pages.docs_pages docs` makes this page). A rubric is data: copy one, change it, and name the file
-with `--rubric`. A changed rubric makes another judge version, whose scores stand beside the others' and are never mixed
+(`compaction-eval describe rubric` prints this page). A rubric is data: copy one, change it, and name the file with
+`--rubric`. A changed rubric makes another judge version, whose scores stand beside the others' and are never mixed
 with them.
 
 A dimension of an answer is the weighted mean of its scored criteria, its overall the mean of its dimensions; see
@@ -57,15 +63,15 @@ whose dimension is a column of its own and no part of overall; a rubric that has
 _QUERIES = """\
 # Ten queries
 
-What results are asked most, each a file of `sql/queries/ready` that runs as it stands (`python -m
-flows.cli.pages.docs_pages docs` makes this page). `compaction-eval query NAME` runs one, `--set NAME=VALUE` sets a
-parameter, `--judge` picks a judge; in Python `results.query("NAME")` gives [a frame](notebooks.md).
+What results are asked most, each a file of `sql/queries/ready` that runs as it stands (`compaction-eval describe
+queries` prints this page). `compaction-eval query NAME` runs one, `--set NAME=VALUE` sets a parameter, `--judge` picks
+a judge; in Python `results.query("NAME")` gives [a frame](notebooks.md).
 """
 
 _COMMAND = """\
 # The command
 
-`compaction-eval COMMAND --help`, for every command (`python -m flows.cli.pages.docs_pages docs` makes this page).
+`compaction-eval COMMAND --help`, for every command.
 Results go to stdout, progress and errors to stderr. With `--json` a command prints one JSON document and nothing else
 on stdout: rows as a list of objects, everything else as an object. [Exit codes](operating.md#exit-codes).
 
@@ -208,11 +214,38 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "methods.md": methods_page,
     "rubric.md": rubric_page,
     "queries.md": queries_page,
+    "schema.md": schema_page,
     "command.md": command_page,
 }
-"""File of ``docs/`` → what makes it."""
+"""Page → what makes it."""
+
+COMMITTED = "methods.md"
+"""The made page that is committed, because people look for it."""
 
 NOTEBOOK = "results.ipynb"
+"""The page ``notebooks.md`` as a notebook."""
+
+
+def find_sections(name: str) -> dict[str, str]:
+    """Page → the whole of it, if it is called so, else its section of this name; pages without one are left out.
+
+    Raises:
+        UsageError: No page and no section has the name.
+    """
+    if f"{name}.md" in PAGES:
+        return {name: PAGES[f"{name}.md"]()}
+    pages = {page.removesuffix(".md"): dict(_sections(make())) for page, make in PAGES.items()}
+    if found := {page: sections[name] for page, sections in pages.items() if name in sections}:
+        return found
+    near = did_you_mean(name, [*pages, *(known for sections in pages.values() for known in sections)])
+    raise UsageError(f"nothing is called {name!r}{near}; compaction-eval list, query and --help say what there is")
+
+
+def _sections(text: str) -> Iterator[tuple[str, str]]:
+    headings = list(re.finditer(r"^(#{2,3}) (.+)$", text, re.MULTILINE))
+    for number, heading in enumerate(headings):
+        end = next((one.start() for one in headings[number + 1 :] if len(one[1]) <= len(heading[1])), len(text))
+        yield heading[2].strip("`"), text[heading.start() : end].rstrip() + "\n"
 
 
 def _prose(text: str) -> str:
@@ -225,13 +258,23 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the pages into the folder that is named."""
-    folder = Path((arguments or sys.argv[1:] or ["docs"])[0])
+def lay_out_site(docs: Path, folder: Path) -> None:
+    """Write what the site is built from: the committed docs, the made pages and the notebook."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(docs, folder)
     for name, make in PAGES.items():
         (folder / name).write_text(make(), encoding="utf-8")
-    page = (folder / "notebooks.md").read_text(encoding="utf-8")
+    page = (docs / "notebooks.md").read_text(encoding="utf-8")
     (folder / NOTEBOOK).write_text(notebook(page), encoding="utf-8")
+
+
+def main() -> None:
+    """Write ``methods.md`` anew; with a second folder, lay out the site there."""
+    docs, *targets = map(Path, sys.argv[1:])
+    if targets:
+        lay_out_site(docs, targets[0])
+    else:
+        (docs / COMMITTED).write_text(PAGES[COMMITTED](), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,8 @@
-"""Makes ``docs/schema.md`` from the comments of an empty store.
-
-``python -m flows.cli.pages.schema_page docs/schema.md`` writes it.
-"""
+"""The page ``schema.md``, made from the comments of an empty store."""
 
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
@@ -34,14 +30,13 @@ _HEAD = """\
 # Schema
 
 Every table and view of `scores.duckdb`, with its grain, its columns, and what reads it. Made from the comments in
-`sql/`, which the database carries too (`duckdb_columns()`); after a change there run
-`python -m flows.cli.pages.schema_page docs/schema.md`. What the figures mean: [SQL for analysts](sql.md),
-[statistics](statistics.md).
+`sql/`, which the database carries too (`duckdb_columns()`); `compaction-eval describe NAME` prints one of them. What
+the figures mean: [SQL for analysts](sql.md), [statistics](statistics.md).
 """
 
 
-def page() -> str:
-    """The page, as Markdown."""
+def schema_page() -> str:
+    """Every table, view, check and macro, as Markdown."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.duckdb"
         build_database({}, path)
@@ -128,15 +123,3 @@ def _opening(text: str) -> str:
             break
         lines.append(words)
     return " ".join(lines)
-
-
-def main() -> None:
-    """Write the page to the file that is named, or to stdout."""
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(page(), encoding="utf-8")
-    else:
-        sys.stdout.write(page())
-
-
-if __name__ == "__main__":
-    main()

@@ -54,6 +54,7 @@ ROWS = [
     ["list", "formats"],
     ["list", "judges"],
     ["list", "rubrics"],
+    ["describe", "head_tail"],
 ]
 OBJECTS = [
     ["scorecard"],

@@ -1,4 +1,4 @@
-"""Scores worked out by hand from the formulas in docs/rubric.md."""
+"""Scores worked out by hand from the formulas in `compaction-eval describe rubric`."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -19,9 +18,9 @@ import pytest
 from compaction import compact, make_method
 from compaction.registry import REGISTRY
 from compaction.testing import history, talk
-from flows.cli.pages.docs_pages import NOTEBOOK, PAGES, notebook
+from flows.cli.pages.docs_pages import COMMITTED, NOTEBOOK, PAGES, lay_out_site, notebook
 from tests.flows.cli.pages.blocks import COMMAND, DOCS, WRITTEN, blocks
-from tests.flows.conftest import ROOT
+from tests.flows.conftest import ROOT, Command
 
 
 def test_the_workflow_runs_the_script_and_takes_no_more_rights_than_it_needs() -> None:
@@ -55,16 +54,51 @@ def test_commands_stand_in_blocks_that_say_what_they_are() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_is_made_is_as_the_code_is(name: str) -> None:
-    assert (DOCS / name).read_text("utf-8") == PAGES[name](), "make it again: python -m flows.cli.pages.docs_pages docs"
+def test_of_the_made_pages_one_is_committed_as_the_code_is() -> None:
+    assert [name for name in (*PAGES, NOTEBOOK) if (DOCS / name).exists()] == [COMMITTED]
+    made = PAGES[COMMITTED]()
+    assert (DOCS / COMMITTED).read_text("utf-8") == made, "make it again: python -m flows.cli.pages.docs_pages docs"
+
+
+def test_links_of_a_plain_checkout_lead_to_what_is_there() -> None:
+    wrong = []
+    for page in [*ROOT.glob("*.md"), *DOCS.glob("*.md")]:
+        for link in re.findall(
+            r"\]\(([^)\s]+)\)", re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+        ):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            if "://" not in link and not (target.exists() and (not anchor or anchor in _anchors(target))):
+                wrong.append(f"{page.name}: {link}")
+    assert wrong == []
+
+
+def _anchors(page: Path) -> set[str]:
+    """What the headings of a page can be linked by."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    ("name", "pages"),
+    [("head_tail", ["methods"]), ("leaderboard", ["queries", "schema", "command"]), ("rubric", ["rubric"])],
+)
+def test_describe_prints_what_every_page_says_of_a_name(name: str, pages: list[str], command: Command) -> None:
+    said = command("describe", name)
+    found = json.loads(command("describe", name, "--json").stdout)
+    assert [one["page"] for one in found] == pages
+    assert said.stdout.strip() == "\n".join(one["text"] for one in found).strip()
+    assert all(name in one["text"].splitlines()[0].lower() for one in found)
+
+
+def test_describe_says_what_was_probably_meant(command: Command) -> None:
+    said = command("describe", "head_tial")
+    assert said.exit_code == 2
+    assert "(did you mean head_tail?)" in said.stderr
 
 
 def test_the_notebook_is_the_page_whose_cells_are_tested() -> None:
-    text = (DOCS / NOTEBOOK).read_text("utf-8")
-    page = (DOCS / "notebooks.md").read_text("utf-8")
-    assert text == notebook(page), "make it again: python -m flows.cli.pages.docs_pages docs"
-    cells = json.loads(text)["cells"]
+    cells = json.loads(notebook((DOCS / "notebooks.md").read_text("utf-8")))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert code == [block.text.rstrip("\n") for block, _ in blocks(DOCS / "notebooks.md") if block.language == "python"]
     assert sum(len(cell["outputs"]) for cell in cells if cell["cell_type"] == "code") >= 4
@@ -92,7 +126,7 @@ class Links(HTMLParser):
 def test_the_site_builds_strictly_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
     config = (ROOT / "zensical.toml").read_text("utf-8")
     (tmp_path / "zensical.toml").write_text(config)
-    shutil.copytree(DOCS, tmp_path / "docs")
+    lay_out_site(DOCS, tmp_path / "build" / "docs")
     environment = {**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     built = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict"],
@@ -105,7 +139,7 @@ def test_the_site_builds_strictly_and_needs_nothing_from_elsewhere(tmp_path: Pat
     assert built.returncode == 0, built.stdout + built.stderr
     site = tmp_path / "build" / "site"
     in_navigation = set(re.findall(r'"([\w-]+\.md)"', config))
-    assert in_navigation == {path.name for path in DOCS.glob("*.md")}
+    assert in_navigation == {path.name for path in (tmp_path / "build" / "docs").glob("*.md")}
     broken = []
     for page in site.rglob("*.html"):
         if page.name == "404.html":
