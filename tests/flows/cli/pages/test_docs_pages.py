@@ -308,9 +308,9 @@ def _check_gate(folder: Path, store: Path) -> None:
     script.chmod(0o755)
     environment = {**os.environ, "PATH": f"{binaries}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 
-    def gate(*arguments: str) -> tuple[int, str]:
+    def gate(method: str, *arguments: str) -> tuple[int, str]:
         ended = subprocess.run(
-            ["sh", str(DOCS / "ci" / "gate.sh"), "logs", "mask_sweagent", *arguments],
+            ["sh", str(DOCS / "ci" / "gate.sh"), "logs", method, *arguments],
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -319,10 +319,10 @@ def _check_gate(folder: Path, store: Path) -> None:
         )
         return ended.returncode, (folder / "scorecard.md").read_text() + ended.stderr
 
-    code, said = gate("3.5", "base")
+    code, said = gate("mask_sweagent", "3.5", "base")
     assert code == 0, said
     assert "**Threshold** holds: mask_sweagent " in said
     assert re.search(r"\*\*Base\*\*: paired on up to \d+ questions", said)
-    code, said = gate("4.5")
+    code, said = gate("codex_local", "4.5")
     assert code == 5
-    assert "not reached: mask_sweagent " in said
+    assert "not reached: codex_local " in said
