@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -344,21 +343,18 @@ def test_the_floor_is_below_and_the_ceiling_above_every_other_method() -> None:
 
 
 DOCS = Path(__file__).parents[2] / "docs"
-ROWS = {
-    line.split("`")[1]: line
+ROWS = [
+    line.split("`")[1]
     for line in (DOCS / "strategies.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("| `")
-}
+]
 
 
 @pytest.mark.parametrize("id", REGISTRY)
 def test_a_strategy_is_in_every_place(id: str) -> None:
-    row, methods = ROWS.get(id, ""), (DOCS / "methods.md").read_text(encoding="utf-8")
+    methods = (DOCS / "methods.md").read_text(encoding="utf-8")
     pinned = json.loads((DOCS.parent / "tests" / "golden" / "behaviour.json").read_text(encoding="utf-8"))
-    places = {"a row in the table of docs/strategies.md": bool(row)}
-    for name, default in REGISTRY[id].params.items():
-        found = re.search(rf"`{name}={re.escape(str(default))}(?!\w)", row)
-        places[f"`{name}={default}` in its row of docs/strategies.md"] = found is not None
+    places = {"a row in the table of docs/strategies.md": id in ROWS}
     places["its section in docs/methods.md: python -m tests.pin"] = f"\n## {id}\n" in methods
     places["its digests in tests/golden/behaviour.json: python -m tests.pin"] = id in pinned
     missing = [place for place, there in places.items() if not there]
@@ -366,4 +362,4 @@ def test_a_strategy_is_in_every_place(id: str) -> None:
 
 
 def test_the_page_on_strategies_lists_none_that_is_not_there() -> None:
-    assert ROWS.keys() == REGISTRY.keys()
+    assert sorted(ROWS) == sorted(REGISTRY)

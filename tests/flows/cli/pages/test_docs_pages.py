@@ -51,7 +51,6 @@ KEPT = {
     "it needs labels of readers": 2,
     "a store with more nights": 2,
     "another store, with more methods": 1,
-    "what it takes from the package is left out": 0,
     "tests/test_extending.py writes it into a copy": 0,
     "it runs the pipeline, where tests/flows/cli/pages/test_docs_pages.py has a store already": 0,
     "tests/flows/cli/pages/test_docs_pages.py makes its store with it": 1,
