@@ -1,7 +1,7 @@
 """What the lines of some documents of an index have of a statement's words, as it was known at a cut.
 
-Shares come by *rows*: one for each unit that has any of the words. What is rare is so in the history before the cut, so
-that nothing depends on how a session goes on.
+Shares come by *tables*: a row for each of the words, a column for each unit that has any of them. What is rare is so in
+the history before the cut. Nothing depends on how a session goes on, nor on the contexts of other points and methods.
 """
 
 from __future__ import annotations
@@ -64,33 +64,33 @@ class LineSearch:
         rarity = self._rarity[id] if id >= 0 else np.log1p(self._units_before)
         return float(rarity * KIND_WEIGHT[token.kind] * (1.0 if is_there or token.kind != "word" else NOT_IN_HISTORY))
 
-    def rows(self, asked: Sequence[Token]) -> tuple[Numbers, Shares]:
-        """The units that have something of some tokens, and how much of each: one row a unit, one column a token."""
+    def table(self, asked: Sequence[Token]) -> tuple[Numbers, Shares]:
+        """The units that have something of some tokens, and how much of each: one row a token, one column a unit."""
         found: list[tuple[int, Numbers, float]] = []
-        for column, token in enumerate(asked):
+        for row, token in enumerate(asked):
             id = self.index.token_ids.get(token.text, -1)
             if id >= 0:
-                found.append((column, self._units_with(id), 1.0))
-            found += ((column, self._units_with(other), worth) for other, worth in self._relatives.of(token))
+                found.append((row, self._units_with(id), 1.0))
+            found += ((row, self._units_with(other), worth) for other, worth in self._relatives.of(token))
         is_found = np.zeros(self.index.n_units, bool)
         for _, having, _ in found:
             is_found[having] = True
         units: Numbers = np.flatnonzero(is_found).astype(np.int32)
-        table = np.zeros((len(units), len(asked)), np.float32)
-        for column, having, worth in found:
+        table = np.zeros((len(asked), len(units)), np.float32)
+        for row, having, worth in found:
             at = np.searchsorted(units, having)
-            table[at, column] = np.maximum(table[at, column], worth)
+            table[row, at] = np.maximum(table[row, at], worth)
         return units, table
 
     def windows(self, units: Numbers, table: Shares, n: int) -> Shares:
-        """For each row the best of each column within ``n`` lines of the same part, from the row's own on."""
+        """For each unit the best of each row within ``n`` lines of the same part, from its own on."""
         best = table.copy()
         part = self.index.part[units]
         for ahead in range(1, min(n, len(units))):
             at = np.flatnonzero((units[ahead:] - units[:-ahead] < n) & (part[ahead:] == part[:-ahead]))
             if not len(at):
                 break
-            best[at] = np.maximum(best[at], table[at + ahead])
+            best[:, at] = np.maximum(best[:, at], table[:, at + ahead])
         return best
 
     def best_by_document(self, units: Numbers, shares: Shares) -> tuple[Shares, Numbers]:
@@ -121,10 +121,10 @@ class LineSearch:
         near[1:] |= starts[:-1]
         near[2:] |= starts[:-2]
         units = np.flatnonzero(near & (each > 0)).astype(np.int32)
-        table = np.zeros((len(units), len(line)), np.float32)
-        for column, found in enumerate(having):
-            table[np.searchsorted(units, found[near[found]]), column] = 1
-        best, _ = self.best_by_document(units, self.windows(units, table, NEAR) @ weights / total)
+        table = np.zeros((len(line), len(units)), np.float32)
+        for row, found in enumerate(having):
+            table[row, np.searchsorted(units, found[near[found]])] = 1
+        best, _ = self.best_by_document(units, weighed(self.windows(units, table, NEAR), weights) / total)
         return best
 
     def new(self, units: Numbers) -> Flags:
@@ -156,16 +156,16 @@ class LineSearch:
         return float(shares.max()) / total
 
     def units_naming(self, path: str) -> Numbers:
-        """The units that have a path, or an end of it that no other path of the index has, ascending."""
+        """The units that have a path, or an end of it that no other path before the cut has, ascending."""
         low = path.lower().replace("\\", "/").strip("/")
         parts = low.split("/")
         found = [NONE]
         for end in ("/".join(parts[n:]) for n in range(len(parts))):
             ids = {id for id, _ in self._relatives.of(Token("name", end))} | {self.index.token_ids.get(end, -1)} - {-1}
-            longer = [text for id in ids if (text := self.index.token_text(id).replace("\\", "/")).endswith(f"/{end}")]
-            if any(not text.endswith(f"/{low}") and not f"/{low}".endswith(f"/{text.lstrip('/')}") for text in longer):
+            others = {id for id in ids if _is_other(self.index.token_text(id).replace("\\", "/"), end, low)}
+            if self._n_having[list(others)].any():
                 break
-            found += map(self._units_with, ids)
+            found += map(self._units_with, ids - others)
         return np.unique(np.concatenate(found))
 
     def documents_with(self, name: str) -> Numbers:
@@ -198,3 +198,17 @@ class LineSearch:
                 for line in (part.split("\n") if on_one_line else (part.replace("\n", " "),))
             )
         return found
+
+
+def weighed(table: Shares, weights: Shares) -> Shares:
+    """The sum of each column by weight, row after row: a product of matrices is rounded by the table's size."""
+    found = np.zeros(table.shape[1], np.float32)
+    for row, weight in zip(table, weights, strict=True):
+        found += row * weight
+    return found
+
+
+def _is_other(name: str, end: str, path: str) -> bool:
+    """Whether a name with the same end as a path is that of another file."""
+    is_same = name.endswith(f"/{path}") or f"/{path}".endswith(f"/{name.lstrip('/')}")
+    return name.endswith(f"/{end}") and not is_same

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from compaction.recognition.line_search import Flags, LineSearch
+from compaction.recognition.line_search import Flags, LineSearch, weighed
 from compaction.recognition.relatives import Relatives
 from compaction.recognition.text_index import Numbers, Shares, TextIndex
 from compaction.recognition.words import Token, tokens
@@ -121,17 +121,16 @@ class PointMatcher:
         self._context_of, self._documents = np.nonzero(here)
         self._starts = np.searchsorted(self._context_of, np.arange(len(contexts)))
 
-    @np.errstate(invalid="ignore")  # OpenBLAS now and then raises the flag in products of finite numbers
     def find(self, claim: Claim) -> list[Found]:
         """How far a statement can be read in each of the contexts."""
         index, search = self._index, self._lines
         evidence = {seq: index.document(self._history[seq]) for seq in claim.evidence if 0 <= seq < len(self._history)}
         asked = tokens(claim.text)
         weights = np.array([search.weigh(token) for token in asked], np.float32)
-        units, table = search.rows(asked)
+        units, table = search.table(asked)
         words, where = self._cover(units, table, asked, weights)
         ceiling = words[:, : search.n_before].max(axis=1, initial=0.0)
-        lines = self._evidence_lines(evidence.values(), units, table @ weights)
+        lines = self._evidence_lines(evidence.values(), units, weighed(table, weights))
         copied = np.zeros((1, index.n_documents), np.float32)
         for line in lines:
             copied = np.maximum(copied, search.copied(line))
@@ -153,30 +152,29 @@ class PointMatcher:
         wanted = _anew(self._best(made), ceiling) > support.clip(max=1.0)
         if wanted.any():
             is_in = self._has[wanted].any(axis=0) & (np.arange(index.n_documents) >= search.n_before)
-            rows = np.flatnonzero(is_in[index.document_of[units]])
-            rows = rows[search.new(units[rows])]
-            anew, _ = self._cover(units[rows], table[rows], asked, weights)
+            new = np.flatnonzero(is_in[index.document_of[units]])
+            new = new[search.new(units[new])]
+            anew, _ = self._cover(units[new], table[:, new], asked, weights)
             support = np.maximum(support, _anew(self._best(anew), ceiling))
         if claim.exact:
             support = support.clip(max=NOT_EXACT)
         support[self._has[:, verbatim].any(axis=1)] = 1.0
         return [
-            Found(value, self._quote(has, words[0], where) if value >= QUOTED else "")
-            for has, value in zip(self._has, support.clip(max=1.0).tolist(), strict=True)
+            Found(value, self._quote(documents, words[0], where) if value >= QUOTED else "")
+            for documents, value in zip(self._in_order, support.clip(max=1.0).tolist(), strict=True)
         ]
 
     def find_file(self, path: str, names: Sequence[str]) -> list[FoundFile]:
         """Where each of the contexts names a file, by its path or an end of it that no other has, and names with it."""
-        index = self._index
         units = self._lines.units_naming(path)
-        documents = index.document_of[units]
+        is_naming, where = self._lines.best_by_document(units, np.ones(len(units), np.float32))
+        documents = np.flatnonzero(is_naming)
         with_names = [np.intersect1d(self._lines.documents_with(name), documents) for name in names]
         shares = [self._has[:, some].any(axis=1) for some in with_names] or [np.ones(len(self._has), bool)]
         found = []
-        for has, share in zip(self._has[:, documents], np.mean(shares, axis=0).tolist(), strict=True):
-            at = int(has.argmax()) if has.any() else -1
-            line = index.quote(int(documents[at]), int(units[at]), 1) if at >= 0 else ""
-            found.append(FoundFile(at >= 0, share, line))
+        for has, share in zip(self._in_order, np.mean(shares, axis=0).tolist(), strict=True):
+            line = self._quote(has, is_naming, where, 1)
+            found.append(FoundFile(bool(line), share, line))
         return found
 
     def last_with(self, words: Sequence[str]) -> list[int]:
@@ -189,24 +187,24 @@ class PointMatcher:
         padded = np.pad(shares, ((0, 0), (0, 1)))
         return np.ascontiguousarray(np.maximum.reduceat(padded[:, self._documents], self._starts, axis=1).T)
 
-    def _quote(self, has: Flags, shares: Shares, where: Numbers) -> str:
-        """The lines of a context that say most of a statement."""
-        best = int(np.where(has, shares, -1).argmax())
-        return self._index.quote(best, int(where[best]), NEAR) if has[best] and shares[best] else ""
+    def _quote(self, documents: Numbers, shares: Shares, where: Numbers, n: int = NEAR) -> str:
+        """The lines of a context that say most of something, from the place in its first document that does."""
+        best = max(documents.tolist(), key=shares.__getitem__, default=-1)
+        return self._index.quote(best, int(where[best]), n) if best >= 0 and shares[best] else ""
 
     def _cover(self, units: Numbers, table: Shares, asked: Sequence[Token], weights: Shares) -> tuple[Shares, Numbers]:
         """Shares of the statement by document: in 3 lines, in 8, then beside each group; and the unit of the first."""
         search, total = self._lines, float(weights.sum()) or 1.0
-        near, where = search.best_by_document(units, search.windows(units, table, NEAR) @ weights / total)
-        far, _ = search.best_by_document(units, search.windows(units, table, FAR) @ weights / total)
+        near, where = search.best_by_document(units, weighed(search.windows(units, table, NEAR), weights) / total)
+        far, _ = search.best_by_document(units, weighed(search.windows(units, table, FAR), weights) / total)
         groups = _groups(asked)
         around = search.windows(units, table, AROUND) if groups else table
         beside = []
         for group in groups:
             rest = [n for n, token in enumerate(asked) if n not in group and token.kind != "part"]
             if rest:
-                there = around[:, group].max(axis=1, initial=0) >= BESIDE
-                shares = around[there][:, rest] @ weights[rest] / float(weights[rest].sum())
+                there = around[group].max(axis=0, initial=0) >= BESIDE
+                shares = weighed(around[rest][:, there], weights[rest]) / (float(weights[rest].sum()) or 1.0)
                 beside.append(search.best_by_document(units[there], shares)[0])
         return np.stack([near, far, *beside]), where
 

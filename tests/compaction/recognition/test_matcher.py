@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.recognition import READABLE, Claim, Matcher, TextIndex, readable
-from compaction.recognition.line_search import LineSearch
+from compaction.recognition.line_search import LineSearch, weighed
 from compaction.recognition.relatives import Relatives
 from compaction.recognition.words import lines, tokens, tokens_of
 from compaction.transcript import Message, ToolCall
@@ -103,14 +103,6 @@ def test_what_must_stand_to_the_letter_does_on_one_line(said: str, is_readable: 
     assert (found_by(exact, [made(said)], history) >= READABLE) is is_readable
 
 
-def test_what_comes_after_the_cut_and_other_contexts_change_nothing() -> None:
-    summary, other = [made("Decimal for amounts; cents were lost.")], [made("cents cents amounts Decimal float")]
-    longer = (*HISTORY, *FILLER, Message("user", "Amounts are kept as Decimal, not float."))
-    later = Matcher(longer, TextIndex(longer, [summary, other]))
-    for contexts in ([summary], [other, summary]):
-        assert later.at(len(HISTORY), contexts).find(Claim(CHOICE, (1,)))[-1] == readable(CHOICE, [1], summary, HISTORY)
-
-
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
@@ -125,8 +117,30 @@ def test_ends_of_paths_beginnings_of_hashes_and_forms_of_words_count(statement: 
     assert readable(statement, [], [made(said)], history).support >= READABLE
 
 
-_words = st.sampled_from("alpha beta gamma delta rows.py 17 42 epsilon zeta".split())
+_words = st.sampled_from("alpha beta gamma delta rows.py lib/rows.py app/src/rows.py 17 42 epsilon zeta".split())
 _messages = st.lists(st.lists(st.lists(_words, max_size=5).map(" ".join), max_size=6).map("\n".join), max_size=5)
+_paths = ("app/src/rows.py", "lib/rows.py", "src/rows.py")
+
+
+@given(_messages, _messages, _messages, _messages, st.sampled_from(_paths), st.lists(_words, min_size=1, max_size=5))
+@settings(max_examples=150, deadline=None)
+def test_what_comes_after_the_cut_and_other_contexts_change_nothing(
+    before: list[str], behind: list[str], said: list[str], others: list[str], path: str, words: list[str]
+) -> None:
+    session = [Message("assistant", text, seq=n) for n, text in enumerate([*before, *behind])]
+    history, context, other = session[: len(before)], [*map(made, said)], [*map(made, others)]
+    claims = [Claim(" ".join(words), (0,)), Claim(path, exact=(words[0],))]
+
+    def read(index: TextIndex, contexts: Sequence[Sequence[Message]]) -> list[object]:
+        point = Matcher(session, index).at(len(history), contexts)
+        return [
+            *(point.find(claim)[-1] for claim in claims),
+            point.find_file(path, words[:1])[-1],
+            point.last_with(words[:1])[-1],
+        ]
+
+    alone = read(TextIndex(history, [context]), [context])
+    assert read(TextIndex(session, [other, context[::-1], context]), [other, context]) == alone
 
 
 @given(_messages, st.lists(_words, min_size=1, max_size=5).map(" ".join))
@@ -137,8 +151,8 @@ def test_the_best_window_is_the_one_that_a_search_of_all_finds(texts: list[str],
     search = LineSearch(index, Relatives(index.token_ids), len(history), np.zeros(0, np.int32))
     asked = tokens(statement)
     weights = list(map(search.weigh, asked))
-    units, table = search.rows(asked)
-    best, _ = search.best_by_document(units, search.windows(units, table, 3) @ np.array(weights, np.float32))
+    units, table = search.table(asked)
+    best, _ = search.best_by_document(units, weighed(search.windows(units, table, 3), np.array(weights, np.float32)))
     for message in history:
         said = [{t.text for word in line for t in tokens_of(word)} for line in lines(message.text)]
         said = [line for line in said if line]
