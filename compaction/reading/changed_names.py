@@ -38,6 +38,7 @@ _SECTION = re.compile(r"\s*\[{1,2}([\w.\"' -]{1,60})\]{1,2}\s*$")
 _NAMED = re.compile("|".join(p.pattern for p in (_DEFINITION, _METHOD, _VARIABLE, _ASSIGNMENT, _SECTION, _KEY, _FIELD)))
 """All of these at once, in the order of how much they say: the number of the group that matched is the rank."""
 
+_COMMENT = re.compile(r"\s*(?://|/\*|\*[ /]|#[ !]|-- |<!--)")
 _HEADING = re.compile(r"#{1,6}\s+(.{2,60}?)\s*#*$")
 _NOT_NAMES = word_set(
     "if for while switch catch return else elif try except finally with case default break continue await yield raise"
@@ -59,6 +60,8 @@ def changed_names(new: str, old: str = "", path: str = "") -> tuple[str, ...]:
     same = set(after) & set(before) if old else set()
     changed = [line for line in after if line not in same] + [line for line in before if line not in same]
     prose = path.endswith(_PROSE)
+    if not prose:
+        changed = [line for line in changed if not _COMMENT.match(line)]
     ranked = _rank_names(changed, prose)
     if not ranked and not prose:
         # Nothing is named on the changed lines themselves: the definitions that stand around them say where they are.

@@ -39,6 +39,7 @@ MAX_LINE = 300
 
 @strategy(
     "file_index",
+    version=2,
     wraps=("over", "af_py_sliding_window"),
     markers=MARKERS,
     bites={"over": "af_py_sliding_window(keep_last_groups=3)"},

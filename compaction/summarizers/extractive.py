@@ -23,7 +23,7 @@ from compaction.summarizers.central_sentences import central, cut, prose, ranked
 from compaction.tokens import TokenCounter
 from compaction.transcript import Message, ToolCall
 
-VERSION = 3
+VERSION = 4
 """Raise it when a summary comes out otherwise."""
 
 NAME = f"embedded-summarizer@{VERSION}"

@@ -97,8 +97,8 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last; none where that can be disputed."""
     tests = [run for run in session.runs if run.ended < cut and run.is_test]
-    if tests and not _has_tested(tests[-1]):
-        return []
+    if not session.commands or (tests and not _has_tested(tests[-1])):
+        return []  # an agent that runs nothing leaves testing to the person
     ran = tests[-1].seq if tests else -1
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
     files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]

@@ -117,8 +117,8 @@ def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
     later = [r for r in session.runs if run.seq < r.seq < cut + LOOKAHEAD]
     if _OWN_SLIP.match(run.errors[0]) or any(r.cue == run.cue and r.errors != run.errors for r in later):
         return False
-    if any(r.seq < cut and not r.failed and r.name.split()[:2] == run.name.split()[:2] for r in later):
-        return False  # the same program has run well since
+    if _went_well_since(runs, run):
+        return False
     holders = [session.messages[seq].role for seq in session.holders(run.errors, cut)]
     if "user" in holders or holders.count("tool") > 1:
         return "user" not in holders  # else it is the error that the person asks about
@@ -129,8 +129,13 @@ def _matters(session: SessionFacts, runs: list[Run], n: int, cut: int) -> bool:
     return any(op.path not in made and not op.scratch for op in edited)
 
 
+def _went_well_since(runs: list[Run], run: Run) -> bool:
+    """Whether the same program, whatever it was given, has run well after a run."""
+    return any(r.seq > run.seq and not r.failed and r.name.split()[:2] == run.name.split()[:2] for r in runs)
+
+
 def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
-    """What the last run of a command counted, where no file was changed since."""
+    """What the last run of a command counted, where it failed and none went well since, or no file was changed."""
     by_cue: dict[str, list[Run]] = {}
     for run in runs:
         if read_message(run.result).totals and run.cue:
@@ -140,7 +145,8 @@ def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candid
         passed, failed = read_message(same[-1].result).totals or (0, 0)
         exact = _total_words(same[-1], passed, failed)
         changed = any(op.verb != "examined" for seq in range(same[-1].seq, cut) for op in session.ops.get(seq, ()))
-        if passed + failed >= 2 and exact and not changed:
+        stands = not _went_well_since(runs, same[-1]) if failed else not changed
+        if passed + failed >= 2 and exact and stands:
             foils = tuple(other for other in dict.fromkeys(told) if other != told[-1])[-3:]
             statements = _exact(session, "total", f"`{cue}`: {told[-1]}", exact, cut, foils)
             question = f"How many tests passed and how many failed when `{cue}` was run the last time?"

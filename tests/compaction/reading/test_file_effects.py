@@ -155,6 +155,8 @@ def test_details_name_what_an_edit_touches_definitions_first() -> None:
         ("def f():\n    return 2", "def f():\n    return 1", "a.py", ("f",)),
         ("# Setup\n\ntext\n```\n# not a heading\n```\n## Use", "", "README.md", ("Setup", "Use")),
         ("from app.pool import RedisPool\n", "", "a.py", ("RedisPool",)),
+        ("# class Old was here\nsize = 2\n", "size = 1\n", "a.py", ("size",)),
+        ("/**\n * class of rows: see Row\n */\nexport const limit = 3\n", "", "a.ts", ("limit",)),
     ],
 )
 def test_names_are_found_in_the_changed_lines(new: str, old: str, path: str, names: tuple[str, ...]) -> None:

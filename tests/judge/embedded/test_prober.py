@@ -233,7 +233,7 @@ def test_open_items_are_those_of_the_list_that_the_next_call_does_not_tick_off()
 
 def test_the_request_is_asked_for_only_together_with_something_open() -> None:
     assert truth("continuation", [TASK, ran("ls")]) == ""
-    before = [TASK, edited("ledger/rows.py", "order = 1", "order = 2")]
+    before = [TASK, ran("ls"), edited("ledger/rows.py", "order = 1", "order = 2")]
     assert truth("continuation", before) == (
         "Untested: ledger/rows.py was modified and no tests were run since\n"
         "Asked: Make the ledger import read the new column order."
@@ -241,8 +241,9 @@ def test_the_request_is_asked_for_only_together_with_something_open() -> None:
 
 
 def test_a_request_is_not_the_open_one_that_was_thrown_in_or_that_the_agent_has_reported_on() -> None:
-    edit = edited("ledger/rows.py", "order = 1", "order = 2")
+    edit = edited("ledger/rows.py", "order = 1", "order = 2") + ran("ls")
     assert "Asked" in truth("continuation", [TASK, edit])
+    assert truth("continuation", [TASK, edit[:2]]) == "", "an agent that runs nothing leaves testing to the person"
     assert "Asked" not in truth("continuation", [TASK, edit, said("please fix the address of the remote"), ran("ls")])
     assert "Asked" not in truth("continuation", [TASK, told("It is read. Shall I go on?"), said("yes, go ahead"), edit])
 
