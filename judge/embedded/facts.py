@@ -12,6 +12,7 @@ from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
 from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences
+from compaction.reading.shell.commands import placed_commands
 from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
 from compaction.tokens import TiktokenCounter
@@ -30,6 +31,10 @@ _PIPED = re.compile(r"\||;\s*(?:echo|true)\b")
 _TESTS = re.compile(
     r"\b(?:pytest|unittest|runtests(?:\.py)?|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|tests?)\b(?!\.\w)"
 )
+_COMMITS = frozenset({"git commit", "git rebase", "git cherry-pick", "git am", "git revert"})
+_UNMADE = frozenset({"--abort", "--quit", "--dry-run", "--no-commit"})
+"""Options with which these commit nothing."""
+
 _INTERPRETER = re.compile(
     r"\b(?:python[\d.]*|node|bun|deno|go|cargo|npm|npx|pnpm|yarn|make|ruby|java|mvn|gradle|tsc)\b"
 )
@@ -102,6 +107,21 @@ class Run:
         return tuple(dict.fromkeys(e.line for e in (own[-1:] if own and own[-1].kind == "exception" else own)))
 
 
+@dataclass(frozen=True, slots=True)
+class GitCall:
+    """A call of git that went well."""
+
+    seq: int
+    subcommand: str
+    """With ``git`` before it."""
+    words: tuple[str, ...]
+    """Its arguments."""
+    output: str
+    """Of the whole command line that it stands in."""
+    is_whole: bool
+    """Whether the output passed through no other program."""
+
+
 class SessionFacts(SessionNeeds):
     """A session as the measures read it, read further for facts: its to-do lists, runs, and who said what."""
 
@@ -133,6 +153,25 @@ class SessionFacts(SessionNeeds):
                 name = next((name for name in reversed(names) if _TESTS.search(name)), names[-1])
                 found.append(Run(seq, command, name, result))
         return found
+
+    @cached_property
+    def git(self) -> list[GitCall]:
+        """Every call of git that went well, in order."""
+        found = []
+        for seq, command, result in self.commands:
+            if "git" in command and result is not None and not result.is_error and not exit_code(result.text):
+                placed = list(placed_commands(command, None))
+                whole = not any(one.command.joined_by == "|" or one.command.redirects for one in placed)
+                for one in placed:
+                    if one.program.startswith("git "):
+                        words = tuple(word.text for word in one.words)
+                        found.append(GitCall(seq, one.program, words, result.text, whole))
+        return found
+
+    @cached_property
+    def commits(self) -> dict[int, GitCall]:
+        """The calls that committed what had been changed, by ``seq``."""
+        return {c.seq: c for c in self.git if c.subcommand in _COMMITS and _UNMADE.isdisjoint(c.words)}
 
     @cached_property
     def _callers(self) -> dict[str, Message]:

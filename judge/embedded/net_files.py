@@ -12,13 +12,12 @@ from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
 from compaction.reading.shell.effects import Effect
 from compaction.reading.tool_calls import call_effects
-from judge.embedded.facts import SessionFacts
+from judge.embedded.facts import GitCall, SessionFacts
 
 MAX_FILES = 30
 MAX_NAMES = 5
 """Names of what changed in a file that a true answer gives."""
 
-COMMIT = re.compile(r"\bgit commit\b")
 _ALL_UNDONE = re.compile(
     r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))"
 )
@@ -32,6 +31,12 @@ _LOCK = re.compile(
 """Files that a package manager keeps; its log does not tell when it writes them."""
 
 _PATCHES = re.compile(r"(?:^|[;&|\n]\s*)(?:patch\b|git apply\b)")
+_HELD = re.compile(r"^ *(\d+) files? changed\b", re.MULTILINE)
+_TOOL_FOLDER = re.compile(
+    r"(?:^|/)(?:\.(?!git(?:hub|lab)/)[\w-]+|node_modules|__pycache__|venv|dist|build|target|coverage)/"
+)
+"""Folders that projects often keep out of git."""
+
 _SCAFFOLD = re.compile(r"\b(?:startapp|startproject|cargo (?:new|init)|create[- ][\w@/-]+)\s+([^\n;&|]+)")
 
 _SCRATCH = re.compile(
@@ -52,6 +57,8 @@ class NetFile:
     """How many of the changes a commit holds."""
     touched: int = 0
     """``seq`` of the last change or undoing."""
+    is_left: bool = False
+    """Whether the last commit held fewer files than had been changed, so that nobody tells whether it held this."""
 
     @property
     def verb(self) -> Verb:
@@ -116,9 +123,12 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 file.changes.pop()
             else:
                 file.take(op if op.path.split("/")[0] not in made else _as_new(op))
-        if any(map(COMMIT.search, texts)):
-            for file in files.values():
+        if seq in session.commits:
+            pending = [file for file in files.values() if len(file.changes) > file.committed]
+            held = _HELD.findall(session.commits[seq].output)
+            for file in pending:
                 file.committed = len(file.changes)
+                file.is_left = bool(held) and sum(map(int, held)) < len(pending)
     left = [file for file in files.values() if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
 
@@ -127,6 +137,25 @@ def is_scratch(session: SessionFacts, file: NetFile, cut: int) -> bool:
     """Whether a file was made beside the project's folders, as an agent does to try something out."""
     has_folders = any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified)
     return has_folders and file.verb == "created" and not file.committed and _SCRATCH.search(file.path) is not None
+
+
+def may_be_ignored(file: NetFile) -> bool:
+    """Whether a file lies where projects often tell git to look away."""
+    return _TOOL_FOLDER.search(file.path) is not None
+
+
+def is_passed_over(session: SessionFacts, file: NetFile, cut: int) -> bool:
+    """Whether `git status`, asked after the last change of a file, does not name it: git holds or ignores it."""
+    *folders, name = file.path.split("/")
+    words = "|".join(map(re.escape, [name, *(f"{folder}/" for folder in folders)]))
+    named = re.compile(rf"(?:^|[\s/\"])(?:{words})", re.MULTILINE)
+    asked = (call for call in session.git if call.subcommand == "git status" and file.touched < call.seq < cut)
+    return any(_tells_all(call) and not named.search(call.output) for call in asked)
+
+
+def _tells_all(status: GitCall) -> bool:
+    only_tracked = ("-uno", "--untracked-files=no")
+    return status.is_whole and all(word.startswith("-") and word not in only_tracked for word in status.words)
 
 
 def _has_failed(session: SessionFacts, seq: int) -> bool:

@@ -10,7 +10,7 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Run, SessionFacts
-from judge.embedded.net_files import COMMIT, NetFile, net_files
+from judge.embedded.net_files import NetFile, is_passed_over, may_be_ignored, net_files
 from judge.embedded.own_words import agrees, requests
 from judge.statement import Statement
 
@@ -128,20 +128,25 @@ def _tries(session: SessionFacts, cut: int) -> Iterator[tuple[int, str]]:
 
 
 def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
-    """Files that differ from the last commit, in a session that commits."""
-    commits = [seq for seq, command, _ in session.commands if seq < cut + LOOKAHEAD and COMMIT.search(command)]
+    """Files that differ from the last commit, in a session that commits; none where one of them can be disputed."""
+    commits = [seq for seq in session.commits if seq < cut + LOOKAHEAD]
     since = max((seq for seq in commits if seq < cut), default=-1)
     told = any(_COMMITTED.search(m.text) for m in session.person if since < (m.seq or 0) < cut)
     if told or not commits:
         return []
-    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed]
-    if len(files) > 2 * MAX_ITEMS:
+    files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed or f.is_left]
+    files = [f for f in files if not is_passed_over(session, f, cut)]
+    if len(files) > 2 * MAX_ITEMS or any(f.is_left or may_be_ignored(f) for f in files):
         return []
-    return [Statement("open_task", f"{f.path} is {f.verb} and not committed", f.seqs) for f in files]
+    verbs = {f.path: "modified" if f.committed and f.verb == "created" else f.verb for f in files}
+    return [Statement("open_task", f"{f.path} is {verbs[f.path]} and not committed", f.seqs) for f in files]
 
 
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
-    """What the last run of each command left failing, unless files were changed and others were run since."""
+    """What the last run of each command left failing, unless files were changed and others were run since.
+
+    None where the report of one of them is not read whole.
+    """
     last = {run.cue: run for run in session.runs if cut - RUN_AGE <= run.seq and run.ended < cut}
     ran = max((seq for seq, _ in _tries(session, cut)), default=-1)
     found: dict[str, Statement] = {}
@@ -149,10 +154,15 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
         changed = any(op.verb != "examined" for seq in range(run.seq + 1, cut) for op in session.ops.get(seq, ()))
         if not run.failed or (changed and run.seq < ran):
             continue
-        tests = [test for test, _ in read_message(run.result).failing]
+        reading = read_message(run.result)
+        tests = [test for test, _ in reading.failing]
+        errors = run.errors if cue and not tests and run.seq == ran else ()
+        n_failed = reading.totals[1] if reading.totals else 0
+        if not (tests or errors) or len(errors) > MAX_ERRORS or n_failed > len(set(tests) or errors):
+            return []
         for test in tests:
             found[test] = Statement("failing_test", f"{test} fails", (run.ended,), exact=(test.split("::")[-1],))
-        for error in run.errors if cue and not tests and run.seq == ran and len(run.errors) <= MAX_ERRORS else ():
+        for error in errors:
             found[error] = Statement("failing_test", f"`{cue}` fails with: {error}", (run.ended,), exact=(error,))
     return list(found.values()) if len(found) <= MAX_ITEMS else []
 

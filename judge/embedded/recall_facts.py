@@ -54,6 +54,13 @@ _HEDGED = re.compile(
     r"if|wait|as described|suggests|fixed|confirmed|original|verify|with root cause)\b",
     re.IGNORECASE,
 )
+_CAUSE_AGAIN = re.compile(
+    r"\b(?:caus(?:e[sd]?|ing)|reasons?|why|culprit|turns out|due to|because|explains|the (?:real|actual|underlying|"
+    r"issue|problem|bug|fix) )\b",
+    re.IGNORECASE,
+)
+"""Words with which a cause may be named in another way."""
+
 GIT_QUESTIONS = {
     "branch": "On which branch was work committed or begun the last time?",
     "message": "With which message was the last commit of the session made?",
@@ -210,14 +217,18 @@ def _git(session: SessionFacts, cut: int) -> Iterator[Candidate]:
 
 
 def _findings(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """The cause that the agent named last, where it stands in a change that it made next, or was named just now."""
+    """The cause that the agent named last, where it stands in a change that it made next, or was named just now.
+
+    None where later words may name a cause again.
+    """
     said = [(m, s) for m in session.messages[:cut] if m.role == "assistant" for s in sentences(m.text)]
     seq, cause = next(((m.seq or 0, s) for m, s in reversed(said) if _CAUSE.search(s)), (cut, ""))
     standing = [f for f in net_files(session, 0, cut) if f.verb == "modified"]
     changed = sorted((at, f.path) for f in standing for at in f.seqs if seq <= at < seq + SOON)
     clear = len(cause) <= 2 * MAX_LINE and len(terms(cause)) >= MIN_CAUSE and not _HEDGED.search(cause)
     answered = any(m.role == "user" for m in session.messages[seq:cut])
-    if clear and _REASON.search(cause) and (changed or (seq >= cut - LOOKAHEAD and not answered)):
+    again = any(_CAUSE_AGAIN.search(s) for m, s in said if (m.seq or 0) > seq)
+    if clear and not again and _REASON.search(cause) and (changed or (seq >= cut - LOOKAHEAD and not answered)):
         before = f", before it changed `{changed[0][1]}`" if changed else ""
         question = f"What did the agent name last as the cause of the problem{before}?"
         yield Candidate("finding", question, cause, (Statement("finding", cause, (seq,), (cause,)),))

@@ -201,6 +201,69 @@ def test_a_commit_is_told_by_its_message_unless_its_hash_is_used() -> None:
     assert [c.truth for c in facts("commit", [TASK, commit], [reply])] == ["1dc1c5f"]
 
 
+COMMIT = ran('git commit -am "Read the order"', "[order 1dc1c5f] Read the order\n 1 file changed, 1 insertion(+)")
+
+
+def uncommitted(*steps: list[Message], after: Steps = (COMMIT,)) -> str:
+    """The line about uncommitted files; empty where there is none."""
+    lines = truth("continuation", [TASK, ran("ls"), *steps], after).splitlines()
+    return next((line for line in lines if line.startswith("Uncommitted")), "")
+
+
+CHANGE = edited("ledger/rows.py", "order = 1", "order = 2")
+OPEN = "Uncommitted: ledger/rows.py is modified and not committed"
+
+
+@pytest.mark.parametrize(
+    ("command", "commits"),
+    [
+        ("git commit -qam order", True),
+        ("git add -A && git -C /srv/app commit -m order", True),
+        ("git rebase --continue", True),
+        ("git cherry-pick 1dc1c5f", True),
+        ("git rebase --abort", False),
+        ("git commit --dry-run", False),
+        ("git log --grep 'git commit'", False),
+    ],
+)
+def test_what_a_commit_holds_is_not_open(command: str, commits: bool) -> None:
+    assert uncommitted(CHANGE, ran(command)) == ("" if commits else OPEN)
+
+
+def test_a_commit_that_failed_holds_nothing() -> None:
+    assert uncommitted(CHANGE, ran("git commit -am order", "hook failed", is_error=True)) == OPEN
+
+
+def test_a_file_that_a_commit_holds_already_is_modified_since() -> None:
+    made = [wrote("ledger/rows.py", "order = 1"), ran("git add . && git commit -m order"), CHANGE]
+    assert uncommitted(*made) == OPEN
+    assert "Created: ledger/rows.py" in truth("artifact", [TASK, *made])
+
+
+def test_files_are_not_open_where_a_commit_held_fewer_than_were_changed() -> None:
+    other = edited("ledger/totals.py", "total = 1", "total = 2")
+    assert uncommitted(CHANGE, other, COMMIT) == "", "nobody tells which of them it held"
+    assert uncommitted(CHANGE, COMMIT, other) == "Uncommitted: ledger/totals.py is modified and not committed"
+
+
+def test_files_that_git_looks_away_from_are_not_open() -> None:
+    assert uncommitted(CHANGE, wrote(".claude/plan.md", "order")) == "", "whether it is ignored can be disputed"
+    note = wrote("notes.md", "order")
+    both = "Uncommitted: ledger/rows.py is modified and not committed; notes.md is created and not committed"
+    assert uncommitted(CHANGE, note) == both
+    for command, output, told_of in [
+        ("git status --short", " M ledger/rows.py", OPEN),
+        ("git status", "On branch order\n\tmodified:   ledger/rows.py", OPEN),
+        ("git status --short", " M ledger/rows.py\n?? notes.md", both),
+        ("git status --short", " M ledger/", OPEN),
+        ("git status --short | head -1", " M ledger/rows.py", both),
+        ("git status ledger", " M ledger/rows.py", both),
+        ("git status -uno", " M ledger/rows.py", both),
+    ]:
+        assert uncommitted(CHANGE, note, ran(command, output)) == told_of
+    assert uncommitted(ran("git status --short", ""), CHANGE) == OPEN
+
+
 CAUSE = "The problem is that `read_rows` drops the header before the column order is known."
 
 
@@ -218,6 +281,12 @@ def test_a_cause_is_asked_for_where_it_is_the_last_one_named_and_no_guess(said_l
     found = facts("finding", [TASK, told(said_last), change])
     assert [c.truth for c in found] == ([CAUSE] if is_asked else [])
     assert all("`ledger/rows.py`" in c.question for c in found)
+
+
+def test_a_cause_that_is_named_again_in_other_words_is_not_asked_for() -> None:
+    before = [TASK, told(CAUSE), edited("ledger/rows.py", "order = 1", "order = 2")]
+    assert facts("finding", [*before, told("It was dropped because the cache is read first.")]) == []
+    assert facts("finding", [*before, told("The rows are read now.")]) != []
 
 
 def todo(*items: tuple[str, str]) -> list[Message]:
@@ -294,6 +363,17 @@ def test_what_the_last_run_left_failing_is_open_until_another_is_run() -> None:
     assert "Failing: tests/test_rows.py::test_order fails" in truth("continuation", [TASK, ran("pytest tests", report)])
     mended = ran("pytest tests", "== 4 passed in 0.10s ==")
     assert "Failing" not in truth("continuation", [TASK, ran("pytest tests", report), mended])
+
+
+def test_failures_are_open_only_where_all_of_them_are_read() -> None:
+    line = "FAILED tests/test_rows.py::test_order - AssertionError: 1 != 2\n"
+    assert "Failing" not in truth(
+        "continuation", [TASK, ran("pytest tests", f"{line}== 2 failed, 3 passed in 0.10s ==")]
+    )
+    unread = ran("make check", "rows: 2 problems", is_error=True)
+    one = ran("pytest tests", f"{line}== 1 failed, 3 passed in 0.10s ==")
+    assert "Failing" not in truth("continuation", [TASK, one, unread])
+    assert "Failing" in truth("continuation", [TASK, one])
 
 
 def test_an_answer_to_a_question_tool_has_the_other_options_as_foils() -> None:
