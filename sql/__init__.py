@@ -5,7 +5,7 @@ other order has to be worked out):
 
 ==============  =======================================================================================
 ``macros``      formulas: the mean and standard error of clustered data, quantiles of Student's t
-``schema``      one CREATE TABLE per table: types, units, allowed values, and a comment on every column;
+``schema``      one CREATE TABLE per table: types, units, allowed values, what every column is;
                 ``keys.toml``: what identifies a row of each, of which checks are made
 ``staging``     ``stg_…``: rows of a table with what they belong to, under the names that the rest uses
 ``intermediate``  ``int_…``: figures of single answers
@@ -18,5 +18,7 @@ other order has to be worked out):
                 ``nights`` (what a night is made of), ``backfill`` (what a backfill is to have judged)
 ==============  =======================================================================================
 
-Each file opens with its grain, which becomes the comment of the view. ``docs/sql.md`` is the page for analysts.
+Each file opens with its grain, which becomes the comment of the table or view. What stands behind a column becomes the
+column's comment; of one without any ``columns.toml`` says what it means everywhere. ``docs/sql.md`` is the page for
+analysts.
 """

@@ -69,7 +69,7 @@ def carry_out(title: str, folder: Path) -> None:
             # Beside the last row of the table that the page has: in sql.md the marts end with `checks`.
             put_after_last(path, r"\| `checks`" if name == "docs/sql.md" else r"\| `\w+` \| .*\|$", text)
         elif words.startswith("In `VIEWS`"):
-            put_after_last(path, r'    "throughput": ', text)
+            put_after_last(path, r'    "retention": ', text)
         elif words.startswith("At the end"):
             with path.open("a", encoding="utf-8") as file:
                 file.write(f"\n\n{text}")

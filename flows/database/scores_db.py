@@ -119,7 +119,6 @@ class DatabaseDraft:
         """Put a table with the rows that a view of ``MATERIALIZED`` has now in its place."""
         folder = MATERIALIZED[name]
         text = sql_text(folder, name)
-        _, _, comments = text.partition("\ncomment on ")
         parts: list[str | None] = [None]
         if name == BY_DIMENSION:
             found = self.connection.execute("SELECT DISTINCT dimension FROM int_answer_scores ORDER BY 1").fetchall()
@@ -131,9 +130,9 @@ class DatabaseDraft:
             self.connection.execute("SET VARIABLE dimension = ?", [part])
             run_sql(self.connection, f"{folder}/{name}.sql", f"INSERT INTO filled FROM {name}")
         self.connection.execute("RESET VARIABLE dimension")
-        self.connection.execute(f"DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}; COMMENT ON {comments}")
+        self.connection.execute(f"DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}")
         self.connection.execute("SET preserve_insertion_order = false")
-        comment_on(self.connection, "TABLE", name, grain_of(text))
+        comment_on(self.connection, "TABLE", {name: text})
 
     def check(self) -> list[tuple[str, int]]:
         """Fill the table ``checks``; returns what ``violations`` does."""
@@ -306,7 +305,7 @@ def show_texts(
         connection.register(f"{macro}_of_store", rows)
         connection.execute(f"CREATE OR REPLACE TEMP MACRO {macro}() AS TABLE FROM {macro}_of_store")
     for name in TEXTS:
-        view = sql_text("marts", name).partition(";")[0]
+        view = sql_text("marts", name)
         connection.execute(view.replace("create view", "create or replace temp view", 1))
 
 

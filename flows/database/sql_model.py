@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +20,8 @@ from flows.support.errors import StoreError
 LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
 load makes tables of (``flows.database.scores_db.MATERIALIZED``)."""
+
+Kind = Literal["TABLE", "VIEW"]
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -40,6 +43,7 @@ def sql_sha256() -> str:
     for folder, files_of_folder in (*texts, ("checks", checks().items())):
         for name, text in files_of_folder:
             digest.update(f"{folder}/{name}\0{text}\0".encode())
+    digest.update(repr(_common_columns()).encode())
     return digest.hexdigest()
 
 
@@ -115,14 +119,17 @@ def _layer(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _create(connection: duckdb.DuckDBPyConnection) -> None:
-    for folder in LAYERS:
-        for name, text in _layer(folder):
+    made: dict[str, dict[str, str]] = {folder: dict(_layer(folder)) for folder in LAYERS}
+    for folder, texts in made.items():
+        for name, text in texts.items():
             run_sql(connection, f"{folder}/{name}.sql", text)
-            if folder not in ("macros", "schema"):
-                comment_on(connection, "VIEW", name, grain_of(text))
+    views = {name: text for folder in LAYERS[2:] for name, text in made[folder].items()}
+    comment_on(connection, "TABLE", made["schema"])
+    comment_on(connection, "VIEW", views)
     for name, text in checks().items():
         run_sql(connection, f"checks/{name}.sql", f'CREATE VIEW "check_{name}" AS\n{text}')
-        comment_on(connection, "VIEW", f"check_{name}", f"Violations of: {grain_of(text)}")
+        violations = literal(f"Violations of: {grain_of(text)}")
+        connection.execute(f'COMMENT ON VIEW "check_{name}" IS {violations}')
 
 
 def run_sql(connection: duckdb.DuckDBPyConnection, origin: str, text: str) -> None:
@@ -146,9 +153,39 @@ def grain_of(text: str) -> str:
     return " ".join(lines).rstrip(".")
 
 
-def comment_on(connection: duckdb.DuckDBPyConnection, kind: str, name: str, text: str) -> None:
-    """Put a comment on a table, view or column."""
-    connection.execute(f"COMMENT ON {kind} {name} IS {literal(text)}")
+def comment_on(connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[str, str]) -> None:
+    """Put what SQL files say on the tables or views that they made, by name, and on their columns."""
+    rows = connection.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
+    wanted = {f'{kind} "{name}"': grain_of(text) for name, text in made.items()}
+    said = {name: {**_common_columns(), **column_comments(text)} for name, text in made.items()}
+    wanted |= {f'COLUMN "{name}"."{column}"': said[name].get(column, "") for name, column in rows if name in said}
+    connection.execute(";".join(f"COMMENT ON {what} IS {literal(text)}" for what, text in wanted.items() if text))
+
+
+def column_comments(text: str) -> dict[str, str]:
+    """What an SQL file says of its columns: column → the comment behind its line, and on the lines below that.
+
+    The line of a table's column begins with the column's name, that of a view's ends with it.
+    """
+    place = 0 if "\ncreate table " in text else -1
+    found: dict[str, str] = {}
+    column = ""
+    for line in text.splitlines():
+        code, is_noted, said = (part.strip() for part in line.partition("--"))
+        if code:
+            words = code.rstrip(",").split()
+            column = words[place].rpartition(".")[2].strip('"') if is_noted else ""
+        if column and is_noted:
+            found[column] = f"{found[column]} {said}" if column in found else said
+        elif not is_noted:
+            column = ""
+    return found
+
+
+@cache
+def _common_columns() -> Mapping[str, str]:
+    """Column → what it means wherever the file of a table or view says nothing else of it."""
+    return tomllib.loads(files("sql").joinpath("columns.toml").read_text(encoding="utf-8"))
 
 
 def literal(text: str) -> str:

@@ -45,26 +45,17 @@ aside as (
 
 select
     kinds.input_path,
-    inputs.source_format,
-    kinds.kind,
-    kinds.n_met,
+    inputs.source_format,  -- Log format that was detected; NULL when none was
+    kinds.kind,  -- Role of the messages (a tool result has the role tool), or tool_call
+    kinds.n_met,  -- How many the file holds
     cast(coalesce(stored.n_stored, 0) as bigint) as n_stored,
-    cast(coalesce(aside.n_set_aside, 0) as bigint) as n_set_aside,
+    cast(coalesce(aside.n_set_aside, 0) as bigint) as n_set_aside,  -- How many are deliberately not stored
     cast(coalesce(aside.n_folded, 0) as bigint) as n_folded,
     cast(
         kinds.n_met - coalesce(stored.n_stored, 0) - coalesce(aside.n_set_aside, 0) - coalesce(aside.n_folded, 0)
         as bigint
-    ) as n_unaccounted
+    ) as n_unaccounted  -- n_met - n_stored - n_set_aside - n_folded
 from kinds
 inner join inputs on kinds.input_path = inputs.input_path
 left join stored on kinds.input_path = stored.input_path and kinds.kind = stored.kind
 left join aside on kinds.input_path = aside.input_path and kinds.kind = aside.kind;
-
-comment on column agg_accounting.input_path is 'Absolute path of the input';
-comment on column agg_accounting.source_format is 'Log format that was detected; NULL when none was';
-comment on column agg_accounting.kind is 'Role of the messages (a tool result has the role tool), or tool_call';
-comment on column agg_accounting.n_met is 'How many the file holds';
-comment on column agg_accounting.n_stored is 'How many of them the stored sessions hold';
-comment on column agg_accounting.n_set_aside is 'How many are deliberately not stored';
-comment on column agg_accounting.n_folded is 'How many belong to copies of sessions that are stored from elsewhere';
-comment on column agg_accounting.n_unaccounted is 'n_met - n_stored - n_set_aside - n_folded';

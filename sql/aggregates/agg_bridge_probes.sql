@@ -36,9 +36,9 @@ select
     scores_from.dimension,
     scores_from.session_id,
     scores_from.probe_id,
-    count(*) as n_answers,
-    sum(scores_from.score) as sum_from,
-    sum(scores_to.score) as sum_to
+    count(*) as n_answers,  -- Answers of the question that both have scored
+    sum(scores_from.score) as sum_from,  -- Sum of the first judge's scores of them
+    sum(scores_to.score) as sum_to  -- Sum of the second judge's scores of them
 from answer_scores as scores_from
 inner join two_judges on scores_from.judge_id = two_judges.judge_id_from
 inner join answer_scores as scores_to
@@ -49,13 +49,3 @@ inner join answer_scores as scores_to
 group by
     two_judges.judge_id_from, two_judges.judge_id_to, scores_from.method_id, scores_from.dimension,
     scores_from.session_id, scores_from.probe_id;
-
-comment on column agg_bridge_probes.judge_id_from is 'Judge version that was used first';
-comment on column agg_bridge_probes.judge_id_to is 'Judge version that was used later';
-comment on column agg_bridge_probes.method_id is 'Identity of the method';
-comment on column agg_bridge_probes.dimension is 'Dimension of the rubric, or overall';
-comment on column agg_bridge_probes.session_id is 'Session';
-comment on column agg_bridge_probes.probe_id is 'Question';
-comment on column agg_bridge_probes.n_answers is 'Answers of the question that both have scored';
-comment on column agg_bridge_probes.sum_from is 'Sum of the first judge''s scores of them';
-comment on column agg_bridge_probes.sum_to is 'Sum of the second judge''s scores of them';

@@ -26,11 +26,12 @@ whole_answers as (
 
 select
     given.judge_id,
-    given.answer_id,
-    given.criterion,
+    given.answer_id,  -- Answer
+    given.criterion,  -- Criterion
     given.dimension,
-    given.score,
-    (whole_answers.score_sum - given.score) / nullif(whole_answers.n_scored - 1, 0) as rest,
+    given.score,  -- Mean over the judge's replicates, 0 to 5; NULL when unscored
+    (whole_answers.score_sum - given.score) / nullif(whole_answers.n_scored - 1, 0) as rest,  -- Mean of the answer's
+    -- other criteria; NULL where it has none
     stg_answers.method_id,
     stg_answers.session_id,
     stg_answers.probe_id
@@ -39,13 +40,3 @@ inner join whole_answers on given.judge_id = whole_answers.judge_id and given.an
 inner join stg_answers on given.answer_id = stg_answers.answer_id
 inner join methods on stg_answers.method_id = methods.method_id
 where stg_answers.status = 'done' and methods.is_current;
-
-comment on column agg_criterion_answers.judge_id is 'Judge version';
-comment on column agg_criterion_answers.answer_id is 'Answer';
-comment on column agg_criterion_answers.criterion is 'Criterion';
-comment on column agg_criterion_answers.dimension is 'Dimension of the rubric, or overall';
-comment on column agg_criterion_answers.score is 'Mean over the judge''s replicates, 0 to 5; NULL when unscored';
-comment on column agg_criterion_answers.rest is 'Mean of the answer''s other criteria; NULL where it has none';
-comment on column agg_criterion_answers.method_id is 'Identity of the method';
-comment on column agg_criterion_answers.session_id is 'Session';
-comment on column agg_criterion_answers.probe_id is 'Question';

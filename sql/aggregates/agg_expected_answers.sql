@@ -34,15 +34,11 @@ given as (
 
 select
     questions.method_id,
-    cast(coalesce(questions.n_questions, 0) * coalesce(given.n_times, 1) as bigint) as n_expected,
-    coalesce(given.n_done, 0) as n_done,
-    coalesce(given.n_failed, 0) as n_failed
+    cast(coalesce(questions.n_questions, 0) * coalesce(given.n_times, 1) as bigint) as n_expected,  -- Answers that its
+    -- done compactions call for
+    coalesce(given.n_done, 0) as n_done,  -- Answers that are done
+    coalesce(given.n_failed, 0) as n_failed  -- Answers that failed
 from questions
 inner join methods on questions.method_id = methods.method_id
 left join given on questions.method_id = given.method_id
 where methods.is_current;
-
-comment on column agg_expected_answers.method_id is 'Identity of the method';
-comment on column agg_expected_answers.n_expected is 'Answers that its done compactions call for';
-comment on column agg_expected_answers.n_done is 'Answers that are done';
-comment on column agg_expected_answers.n_failed is 'Answers that failed';

@@ -48,17 +48,11 @@ given as (
 select
     replicates.judge_id,
     done_answers.method_id,
-    done_answers.n_answers * replicates.n_replicates as n_expected,
-    coalesce(given.n_done, 0) as n_done,
-    coalesce(given.n_unscored, 0) as n_unscored
+    done_answers.n_answers * replicates.n_replicates as n_expected,  -- Verdicts that the method's done answers call for
+    coalesce(given.n_done, 0) as n_done,  -- Verdicts with at least one score
+    coalesce(given.n_unscored, 0) as n_unscored  -- Verdicts without any score
 from replicates
 cross join done_answers
 inner join methods on done_answers.method_id = methods.method_id
 left join given on replicates.judge_id = given.judge_id and done_answers.method_id = given.method_id
 where methods.is_current;
-
-comment on column agg_expected_scores.judge_id is 'Judge version';
-comment on column agg_expected_scores.method_id is 'Identity of the method';
-comment on column agg_expected_scores.n_expected is 'Verdicts that the method''s done answers call for';
-comment on column agg_expected_scores.n_done is 'Verdicts with at least one score';
-comment on column agg_expected_scores.n_unscored is 'Verdicts without any score';

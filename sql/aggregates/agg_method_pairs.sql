@@ -177,26 +177,16 @@ figures as (
 select
     cells.judge_id,
     cells.dimension,
-    a.method_id as method_id_a,
-    b.method_id as method_id_b,
-    figures.paired.mean as difference,
-    figures.paired.std_error,
-    figures.paired.df,
-    t_test(figures.paired.mean, figures.paired.std_error, figures.paired.df) as p_value,
-    figures.paired.n as n_pairs,
-    figures.paired.n_clusters as n_sessions
+    a.method_id as method_id_a,  -- Identity of the one method
+    b.method_id as method_id_b,  -- Identity of the other
+    figures.paired.mean as difference,  -- Mean of a - b over the questions that both have
+    figures.paired.std_error,  -- Standard error, clustered by session; NULL with a single session
+    figures.paired.df,  -- Degrees of freedom of std_error
+    t_test(figures.paired.mean, figures.paired.std_error, figures.paired.df) as p_value,  -- Two-sided p-value of no
+    -- difference; NULL with a single session
+    figures.paired.n as n_pairs,  -- Questions that both methods have a score for
+    figures.paired.n_clusters as n_sessions  -- Sessions
 from figures
 inner join cells on figures.cell = cells.cell
 inner join stg_methods as a on figures.number_a = a.method_number
 inner join stg_methods as b on figures.number_b = b.method_number;
-
-comment on column agg_method_pairs.judge_id is 'Judge version';
-comment on column agg_method_pairs.dimension is 'Dimension of the rubric, or overall';
-comment on column agg_method_pairs.method_id_a is 'Identity of the one method';
-comment on column agg_method_pairs.method_id_b is 'Identity of the other';
-comment on column agg_method_pairs.difference is 'Mean of a - b over the questions that both have';
-comment on column agg_method_pairs.std_error is 'Standard error, clustered by session; NULL with a single session';
-comment on column agg_method_pairs.df is 'Degrees of freedom of std_error';
-comment on column agg_method_pairs.p_value is 'Two-sided p-value of no difference; NULL with a single session';
-comment on column agg_method_pairs.n_pairs is 'Questions that both methods have a score for';
-comment on column agg_method_pairs.n_sessions is 'Sessions';

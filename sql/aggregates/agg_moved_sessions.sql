@@ -121,40 +121,26 @@ both_states as (
 )
 
 select
-    both_states.judge_id,
+    both_states.judge_id,  -- Judge version now
     compared.judge,
-    compared.against.judge_id as judge_id_then,
+    compared.against.judge_id as judge_id_then,  -- Judge version that it is set against
     both_states.method,
     both_states.dimension,
     both_states.session_id,
-    both_states.score_sum_then,
-    both_states.score_sum,
+    both_states.score_sum_then,  -- Sum of the answers' scores then; 0 without an answer
+    both_states.score_sum,  -- Sum of the answers' scores now; 0 without an answer
     both_states.n_answers_then,
-    both_states.n_answers,
+    both_states.n_answers,  -- Answers with a score now
     case
         when both_states.n_answers_then = 0 then 'new'
         when both_states.n_answers = 0 then 'gone'
         when both_states.is_same_text then 'same'
         else 'changed'
-    end as session_is,
-    compared.against.night as night_then,
+    end as session_is,  -- same: the same text both times; changed: it grew or was read anew; new or gone: scored at one
+    -- of the two only
+    compared.against.night as night_then,  -- Number of the night that this judge's figures of the method are compared
+    -- with
     compared.night_now
 from both_states
 inner join compared on both_states.judge_id = compared.judge_id and both_states.method = compared.method
 where both_states.n_answers > 0 or both_states.n_answers_then > 0;
-
-comment on column agg_moved_sessions.judge_id is 'Judge version now';
-comment on column agg_moved_sessions.judge is 'embedded (no language model) or the spec of a model';
-comment on column agg_moved_sessions.judge_id_then is 'Judge version that it is set against';
-comment on column agg_moved_sessions.method is 'Name of the method';
-comment on column agg_moved_sessions.dimension is 'Dimension of the rubric, or overall';
-comment on column agg_moved_sessions.session_id is 'Session';
-comment on column agg_moved_sessions.score_sum_then is 'Sum of the answers'' scores then; 0 without an answer';
-comment on column agg_moved_sessions.score_sum is 'Sum of the answers'' scores now; 0 without an answer';
-comment on column agg_moved_sessions.n_answers_then is 'Answers with a score then';
-comment on column agg_moved_sessions.n_answers is 'Answers with a score now';
-comment on column agg_moved_sessions.session_is is
-'same: the same text both times; changed: it grew or was read anew; new or gone: scored at one of the two only';
-comment on column agg_moved_sessions.night_then is
-'Number of the night that this judge''s figures of the method are compared with';
-comment on column agg_moved_sessions.night_now is 'Number of the last night';

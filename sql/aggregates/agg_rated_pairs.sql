@@ -195,27 +195,16 @@ on_levels as (
 
 -- Rounded, so that what is equal but for the order of summation is equal.
 select
-    on_levels.kind,
-    on_levels.rater_a,
-    on_levels.rater_b,
-    on_levels.replicate,
-    on_levels.answer_id,
+    on_levels.kind,  -- judges, judge and people, people, or replicates
+    on_levels.rater_a,  -- Judge version, person, or people
+    on_levels.rater_b,  -- Judge version or person
+    on_levels.replicate,  -- Repetition of the judging that is compared
+    on_levels.answer_id,  -- Answer
     stg_answers.session_id,
     on_levels.level,
     on_levels.item,
-    round(on_levels.score_a, 9) as score_a,
-    round(on_levels.score_b, 9) as score_b
+    round(on_levels.score_a, 9) as score_a,  -- Score of rater_a, 0 to 5
+    round(on_levels.score_b, 9) as score_b  -- Score of rater_b, 0 to 5
 from on_levels
 inner join stg_answers on on_levels.answer_id = stg_answers.answer_id
 where stg_answers.status = 'done';
-
-comment on column agg_rated_pairs.kind is 'judges, judge and people, people, or replicates';
-comment on column agg_rated_pairs.rater_a is 'Judge version, person, or people';
-comment on column agg_rated_pairs.rater_b is 'Judge version or person';
-comment on column agg_rated_pairs.replicate is 'Repetition of the judging that is compared';
-comment on column agg_rated_pairs.answer_id is 'Answer';
-comment on column agg_rated_pairs.session_id is 'Session';
-comment on column agg_rated_pairs.level is 'criterion, dimension or overall';
-comment on column agg_rated_pairs.item is 'Name of the criterion or dimension; overall';
-comment on column agg_rated_pairs.score_a is 'Score of rater_a, 0 to 5';
-comment on column agg_rated_pairs.score_b is 'Score of rater_b, 0 to 5';

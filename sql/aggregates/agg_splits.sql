@@ -73,35 +73,20 @@ select
     figures.judge_id,
     judges.judge,
     stg_methods.method,
-    figures.value,
+    figures.value,  -- Value of the split, as text
     figures.dimension,
-    figures.scored.mean,
-    figures.scored.std_error,
-    figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_low,
-    figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error as ci_high,
-    figures.scored.n as n_answers,
-    figures.scored.n_clusters as n_sessions,
+    figures.scored.mean,  -- Mean over answers, 0 to 5
+    figures.scored.std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
+    figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error
+        as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom)
+    figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error
+        as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom)
+    figures.scored.n as n_answers,  -- Answers that the mean is over
+    figures.scored.n_clusters as n_sessions,  -- Sessions that these answers are of
     figures.method_id,
-    figures.scored.df,
+    figures.scored.df,  -- Degrees of freedom of the standard error
     stg_methods.is_current,
-    figures.split
+    figures.split  -- task_type, length, probe_type, cycle or source
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 left join judges on figures.judge_id = judges.judge_id;
-
-comment on column agg_splits.judge_id is 'Judge version';
-comment on column agg_splits.method_id is 'Identity of the method';
-comment on column agg_splits.split is 'task_type, length, probe_type, cycle or source';
-comment on column agg_splits.value is 'Value of the split, as text';
-comment on column agg_splits.dimension is 'Dimension of the rubric, or overall';
-comment on column agg_splits.mean is 'Mean over answers, 0 to 5';
-comment on column agg_splits.std_error is
-'Standard error of the mean, clustered by session (CR2); NULL with a single session';
-comment on column agg_splits.df is 'Degrees of freedom of the standard error';
-comment on column agg_splits.ci_low is 'Lower end of the 95 % interval (Student''s t with df degrees of freedom)';
-comment on column agg_splits.ci_high is 'Upper end of the 95 % interval (Student''s t with df degrees of freedom)';
-comment on column agg_splits.n_answers is 'Answers that the mean is over';
-comment on column agg_splits.n_sessions is 'Sessions that these answers are of';
-comment on column agg_splits.judge is 'embedded (no language model) or the spec of a model';
-comment on column agg_splits.method is 'Name of the method';
-comment on column agg_splits.is_current is 'Whether the newest run of the study asks for the method';

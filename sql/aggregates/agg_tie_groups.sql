@@ -220,11 +220,12 @@ grouped as (
 select
     comparable.judge_id,
     comparable.method_id,
-    comparable.is_partial,
-    comparable.overall as overall_for_rank,
-    placed.rank,
-    placed.place,
-    grouped.tie_group,
+    comparable.is_partial,  -- Whether it is not applicable at some points, where other methods are
+    comparable.overall as overall_for_rank,  -- Overall; of a partial method what its paired differences to the others
+    -- come to, 0 to 5; NULL: nothing to compare
+    placed.rank,  -- By overall_for_rank within the judge; equal ones share a rank
+    placed.place,  -- The same, equal ones by name: no two share a place
+    grouped.tie_group,  -- Methods not told apart from the first of their group share its number
     on_shared_probes.overall_on_shared_probes,
     coalesce(on_shared_probes.n_shared_probes, 0) as n_shared_probes
 from comparable
@@ -232,15 +233,3 @@ left join placed on comparable.judge_id = placed.judge_id and comparable.method_
 left join grouped on comparable.judge_id = grouped.judge_id and comparable.method_id = grouped.method_id
 left join on_shared_probes
     on comparable.judge_id = on_shared_probes.judge_id and comparable.method_id = on_shared_probes.method_id;
-
-comment on column agg_tie_groups.judge_id is 'Judge version';
-comment on column agg_tie_groups.method_id is 'Identity of the method';
-comment on column agg_tie_groups.is_partial is 'Whether it is not applicable at some points, where other methods are';
-comment on column agg_tie_groups.overall_for_rank is
-'Overall; of a partial method what its paired differences to the others come to, 0 to 5; NULL: nothing to compare';
-comment on column agg_tie_groups.rank is 'By overall_for_rank within the judge; equal ones share a rank';
-comment on column agg_tie_groups.place is 'The same, equal ones by name: no two share a place';
-comment on column agg_tie_groups.tie_group is 'Methods not told apart from the first of their group share its number';
-comment on column agg_tie_groups.overall_on_shared_probes is
-'Mean over the probes that every method of the judge has a score for, 0 to 5';
-comment on column agg_tie_groups.n_shared_probes is 'Probes that every method of the judge has a score for';

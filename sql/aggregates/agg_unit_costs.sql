@@ -65,8 +65,8 @@ sessions_asked as (
 
 select
     judges.judge_id,
-    compactions_done.cost_usd as usd_a_compaction,
-    answers_done.cost_usd as usd_an_answer,
+    compactions_done.cost_usd as usd_a_compaction,  -- US dollars of a compaction; NULL where not known
+    answers_done.cost_usd as usd_an_answer,  -- US dollars of an answer; NULL where not known
     case
         when starts_with(judges.judge, 'embedded') then 0.0
         when calls_of_judges.n_calls > 0
@@ -74,18 +74,20 @@ select
                 calls_of_judges.cost_usd
                 / calls_of_judges.n_calls
                 * greatest(1, calls_of_judges.n_calls / verdicts_given.n_verdicts)
-    end as usd_a_verdict,
+    end as usd_a_verdict,  -- US dollars of a verdict; NULL where not known
     case
         when of_probes.n_calls is null then 0.0
         else of_probes.cost_usd / sessions_asked.n
-    end as usd_a_session,
-    coalesce(of_compactions.n_calls / nullif(compactions_done.n, 0), 0) as calls_a_compaction,
-    coalesce(of_answers.n_calls / nullif(answers_done.n, 0), 0) as calls_an_answer,
+    end as usd_a_session,  -- US dollars of the questions of a session of the usual size; NULL where not known
+    coalesce(of_compactions.n_calls / nullif(compactions_done.n, 0), 0) as calls_a_compaction,  -- Model calls of a
+    -- compaction
+    coalesce(of_answers.n_calls / nullif(answers_done.n, 0), 0) as calls_an_answer,  -- Model calls of an answer
     case
         when starts_with(judges.judge, 'embedded') then 0.0
         else greatest(1, coalesce(calls_of_judges.n_calls / verdicts_given.n_verdicts, 1))
-    end as calls_a_verdict,
-    coalesce(of_probes.n_calls / nullif(sessions_asked.n, 0), 0) as calls_a_session
+    end as calls_a_verdict,  -- Model calls of a verdict
+    coalesce(of_probes.n_calls / nullif(sessions_asked.n, 0), 0) as calls_a_session  -- Model calls of the questions of
+    -- a session of the usual size
 from judges
 cross join compactions_done
 cross join answers_done
@@ -95,14 +97,3 @@ left join calls_of_judges on judges.judge_id = calls_of_judges.judge_id
 left join sent_by_stage as of_compactions on of_compactions.stage = 'compact'
 left join sent_by_stage as of_answers on of_answers.stage = 'answer'
 left join sent_by_stage as of_probes on of_probes.stage = 'probe';
-
-comment on column agg_unit_costs.judge_id is 'Judge version';
-comment on column agg_unit_costs.usd_a_compaction is 'US dollars of a compaction; NULL where not known';
-comment on column agg_unit_costs.usd_an_answer is 'US dollars of an answer; NULL where not known';
-comment on column agg_unit_costs.usd_a_verdict is 'US dollars of a verdict; NULL where not known';
-comment on column agg_unit_costs.usd_a_session is
-'US dollars of the questions of a session of the usual size; NULL where not known';
-comment on column agg_unit_costs.calls_a_compaction is 'Model calls of a compaction';
-comment on column agg_unit_costs.calls_an_answer is 'Model calls of an answer';
-comment on column agg_unit_costs.calls_a_verdict is 'Model calls of a verdict';
-comment on column agg_unit_costs.calls_a_session is 'Model calls of the questions of a session of the usual size';

@@ -338,62 +338,37 @@ cleaned as (
 select
     judge_id,
     dimension,
-    method_id,
-    cast(n_verdicts as bigint) as n_verdicts,
-    cast(n_answers as bigint) as n_answers,
-    cast(n_compaction_questions as bigint) as n_compaction_questions,
-    cast(n_independent_answers as bigint) as n_independent_answers,
-    n_cells,
-    n_method_points,
-    n_methods,
-    n_questions,
-    n_sessions,
-    effective_sessions,
+    method_id,  -- Method; NULL in the row of all methods
+    cast(n_verdicts as bigint) as n_verdicts,  -- Verdicts
+    cast(n_answers as bigint) as n_answers,  -- Answers, copies included
+    cast(n_compaction_questions as bigint) as n_compaction_questions,  -- Compaction × question with an answer, equal
+    -- contexts included
+    cast(n_independent_answers as bigint) as n_independent_answers,  -- Answers without copies, which have an equal
+    -- context
+    n_cells,  -- Method × question with an answer
+    n_method_points,  -- Method × point with an answer
+    n_methods,  -- Methods
+    n_questions,  -- Questions
+    n_sessions,  -- Sessions
+    effective_sessions,  -- Sessions, counted by how evenly answers are spread over them
     round(
         (own_session - coalesce(own_question, 0)) / own_questions
         - coalesce((off_session - coalesce(off_question, 0)) / off_questions, 0), 10
-    ) as raw_session,
-    round((off_session - coalesce(off_question, 0)) / off_questions, 10) as raw_method_session,
-    round(own_question - coalesce(off_question, 0), 10) as raw_question,
-    round(off_question, 10) as raw_method_question,
-    raw_compaction,
-    raw_compaction_shared,
-    raw_answer,
-    raw_judge,
-    compaction_in_mean,
-    answer_in_mean,
-    judge_in_mean,
-    fixed_answer_in_mean,
-    fixed_judge_in_mean
+    ) as raw_session,  -- Variance by session, as estimated: it can be below 0
+    round((off_session - coalesce(off_question, 0)) / off_questions, 10) as raw_method_session,  -- Variance by method ×
+    -- session, as estimated
+    round(own_question - coalesce(off_question, 0), 10) as raw_question,  -- Variance by question within session, as
+    -- estimated
+    round(off_question, 10) as raw_method_question,  -- Variance by method × question, as estimated
+    raw_compaction,  -- Variance by compaction replicate, as estimated
+    raw_compaction_shared,  -- Part of it that all questions of a compaction share, as estimated
+    raw_answer,  -- Variance by answer replicate, as estimated
+    raw_judge,  -- Variance by judge replicate, as estimated
+    compaction_in_mean,  -- Part of the compaction variance that is in a cell's mean, on average: 1 over the contexts, 0
+    -- where they are equal
+    answer_in_mean,  -- Part of the answer variance that is in a cell's mean, on average
+    judge_in_mean,  -- Part of the verdict variance that is in a cell's mean, on average
+    fixed_answer_in_mean,  -- What cells whose contexts are always equal add to answer_in_mean: more compactions do not
+    -- lower it
+    fixed_judge_in_mean  -- The same for judge_in_mean
 from cleaned;
-
-comment on column agg_variance.judge_id is 'Judge version';
-comment on column agg_variance.dimension is 'Dimension of the rubric, or overall';
-comment on column agg_variance.method_id is 'Method; NULL in the row of all methods';
-comment on column agg_variance.n_verdicts is 'Verdicts';
-comment on column agg_variance.n_answers is 'Answers, copies included';
-comment on column agg_variance.n_independent_answers is 'Answers without copies, which have an equal context';
-comment on column agg_variance.n_compaction_questions is
-'Compaction × question with an answer, equal contexts included';
-comment on column agg_variance.n_cells is 'Method × question with an answer';
-comment on column agg_variance.n_method_points is 'Method × point with an answer';
-comment on column agg_variance.n_methods is 'Methods';
-comment on column agg_variance.n_questions is 'Questions';
-comment on column agg_variance.n_sessions is 'Sessions';
-comment on column agg_variance.effective_sessions is 'Sessions, counted by how evenly answers are spread over them';
-comment on column agg_variance.raw_session is 'Variance by session, as estimated: it can be below 0';
-comment on column agg_variance.raw_method_session is 'Variance by method × session, as estimated';
-comment on column agg_variance.raw_question is 'Variance by question within session, as estimated';
-comment on column agg_variance.raw_method_question is 'Variance by method × question, as estimated';
-comment on column agg_variance.raw_compaction is 'Variance by compaction replicate, as estimated';
-comment on column agg_variance.raw_compaction_shared is
-'Part of it that all questions of a compaction share, as estimated';
-comment on column agg_variance.raw_answer is 'Variance by answer replicate, as estimated';
-comment on column agg_variance.raw_judge is 'Variance by judge replicate, as estimated';
-comment on column agg_variance.compaction_in_mean is
-'Part of the compaction variance that is in a cell''s mean, on average: 1 over the contexts, 0 where they are equal';
-comment on column agg_variance.answer_in_mean is 'Part of the answer variance that is in a cell''s mean, on average';
-comment on column agg_variance.judge_in_mean is 'Part of the verdict variance that is in a cell''s mean, on average';
-comment on column agg_variance.fixed_answer_in_mean is
-'What cells whose contexts are always equal add to answer_in_mean: more compactions do not lower it';
-comment on column agg_variance.fixed_judge_in_mean is 'The same for judge_in_mean';

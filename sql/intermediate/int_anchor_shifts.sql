@@ -56,21 +56,12 @@ with_overall as (
 
 select
     with_overall.judge_id,
-    with_overall.answer_id,
-    with_overall.taken_on,
-    with_overall.first_taken_on,
+    with_overall.answer_id,  -- Answer
+    with_overall.taken_on,  -- Day of the taking, in UTC
+    with_overall.first_taken_on,  -- Day of the answer's first taking
     with_overall.dimension,
-    with_overall.first_score,
-    with_overall.shift,
+    with_overall.first_score,  -- Its score then, 0 to 5
+    with_overall.shift,  -- Score on the day less the first one
     stg_answers.session_id
 from with_overall
 inner join stg_answers on with_overall.answer_id = stg_answers.answer_id;
-
-comment on column int_anchor_shifts.judge_id is 'Judge version';
-comment on column int_anchor_shifts.answer_id is 'Answer';
-comment on column int_anchor_shifts.taken_on is 'Day of the taking, in UTC';
-comment on column int_anchor_shifts.first_taken_on is 'Day of the answer''s first taking';
-comment on column int_anchor_shifts.dimension is 'Dimension of the rubric, or overall';
-comment on column int_anchor_shifts.first_score is 'Its score then, 0 to 5';
-comment on column int_anchor_shifts.shift is 'Score on the day less the first one';
-comment on column int_anchor_shifts.session_id is 'Session';

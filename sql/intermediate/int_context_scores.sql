@@ -88,43 +88,24 @@ select
     draws.dimension,
     draws.method_id,
     draws.session_id,
-    draws.point_id,
+    draws.point_id,  -- Compaction point
     draws.probe_id,
-    draws.context_id,
-    sum(draws.answer.n) as n,
-    count(*) as n_answers,
-    sum(draws.n_copies) as n_answers_made,
-    sum(draws.n_verdicts) as n_verdicts_made,
-    max(draws.n_compactions) as n_compactions_made,
-    sum(draws.answer.n ** 2) as n_square_answers,
-    sum(draws.answer.n * draws.answer.mean) / sum(draws.answer.n) as mean,
-    sum(draws.answer.ss_judge) as ss_judge,
+    draws.context_id,  -- First compaction of the method at the point with this context
+    sum(draws.answer.n) as n,  -- Verdicts on its answers, without copies
+    count(*) as n_answers,  -- Answers, without copies
+    sum(draws.n_copies) as n_answers_made,  -- Answers, copies included
+    sum(draws.n_verdicts) as n_verdicts_made,  -- Verdicts, those on copies included
+    max(draws.n_compactions) as n_compactions_made,  -- Compactions that left the context
+    sum(draws.answer.n ** 2) as n_square_answers,  -- Sum over the answers of the square of their verdicts' number
+    sum(draws.answer.n * draws.answer.mean) / sum(draws.answer.n) as mean,  -- Mean of the verdicts, 0 to 5
+    sum(draws.answer.ss_judge) as ss_judge,  -- Sum of squares of the verdicts about their answer's mean
     sum(draws.answer.n * draws.answer.mean ** 2)
-    - sum(draws.answer.n * draws.answer.mean) ** 2 / sum(draws.answer.n) as ss_answer,
-    any_value(variable.varies) as varies
+    - sum(draws.answer.n * draws.answer.mean) ** 2 / sum(draws.answer.n) as ss_answer,  -- Sum of squares of the answers
+    -- about their context's mean, each times its verdicts
+    any_value(variable.varies) as varies  -- Whether contexts of the method at the point differ from repetition to
+    -- repetition; as elsewhere where made once
 from draws
 inner join variable on draws.method_id = variable.method_id and draws.point_id = variable.point_id
 group by
     draws.judge_id, draws.dimension, draws.method_id, draws.session_id, draws.point_id, draws.probe_id,
     draws.context_id;
-
-comment on column int_context_scores.judge_id is 'Judge version';
-comment on column int_context_scores.dimension is 'Dimension of the rubric, or overall';
-comment on column int_context_scores.method_id is 'Identity of the method';
-comment on column int_context_scores.session_id is 'Session';
-comment on column int_context_scores.point_id is 'Compaction point';
-comment on column int_context_scores.probe_id is 'Question';
-comment on column int_context_scores.context_id is 'First compaction of the method at the point with this context';
-comment on column int_context_scores.n is 'Verdicts on its answers, without copies';
-comment on column int_context_scores.n_answers is 'Answers, without copies';
-comment on column int_context_scores.n_answers_made is 'Answers, copies included';
-comment on column int_context_scores.n_verdicts_made is 'Verdicts, those on copies included';
-comment on column int_context_scores.n_compactions_made is 'Compactions that left the context';
-comment on column int_context_scores.n_square_answers is
-'Sum over the answers of the square of their verdicts'' number';
-comment on column int_context_scores.mean is 'Mean of the verdicts, 0 to 5';
-comment on column int_context_scores.ss_judge is 'Sum of squares of the verdicts about their answer''s mean';
-comment on column int_context_scores.ss_answer is
-'Sum of squares of the answers about their context''s mean, each times its verdicts';
-comment on column int_context_scores.varies is
-'Whether contexts of the method at the point differ from repetition to repetition; as elsewhere where made once';

@@ -83,22 +83,14 @@ drawn as (
 
 select
     with_overall.judge_id,
-    with_overall.answer_id,
+    with_overall.answer_id,  -- Answer
     with_overall.dimension,
-    avg(with_overall.score) as score,
-    count(*) as n_raters,
-    case when any_value(design.is_drawn) then any_value(weights.weight) else 1.0 end as weight,
-    any_value(design.is_drawn) as is_drawn
+    avg(with_overall.score) as score,  -- Mean over the raters, 0 to 5
+    count(*) as n_raters,  -- People who labelled the answer
+    case when any_value(design.is_drawn) then any_value(weights.weight) else 1.0 end as weight,  -- Inverse chance of
+    -- being drawn; 1 where no label of the store is of a sample, NULL where only others are
+    any_value(design.is_drawn) as is_drawn  -- Whether the answer was drawn for labelling
 from with_overall
 cross join (select count(*) > 0 as is_drawn from drawn) as design
 left join drawn as weights on with_overall.answer_id = weights.answer_id
 group by with_overall.judge_id, with_overall.answer_id, with_overall.dimension;
-
-comment on column int_human_scores.judge_id is 'Judge version';
-comment on column int_human_scores.answer_id is 'Answer';
-comment on column int_human_scores.dimension is 'Dimension of the rubric, or overall';
-comment on column int_human_scores.score is 'Mean over the raters, 0 to 5';
-comment on column int_human_scores.n_raters is 'People who labelled the answer';
-comment on column int_human_scores.weight is
-'Inverse chance of being drawn; 1 where no label of the store is of a sample, NULL where only others are';
-comment on column int_human_scores.is_drawn is 'Whether the answer was drawn for labelling';

@@ -11,27 +11,17 @@ with stated as (
 )
 
 select
-    statement_states.compaction_id,
+    statement_states.compaction_id,  -- Compaction
     stg_measures.method_id,
     stg_measures.session_id,
     statement_states.probe_id,
-    statement_states.position,
-    stg_measures.cycle - points.cycle as age,
-    stated.kinds[statement_states.position] as kind,
-    statement_states.state,
-    statement_states.support
+    statement_states.position,  -- Number of the statement in its probe
+    stg_measures.cycle - points.cycle as age,  -- Cycles since the point that stated it first
+    stated.kinds[statement_states.position] as kind,  -- Kind of statement
+    statement_states.state,  -- readable, partly, stale, contradicted, lost, unknown
+    statement_states.support  -- How far it can be read, 0–1; NULL: unknown
 from statement_states
 inner join stg_measures on statement_states.compaction_id = stg_measures.compaction_id
 inner join stated on statement_states.probe_id = stated.probe_id
 inner join stated as first_stated on statement_states.since = first_stated.probe_id
 inner join points on first_stated.point_id = points.point_id;
-
-comment on column int_statement_states.compaction_id is 'Compaction';
-comment on column int_statement_states.method_id is 'Identity of the method';
-comment on column int_statement_states.session_id is 'Session';
-comment on column int_statement_states.probe_id is 'Question';
-comment on column int_statement_states.position is 'Number of the statement in its probe';
-comment on column int_statement_states.age is 'Cycles since the point that stated it first';
-comment on column int_statement_states.kind is 'Kind of statement';
-comment on column int_statement_states.state is 'readable, partly, stale, contradicted, lost, unknown';
-comment on column int_statement_states.support is 'How far it can be read, 0–1; NULL: unknown';

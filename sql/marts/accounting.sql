@@ -6,23 +6,14 @@
 create view accounting as
 select
     input_path,
-    source_format,
-    kind,
-    n_met,
+    source_format,  -- Log format that was detected; NULL when none was
+    kind,  -- Role of the messages (a tool result has the role tool), or tool_call
+    n_met,  -- How many the file holds
     n_stored,
-    n_set_aside,
+    n_set_aside,  -- How many are deliberately not stored; `set_aside` says why
     n_folded,
-    n_unaccounted
+    n_unaccounted  -- n_met - n_stored - n_set_aside - n_folded; 0 unless something was lost
 from agg_accounting
 order by
     input_path,
     list_position(['system', 'user', 'assistant', 'tool', 'tool_call'], kind);
-
-comment on column accounting.input_path is 'Absolute path of the input';
-comment on column accounting.source_format is 'Log format that was detected; NULL when none was';
-comment on column accounting.kind is 'Role of the messages (a tool result has the role tool), or tool_call';
-comment on column accounting.n_met is 'How many the file holds';
-comment on column accounting.n_stored is 'How many of them the stored sessions hold';
-comment on column accounting.n_set_aside is 'How many are deliberately not stored; `set_aside` says why';
-comment on column accounting.n_folded is 'How many belong to copies of sessions that are stored from elsewhere';
-comment on column accounting.n_unaccounted is 'n_met - n_stored - n_set_aside - n_folded; 0 unless something was lost';

@@ -46,12 +46,13 @@ judged as (
 select
     judges.judge_id,
     judges.judge,
-    totals.day,
+    totals.day,  -- Day (UTC) on which the answers were given; NULL for those of stores that did not note it
     stg_methods.method,
-    totals.n_answers,
-    coalesce(judged.n_judged, 0) as n_judged,
-    coalesce(judged.n_failed, 0) as n_failed,
-    totals.n_answers - coalesce(judged.n_judged, 0) - coalesce(judged.n_failed, 0) as n_left,
+    totals.n_answers,  -- Answers of the day and method that can be judged
+    coalesce(judged.n_judged, 0) as n_judged,  -- Of these, answers with a verdict of this judge
+    coalesce(judged.n_failed, 0) as n_failed,  -- Of these, answers of which every verdict failed; a backfill asks anew
+    totals.n_answers - coalesce(judged.n_judged, 0) - coalesce(judged.n_failed, 0) as n_left,  -- Of these, answers that
+    -- the judge was not asked about yet
     stg_methods.is_current
 from judges
 cross join totals
@@ -62,14 +63,3 @@ left join judged
         and totals.method_id = judged.method_id
         and totals.day is not distinct from judged.day
 order by judges.judge asc, judges.judge_id asc, totals.day desc nulls last, stg_methods.method asc;
-
-comment on column backfill_progress.judge_id is 'Judge version';
-comment on column backfill_progress.judge is 'embedded (no language model) or the spec of a model';
-comment on column backfill_progress.day is
-'Day (UTC) on which the answers were given; NULL for those of stores that did not note it';
-comment on column backfill_progress.method is 'Name of the method';
-comment on column backfill_progress.n_answers is 'Answers of the day and method that can be judged';
-comment on column backfill_progress.n_judged is 'Of these, answers with a verdict of this judge';
-comment on column backfill_progress.n_failed is 'Of these, answers of which every verdict failed; a backfill asks anew';
-comment on column backfill_progress.n_left is 'Of these, answers that the judge was not asked about yet';
-comment on column backfill_progress.is_current is 'Whether the newest run of the study asks for the method';

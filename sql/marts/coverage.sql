@@ -124,30 +124,22 @@ stages as (
 )
 
 select
-    coalesce(stg_methods.method, 'all methods') as method,
-    stages.stage,
-    cast(stages.expected as bigint) as expected,
-    cast(stages.done as bigint) as done,
-    cast(stages.failed as bigint) as failed,
-    cast(stages.unscored as bigint) as unscored,
-    cast(greatest(0, stages.expected - stages.done - stages.failed - stages.unscored) as bigint) as missing,
-    cast(stages.not_applicable as bigint) as not_applicable,
-    stages.method_id
+    coalesce(stg_methods.method, 'all methods') as method,  -- Name of the method; all methods for the questions, which
+    -- belong to none
+    stages.stage,  -- compaction, probe, probe_not_asked, answer or score
+    cast(stages.expected as bigint) as expected,  -- Items that should be there
+    cast(stages.done as bigint) as done,  -- Items that are done
+    cast(stages.failed as bigint) as failed,  -- Items that were tried and failed; scores have unscored instead
+    cast(stages.unscored as bigint) as unscored,  -- Verdicts without any score, or questions for which there is no
+    -- truth
+    cast(greatest(0, stages.expected - stages.done - stages.failed - stages.unscored) as bigint)
+        as missing,  -- Items of which there is no trace (a run that has not got there, or a narrowed one)
+    cast(stages.not_applicable as bigint) as not_applicable,  -- Points at which the method has nothing to say: no
+    -- failure, and no part of what is expected
+    stages.method_id  -- Identity of the method; NULL for all methods
 from stages
 left join stg_methods on stages.method_id = stg_methods.method_id
 order by
     stages.method_id is not null,
     stg_methods.method,
     list_position(['compaction', 'probe', 'probe_not_asked', 'answer', 'score'], stages.stage);
-
-comment on column coverage.method is 'Name of the method; all methods for the questions, which belong to none';
-comment on column coverage.stage is 'compaction, probe, probe_not_asked, answer or score';
-comment on column coverage.expected is 'Items that should be there';
-comment on column coverage.done is 'Items that are done';
-comment on column coverage.failed is 'Items that were tried and failed; scores have unscored instead';
-comment on column coverage.unscored is 'Verdicts without any score, or questions for which there is no truth';
-comment on column coverage.missing is
-'Items of which there is no trace (a run that has not got there, or a narrowed one)';
-comment on column coverage.not_applicable is
-'Points at which the method has nothing to say: no failure, and no part of what is expected';
-comment on column coverage.method_id is 'Identity of the method; NULL for all methods';

@@ -217,52 +217,30 @@ judged as (
 select
     judge_id,
     judge,
-    criterion,
-    dimension,
-    n_answers,
-    n_unscored,
-    mean,
-    std_dev,
-    share_at_ceiling,
-    share_at_floor,
-    range_of_methods,
-    best,
-    worst,
-    share_of_methods,
-    z_methods,
-    item_rest_correlation,
+    criterion,  -- Id of the criterion
+    dimension,  -- Dimension that the criterion belongs to
+    n_answers,  -- Answers with a score on it
+    n_unscored,  -- Answers for which it was asked and not scored
+    mean,  -- Mean score, 0 to 5
+    std_dev,  -- Standard deviation of the scores over answers, in points
+    share_at_ceiling,  -- Share (0 to 1) of scores that are 5 to the nearest half point
+    share_at_floor,  -- Share (0 to 1) of scores that are 0 to the nearest half point
+    range_of_methods,  -- Mean of the best method less that of the worst, in points
+    best,  -- Method with the highest mean; NULL where all have the same
+    worst,  -- Method with the lowest mean; NULL where all have the same
+    share_of_methods,  -- Variance between true method means as share (0 to 1) of the variance on a question, corrected
+    -- for chance
+    z_methods,  -- Normal deviate of the test that all methods are equal on it; above 1.645 they are not, at 5 %
+    item_rest_correlation,  -- Correlation over answers with the mean of the answer's other criteria; NULL where either
+    -- does not vary
     case
         when n_answers < 30 or n_methods < 2 or n_sessions < 2 then 'too few answers'
         when z_methods > 1.645 and range_of_methods >= 0.25 and share_of_methods >= 0.01 then 'separates methods'
         when share_at_ceiling >= 0.9 then 'at the ceiling'
         when share_at_floor >= 0.9 then 'at the floor'
         else 'separates nothing'
-    end as use,
-    n_methods,
-    n_sessions
+    end as use,  -- separates methods, at the ceiling, at the floor, separates nothing, or too few answers
+    n_methods,  -- Methods with a score on it
+    n_sessions  -- Sessions that the scored answers are of
 from judged
 order by judge, judge_id, dimension, criterion;
-
-comment on column criterion_quality.judge_id is 'Judge version';
-comment on column criterion_quality.judge is 'embedded (no language model) or the spec of a model';
-comment on column criterion_quality.criterion is 'Id of the criterion';
-comment on column criterion_quality.dimension is 'Dimension that the criterion belongs to';
-comment on column criterion_quality.n_answers is 'Answers with a score on it';
-comment on column criterion_quality.n_unscored is 'Answers for which it was asked and not scored';
-comment on column criterion_quality.mean is 'Mean score, 0 to 5';
-comment on column criterion_quality.std_dev is 'Standard deviation of the scores over answers, in points';
-comment on column criterion_quality.share_at_ceiling is 'Share (0 to 1) of scores that are 5 to the nearest half point';
-comment on column criterion_quality.share_at_floor is 'Share (0 to 1) of scores that are 0 to the nearest half point';
-comment on column criterion_quality.range_of_methods is 'Mean of the best method less that of the worst, in points';
-comment on column criterion_quality.best is 'Method with the highest mean; NULL where all have the same';
-comment on column criterion_quality.worst is 'Method with the lowest mean; NULL where all have the same';
-comment on column criterion_quality.share_of_methods is
-'Variance between true method means as share (0 to 1) of the variance on a question, corrected for chance';
-comment on column criterion_quality.z_methods is
-'Normal deviate of the test that all methods are equal on it; above 1.645 they are not, at 5 %';
-comment on column criterion_quality.item_rest_correlation is
-'Correlation over answers with the mean of the answer''s other criteria; NULL where either does not vary';
-comment on column criterion_quality.use is
-'separates methods, at the ceiling, at the floor, separates nothing, or too few answers';
-comment on column criterion_quality.n_methods is 'Methods with a score on it';
-comment on column criterion_quality.n_sessions is 'Sessions that the scored answers are of';

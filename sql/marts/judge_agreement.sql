@@ -199,17 +199,18 @@ gathered as (
 )
 
 select
-    gathered.compared.kind,
-    gathered.compared.rater_a,
-    gathered.compared.rater_b,
-    judge_a.judge as judge_a,
-    judge_b.judge as judge_b,
+    gathered.compared.kind,  -- judges; judge and people; people (two persons); replicates (a judge with itself: its
+    -- first verdict and later ones)
+    gathered.compared.rater_a,  -- Judge version, name of a person, or people: the mean over all who labelled the answer
+    gathered.compared.rater_b,  -- Judge version, or name of a person
+    judge_a.judge as judge_a,  -- Name of the judge that rater_a is; NULL for people
+    judge_b.judge as judge_b,  -- Name of the judge that rater_b is; NULL for people
     gathered.compared.level,
     gathered.compared.item,
-    cast(gathered.n_answers as bigint) as n_answers,
-    gathered.of_mean.n_clusters as n_sessions,
-    coalesce(gathered.exact, 0) as exact,
-    coalesce(gathered.within_one, 0) as within_one,
+    cast(gathered.n_answers as bigint) as n_answers,  -- Answers that both have scored
+    gathered.of_mean.n_clusters as n_sessions,  -- Sessions that these answers are of
+    coalesce(gathered.exact, 0) as exact,  -- Share (0 to 1) of pairs with the same whole point
+    coalesce(gathered.within_one, 0) as within_one,  -- Share (0 to 1) of pairs at most one whole point apart
     case
         when gathered.whole_varies
             then
@@ -221,10 +222,11 @@ select
                         - 2 * gathered.whole_mean_a * gathered.whole_mean_b
                     ), 12
                 )
-    end as kappa,
+    end as kappa,  -- Quadratic-weighted kappa on whole points (Cohen 1968): 1 agreement, 0 what chance gives; NULL
+    -- where undefined
     case
         when gathered.whole_varies then 1 - gathered.rank_distance / gathered.expected_rank_distance
-    end as alpha_ordinal,
+    end as alpha_ordinal,  -- Ordinal alpha on whole points (Krippendorff 2011); NULL where undefined
     case
         when gathered.varies
             then
@@ -233,7 +235,7 @@ select
                 * (2 * gathered.n - 1)
                 / (2 * gathered.n)
                 / (gathered.var_a + gathered.var_b + (gathered.mean_a - gathered.mean_b) ** 2 / 2)
-    end as alpha_interval,
+    end as alpha_interval,  -- Interval alpha (Krippendorff 2011); NULL where undefined
     case
         when gathered.varies
             then
@@ -242,27 +244,31 @@ select
                     + gathered.ms_rest
                     + 2 * (gathered.ms_raters - gathered.ms_rest) / gathered.n
                 )
-    end as icc,
+    end as icc,  -- ICC(A,1): two-way, absolute agreement, single rating (McGraw and Wong 1996); NULL where undefined
     case
         when gathered.n >= 2 and gathered.a_varies and gathered.b_varies
             then gathered.covar / sqrt(gathered.var_a * gathered.var_b)
-    end as pearson,
+    end as pearson,  -- Correlation of the scores; NULL where one rater's do not vary
     case
         when gathered.n >= 2 and gathered.whole_a_varies and gathered.whole_b_varies
             then gathered.rank_product / sqrt(gathered.rank_spread_a * gathered.rank_spread_b)
-    end as spearman,
-    gathered.of_mean.mean as mean_difference,
-    gathered.of_mean.std_error,
-    gathered.of_mean.mean - t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error as ci_low,
-    gathered.of_mean.mean + t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error as ci_high,
-    gathered.mean_a,
-    gathered.mean_b,
-    gathered.share_a_at_0,
-    gathered.share_b_at_0,
-    gathered.share_a_at_5,
-    gathered.share_b_at_5,
-    gathered.chance_exact,
-    cast(gathered.n as bigint) as n_pairs,
+    end as spearman,  -- Rank correlation on whole points, ties at their mid-rank; NULL where one rater's do not vary
+    gathered.of_mean.mean as mean_difference,  -- Mean of b - a in points: the bias of b against a; of a judge against
+    -- people where a is people
+    gathered.of_mean.std_error,  -- Standard error of mean_difference, clustered by session; NULL with a single session
+    gathered.of_mean.mean - t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error
+        as ci_low,  -- Lower end of the 95 % interval of mean_difference
+    gathered.of_mean.mean + t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error
+        as ci_high,  -- Upper end of the 95 % interval of mean_difference
+    gathered.mean_a,  -- Mean score of a, 0 to 5
+    gathered.mean_b,  -- Mean score of b, 0 to 5
+    gathered.share_a_at_0,  -- Share (0 to 1) of a's scores that round to 0
+    gathered.share_b_at_0,  -- Share (0 to 1) of b's scores that round to 0
+    gathered.share_a_at_5,  -- Share (0 to 1) of a's scores that round to 5
+    gathered.share_b_at_5,  -- Share (0 to 1) of b's scores that round to 5
+    gathered.chance_exact,  -- What exact would be if the two scored independently with these base rates, 0 to 1
+    cast(gathered.n as bigint) as n_pairs,  -- Pairs of scores; more than n_answers where a judge was repeated more than
+    -- once
     case
         when gathered.n < 2 then 'fewer than 2 answers: no figure but exact and within_one'
         when not gathered.varies
@@ -277,51 +283,10 @@ select
             then
                 'rater ' || case when gathered.whole_a_varies then 'b' else 'a' end
                 || ' varies by less than whole points: no spearman'
-    end as undefined_because
+    end as undefined_because  -- Why figures are NULL; NULL where all are defined
 from gathered
 left join judges as judge_a on gathered.compared.rater_a = judge_a.judge_id
 left join judges as judge_b on gathered.compared.rater_b = judge_b.judge_id
 order by
     gathered.compared.kind, gathered.compared.rater_a, gathered.compared.rater_b,
     case gathered.compared.level when 'overall' then 0 when 'dimension' then 1 else 2 end, gathered.compared.item;
-
-comment on column judge_agreement.kind is
-'judges; judge and people; people (two persons); replicates (a judge with itself: its first verdict and later ones)';
-comment on column judge_agreement.rater_a is
-'Judge version, name of a person, or people: the mean over all who labelled the answer';
-comment on column judge_agreement.rater_b is 'Judge version, or name of a person';
-comment on column judge_agreement.judge_a is 'Name of the judge that rater_a is; NULL for people';
-comment on column judge_agreement.judge_b is 'Name of the judge that rater_b is; NULL for people';
-comment on column judge_agreement.level is 'criterion, dimension or overall';
-comment on column judge_agreement.item is 'Name of the criterion or dimension; overall';
-comment on column judge_agreement.n_answers is 'Answers that both have scored';
-comment on column judge_agreement.n_sessions is 'Sessions that these answers are of';
-comment on column judge_agreement.exact is 'Share (0 to 1) of pairs with the same whole point';
-comment on column judge_agreement.within_one is 'Share (0 to 1) of pairs at most one whole point apart';
-comment on column judge_agreement.kappa is
-'Quadratic-weighted kappa on whole points (Cohen 1968): 1 agreement, 0 what chance gives; NULL where undefined';
-comment on column judge_agreement.alpha_ordinal is
-'Ordinal alpha on whole points (Krippendorff 2011); NULL where undefined';
-comment on column judge_agreement.alpha_interval is 'Interval alpha (Krippendorff 2011); NULL where undefined';
-comment on column judge_agreement.icc is
-'ICC(A,1): two-way, absolute agreement, single rating (McGraw and Wong 1996); NULL where undefined';
-comment on column judge_agreement.pearson is 'Correlation of the scores; NULL where one rater''s do not vary';
-comment on column judge_agreement.spearman is
-'Rank correlation on whole points, ties at their mid-rank; NULL where one rater''s do not vary';
-comment on column judge_agreement.mean_difference is
-'Mean of b - a in points: the bias of b against a; of a judge against people where a is people';
-comment on column judge_agreement.std_error is
-'Standard error of mean_difference, clustered by session; NULL with a single session';
-comment on column judge_agreement.ci_low is 'Lower end of the 95 % interval of mean_difference';
-comment on column judge_agreement.ci_high is 'Upper end of the 95 % interval of mean_difference';
-comment on column judge_agreement.mean_a is 'Mean score of a, 0 to 5';
-comment on column judge_agreement.mean_b is 'Mean score of b, 0 to 5';
-comment on column judge_agreement.share_a_at_0 is 'Share (0 to 1) of a''s scores that round to 0';
-comment on column judge_agreement.share_b_at_0 is 'Share (0 to 1) of b''s scores that round to 0';
-comment on column judge_agreement.share_a_at_5 is 'Share (0 to 1) of a''s scores that round to 5';
-comment on column judge_agreement.share_b_at_5 is 'Share (0 to 1) of b''s scores that round to 5';
-comment on column judge_agreement.chance_exact is
-'What exact would be if the two scored independently with these base rates, 0 to 1';
-comment on column judge_agreement.n_pairs is
-'Pairs of scores; more than n_answers where a judge was repeated more than once';
-comment on column judge_agreement.undefined_because is 'Why figures are NULL; NULL where all are defined';

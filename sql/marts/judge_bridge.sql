@@ -157,24 +157,28 @@ flipped as (
 select
     placed.judge_id_from,
     placed.judge_id_to,
-    judge_from.judge as judge_from,
-    judge_to.judge as judge_to,
+    judge_from.judge as judge_from,  -- Name of the first judge
+    judge_to.judge as judge_to,  -- Name of the second judge
     stg_methods.method,
     placed.dimension,
-    placed.mean_from,
-    placed.mean_to,
-    placed.shift.mean as shift,
-    placed.shift.std_error,
-    placed.shift.mean - t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_low,
-    placed.shift.mean + t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_high,
-    placed.shift.n as n_answers,
-    placed.shift.n_clusters as n_sessions,
-    placed.rank_from,
-    placed.rank_to,
-    coalesce(flipped.n_flips, 0) as n_flips,
-    coalesce(flipped.flipped_with, []) as flipped_with,
-    coalesce(flipped.n_flips_beyond_noise, 0) as n_flips_beyond_noise,
-    coalesce(flipped.flipped_beyond_noise_with, []) as flipped_beyond_noise_with,
+    placed.mean_from,  -- Mean by the first judge, 0 to 5, over the answers that both have scored
+    placed.mean_to,  -- Mean by the second judge, 0 to 5, over the same answers
+    placed.shift.mean as shift,  -- mean_to - mean_from, in points
+    placed.shift.std_error,  -- Standard error of the shift, clustered by session; NULL with a single session
+    placed.shift.mean - t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_low,  -- Lower end of the 95 %
+    -- interval of the shift
+    placed.shift.mean + t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_high,  -- Upper end of the 95
+    -- % interval of the shift
+    placed.shift.n as n_answers,  -- Answers of the method that both judges have scored on the dimension
+    placed.shift.n_clusters as n_sessions,  -- Sessions that these answers are of
+    placed.rank_from,  -- Place of the method by mean_from; equal means share a place
+    placed.rank_to,  -- Place of the method by mean_to; equal means share a place
+    coalesce(flipped.n_flips, 0) as n_flips,  -- Methods whose order against this one is reversed by the change of judge
+    coalesce(flipped.flipped_with, []) as flipped_with,  -- Names of these methods
+    coalesce(flipped.n_flips_beyond_noise, 0) as n_flips_beyond_noise,  -- Of these, methods that each judge tells from
+    -- this one at 95 %, in opposite directions
+    coalesce(flipped.flipped_beyond_noise_with, []) as flipped_beyond_noise_with,  -- Names of the methods of
+    -- n_flips_beyond_noise
     placed.method_id
 from placed
 inner join stg_methods on placed.method_id = stg_methods.method_id
@@ -189,27 +193,3 @@ left join flipped
 order by
     placed.judge_id_from, placed.judge_id_to, placed.dimension <> 'overall', placed.dimension, placed.rank_from,
     stg_methods.method;
-
-comment on column judge_bridge.judge_id_from is 'Judge version that was used first';
-comment on column judge_bridge.judge_id_to is 'Judge version that was used later';
-comment on column judge_bridge.judge_from is 'Name of the first judge';
-comment on column judge_bridge.judge_to is 'Name of the second judge';
-comment on column judge_bridge.method is 'Name of the method';
-comment on column judge_bridge.dimension is 'Dimension of the rubric, or overall';
-comment on column judge_bridge.mean_from is 'Mean by the first judge, 0 to 5, over the answers that both have scored';
-comment on column judge_bridge.mean_to is 'Mean by the second judge, 0 to 5, over the same answers';
-comment on column judge_bridge.shift is 'mean_to - mean_from, in points';
-comment on column judge_bridge.std_error is
-'Standard error of the shift, clustered by session; NULL with a single session';
-comment on column judge_bridge.ci_low is 'Lower end of the 95 % interval of the shift';
-comment on column judge_bridge.ci_high is 'Upper end of the 95 % interval of the shift';
-comment on column judge_bridge.n_answers is 'Answers of the method that both judges have scored on the dimension';
-comment on column judge_bridge.n_sessions is 'Sessions that these answers are of';
-comment on column judge_bridge.rank_from is 'Place of the method by mean_from; equal means share a place';
-comment on column judge_bridge.rank_to is 'Place of the method by mean_to; equal means share a place';
-comment on column judge_bridge.n_flips is 'Methods whose order against this one is reversed by the change of judge';
-comment on column judge_bridge.flipped_with is 'Names of these methods';
-comment on column judge_bridge.n_flips_beyond_noise is
-'Of these, methods that each judge tells from this one at 95 %, in opposite directions';
-comment on column judge_bridge.flipped_beyond_noise_with is 'Names of the methods of n_flips_beyond_noise';
-comment on column judge_bridge.method_id is 'Identity of the method';

@@ -91,46 +91,29 @@ adjusted as (
 select
     adjusted.judge_id,
     judges.judge,
-    adjusted.taken_on,
+    adjusted.taken_on,  -- Day on which the anchors were scored anew, in UTC
     adjusted.dimension,
-    adjusted.mean_first,
-    adjusted.mean_first + adjusted.shifted.mean as mean,
-    adjusted.shifted.mean as shift,
-    adjusted.shifted.std_error,
-    adjusted.shifted.mean - t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error as ci_low,
-    adjusted.shifted.mean + t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error as ci_high,
-    adjusted.p_value,
-    adjusted.p_adjusted,
-    adjusted.shifted.n as n_answers,
-    adjusted.shifted.n_clusters as n_sessions,
-    adjusted.noise_sd,
-    adjusted.is_beyond_noise,
+    adjusted.mean_first,  -- Mean over the anchors at the first taking of each, 0 to 5
+    adjusted.mean_first + adjusted.shifted.mean as mean,  -- Mean over the same anchors and criteria on this day
+    adjusted.shifted.mean as shift,  -- mean - mean_first; 0 on the first day, and always of a judge that is
+    -- deterministic
+    adjusted.shifted.std_error,  -- Standard error of shift, clustered by session; NULL with a single session
+    adjusted.shifted.mean - t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error
+        as ci_low,  -- Lower end of the 95 % interval of shift
+    adjusted.shifted.mean + t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error
+        as ci_high,  -- Upper end of the 95 % interval of shift
+    adjusted.p_value,  -- Two-sided p-value of no shift
+    adjusted.p_adjusted,  -- The same, adjusted over the dimensions of this judge and day (Holm)
+    adjusted.shifted.n as n_answers,  -- Anchors that this day and their first taking have a score of
+    adjusted.shifted.n_clusters as n_sessions,  -- Sessions of these anchors
+    adjusted.noise_sd,  -- Standard deviation of an answer's shift between its first two takings: the judge's own
+    -- scatter; NULL before both
+    adjusted.is_beyond_noise,  -- Whether that scatter alone would hardly (5 %) give such a shift; NULL before a second
+    -- taking
     case
         when adjusted.is_beyond_noise is not null then adjusted.p_adjusted < 0.01 and adjusted.is_beyond_noise
-    end as drift,
-    adjusted.first_taken_on
+    end as drift,  -- p_adjusted below 0.01 and beyond noise; NULL where that cannot be told
+    adjusted.first_taken_on  -- Day of the first taking
 from adjusted
 left join judges on adjusted.judge_id = judges.judge_id
 order by judges.judge, adjusted.judge_id, adjusted.taken_on, adjusted.dimension;
-
-comment on column judge_drift.judge_id is 'Judge version';
-comment on column judge_drift.judge is 'embedded (no language model) or the spec of a model';
-comment on column judge_drift.taken_on is 'Day on which the anchors were scored anew, in UTC';
-comment on column judge_drift.dimension is 'Dimension of the rubric, or overall';
-comment on column judge_drift.mean_first is 'Mean over the anchors at the first taking of each, 0 to 5';
-comment on column judge_drift.mean is 'Mean over the same anchors and criteria on this day';
-comment on column judge_drift.shift is
-'mean - mean_first; 0 on the first day, and always of a judge that is deterministic';
-comment on column judge_drift.std_error is 'Standard error of shift, clustered by session; NULL with a single session';
-comment on column judge_drift.ci_low is 'Lower end of the 95 % interval of shift';
-comment on column judge_drift.ci_high is 'Upper end of the 95 % interval of shift';
-comment on column judge_drift.p_value is 'Two-sided p-value of no shift';
-comment on column judge_drift.p_adjusted is 'The same, adjusted over the dimensions of this judge and day (Holm)';
-comment on column judge_drift.n_answers is 'Anchors that this day and their first taking have a score of';
-comment on column judge_drift.n_sessions is 'Sessions of these anchors';
-comment on column judge_drift.noise_sd is
-'Standard deviation of an answer''s shift between its first two takings: the judge''s own scatter; NULL before both';
-comment on column judge_drift.is_beyond_noise is
-'Whether that scatter alone would hardly (5 %) give such a shift; NULL before a second taking';
-comment on column judge_drift.drift is 'p_adjusted below 0.01 and beyond noise; NULL where that cannot be told';
-comment on column judge_drift.first_taken_on is 'Day of the first taking';

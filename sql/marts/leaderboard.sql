@@ -147,72 +147,43 @@ select
     wide.judge_id,
     judges.judge,
     wide.method,
-    wide.overall,
-    wide.overall_of_dimensions,
-    wide.accuracy,
-    wide.context_awareness,
-    wide.artifact_trail,
-    wide.completeness,
-    wide.continuity,
-    wide.instruction_following,
-    wide.n_answers,
-    wide.n_sessions,
-    wide.n_unscored,
-    1 - agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_removed,
-    standing.rank,
-    standing.tie_group,
+    wide.overall,  -- Mean over answers of the per-answer overall, 0 to 5
+    wide.overall_of_dimensions,  -- Unweighted mean of the dimension means, 0 to 5
+    wide.accuracy,  -- Mean over the answers that have the dimension, 0 to 5
+    wide.context_awareness,  -- Mean over the answers that have the dimension, 0 to 5
+    wide.artifact_trail,  -- Mean over the answers that have the dimension, 0 to 5
+    wide.completeness,  -- Mean over the answers that have the dimension, 0 to 5
+    wide.continuity,  -- Mean over the answers that have the dimension, 0 to 5
+    wide.instruction_following,  -- Mean over the answers that have the dimension, 0 to 5
+    wide.n_answers,  -- Answers with an overall
+    wide.n_sessions,  -- Sessions that these answers are of
+    wide.n_unscored,  -- Answers that the judge was given and has no score for
+    1 - agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_removed,  -- Share of tokens
+    -- (0 to 1) that the method removed over its done compactions; below 0 when contexts grew
+    standing.rank,  -- By overall_for_rank within the judge's current methods; equal ones share a rank; NULL where
+    -- nothing can be compared
+    standing.tie_group,  -- Methods not told apart from the first of their group (5 %, Holm over the judge's pairs)
+    -- share its number; or NULL
     standing.overall_on_shared_probes,
     coalesce(standing.n_shared_probes, 0) as n_shared_probes,
-    wide.n_unscored_criteria,
-    standing.overall_for_rank,
-    coalesce(standing.is_partial, false) as is_partial,
-    coalesce(agg_compactions.n_points_not_applicable, 0) as n_points_not_applicable,
+    wide.n_unscored_criteria,  -- Single criteria without a score, those of n_unscored included
+    standing.overall_for_rank,  -- Overall; of a method that is not applicable everywhere what its paired differences to
+    -- the others come to, 0 to 5
+    coalesce(standing.is_partial, false) as is_partial,  -- Whether the method is not applicable at some points, so that
+    -- its figures are over fewer questions than the rest
+    coalesce(agg_compactions.n_points_not_applicable, 0) as n_points_not_applicable,  -- Points at which the method is
+    -- not applicable: no failures
     wide.method_id,
-    wide.is_current,
-    wide.n_answers - coalesce(copies.n, 0) as n_independent_answers,
-    wide.constraints,
-    wide.n_constraints
+    wide.is_current,  -- Whether the newest run of the study asks for the method; an earlier version or a dropped method
+    -- has no rank
+    wide.n_answers - coalesce(copies.n, 0) as n_independent_answers,  -- n_answers, each answer once: repetitions of the
+    -- method with equal contexts share theirs
+    wide.constraints,  -- Mean over the answers on constraints that hold at their point, 0 to 5; NULL where none was
+    -- asked for; not in overall
+    wide.n_constraints  -- Answers that constraints is over; not in n_answers
 from wide
 left join judges on wide.judge_id = judges.judge_id
 left join agg_tie_groups as standing on wide.judge_id = standing.judge_id and wide.method_id = standing.method_id
 left join copies on wide.judge_id = copies.judge_id and wide.method_id = copies.method_id
 left join agg_compactions on wide.method_id = agg_compactions.method_id
 order by judges.judge, wide.judge_id, standing.place nulls last, wide.method;
-
-comment on column leaderboard.judge_id is 'Judge version';
-comment on column leaderboard.judge is 'embedded (no language model) or the spec of a model';
-comment on column leaderboard.method is 'Name of the method';
-comment on column leaderboard.overall is 'Mean over answers of the per-answer overall, 0 to 5';
-comment on column leaderboard.overall_of_dimensions is 'Unweighted mean of the dimension means, 0 to 5';
-comment on column leaderboard.accuracy is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.context_awareness is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.artifact_trail is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.completeness is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.continuity is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.instruction_following is 'Mean over the answers that have the dimension, 0 to 5';
-comment on column leaderboard.n_answers is 'Answers with an overall';
-comment on column leaderboard.n_sessions is 'Sessions that these answers are of';
-comment on column leaderboard.n_unscored is 'Answers that the judge was given and has no score for';
-comment on column leaderboard.tokens_removed is
-'Share of tokens (0 to 1) that the method removed over its done compactions; below 0 when contexts grew';
-comment on column leaderboard.rank is
-'By overall_for_rank within the judge''s current methods; equal ones share a rank; NULL where nothing can be compared';
-comment on column leaderboard.tie_group is
-'Methods not told apart from the first of their group (5 %, Holm over the judge''s pairs) share its number; or NULL';
-comment on column leaderboard.overall_on_shared_probes is
-'Mean over the probes that every method of the judge has a score for, 0 to 5';
-comment on column leaderboard.n_shared_probes is 'Probes that every method of the judge has a score for';
-comment on column leaderboard.n_unscored_criteria is 'Single criteria without a score, those of n_unscored included';
-comment on column leaderboard.overall_for_rank is
-'Overall; of a method that is not applicable everywhere what its paired differences to the others come to, 0 to 5';
-comment on column leaderboard.is_partial is
-'Whether the method is not applicable at some points, so that its figures are over fewer questions than the rest';
-comment on column leaderboard.n_points_not_applicable is 'Points at which the method is not applicable: no failures';
-comment on column leaderboard.method_id is 'Identity of the method';
-comment on column leaderboard.is_current is
-'Whether the newest run of the study asks for the method; an earlier version or a dropped method has no rank';
-comment on column leaderboard.n_independent_answers is
-'n_answers, each answer once: repetitions of the method with equal contexts share theirs';
-comment on column leaderboard.constraints is
-'Mean over the answers on constraints that hold at their point, 0 to 5; NULL where none was asked for; not in overall';
-comment on column leaderboard.n_constraints is 'Answers that constraints is over; not in n_answers';

@@ -7,36 +7,18 @@ select
     judge_id,
     judge,
     method,
-    value as source,
+    value as source,  -- Format that the session was recorded in, such as claude_code
     dimension,
-    mean,
-    std_error,
-    ci_low,
-    ci_high,
-    n_answers,
-    n_sessions,
+    mean,  -- Mean over answers, 0 to 5
+    std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
+    ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 0
+    ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 5
+    n_answers,  -- Answers that the mean is over
+    n_sessions,  -- Sessions that these answers are of
     method_id,
-    df,
+    df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most
+    -- answers
     is_current
 from agg_splits
 where split = 'source'
 order by judge, judge_id, method, source, dimension;
-
-comment on column leaderboard_by_source.judge_id is 'Judge version';
-comment on column leaderboard_by_source.judge is 'embedded (no language model) or the spec of a model';
-comment on column leaderboard_by_source.method is 'Name of the method';
-comment on column leaderboard_by_source.source is 'Format that the session was recorded in, such as claude_code';
-comment on column leaderboard_by_source.dimension is 'Dimension of the rubric, or overall';
-comment on column leaderboard_by_source.mean is 'Mean over answers, 0 to 5';
-comment on column leaderboard_by_source.std_error is
-'Standard error of the mean, clustered by session (CR2); NULL with a single session';
-comment on column leaderboard_by_source.ci_low is
-'Lower end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 0';
-comment on column leaderboard_by_source.ci_high is
-'Upper end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 5';
-comment on column leaderboard_by_source.n_answers is 'Answers that the mean is over';
-comment on column leaderboard_by_source.n_sessions is 'Sessions that these answers are of';
-comment on column leaderboard_by_source.method_id is 'Identity of the method';
-comment on column leaderboard_by_source.df is
-'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most answers';
-comment on column leaderboard_by_source.is_current is 'Whether the newest run of the study asks for the method';

@@ -9,35 +9,16 @@ select
     method,
     value as task_type,
     dimension,
-    mean,
-    std_error,
-    ci_low,
-    ci_high,
-    n_answers,
-    n_sessions,
+    mean,  -- Mean over answers, 0 to 5
+    std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
+    ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 0
+    ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 5
+    n_answers,  -- Answers that the mean is over
+    n_sessions,  -- Sessions that these answers are of
     method_id,
-    df,
+    df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most
+    -- answers
     is_current
 from agg_splits
 where split = 'task_type'
 order by judge, judge_id, method, task_type, dimension;
-
-comment on column leaderboard_by_task_type.judge_id is 'Judge version';
-comment on column leaderboard_by_task_type.judge is 'embedded (no language model) or the spec of a model';
-comment on column leaderboard_by_task_type.method is 'Name of the method';
-comment on column leaderboard_by_task_type.task_type is
-'Kind of work of the session; unknown where the session has none';
-comment on column leaderboard_by_task_type.dimension is 'Dimension of the rubric, or overall';
-comment on column leaderboard_by_task_type.mean is 'Mean over answers, 0 to 5';
-comment on column leaderboard_by_task_type.std_error is
-'Standard error of the mean, clustered by session (CR2); NULL with a single session';
-comment on column leaderboard_by_task_type.ci_low is
-'Lower end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 0';
-comment on column leaderboard_by_task_type.ci_high is
-'Upper end of the 95 % interval (Student''s t with df degrees of freedom); not cut off at 5';
-comment on column leaderboard_by_task_type.n_answers is 'Answers that the mean is over';
-comment on column leaderboard_by_task_type.n_sessions is 'Sessions that these answers are of';
-comment on column leaderboard_by_task_type.method_id is 'Identity of the method';
-comment on column leaderboard_by_task_type.df is
-'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most answers';
-comment on column leaderboard_by_task_type.is_current is 'Whether the newest run of the study asks for the method';

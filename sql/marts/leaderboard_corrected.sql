@@ -238,34 +238,43 @@ select
     judges.judge,
     stg_methods.method,
     raw.dimension,
-    raw.figures.mean as raw_mean,
-    raw.figures.mean - t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_low,
-    raw.figures.mean + t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_high,
-    coalesce(own.estimate, pooled.estimate) as corrected,
-    coalesce(own.std_error, pooled.std_error) as std_error,
-    coalesce(own.ci_low, pooled.ci_low) as ci_low,
-    coalesce(own.ci_high, pooled.ci_high) as ci_high,
-    raw.figures.n as n_answers,
-    coalesce(own_labels.n_labelled, 0) as n_labelled,
-    coalesce(own_labels.n_sessions, 0) as n_sessions_labelled,
-    coalesce(own.judge_weight, pooled.judge_weight) as judge_weight,
-    coalesce(own.rectifier, pooled.rectifier) as rectifier,
-    coalesce(own.rectifier_of, pooled.rectifier_of) as rectifier_of,
+    raw.figures.mean as raw_mean,  -- Mean of the judge's scores over answers, 0 to 5
+    raw.figures.mean - t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_low,  -- Lower end of its 95
+    -- % interval, clustered by session; NULL with a single session
+    raw.figures.mean + t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_high,  -- Upper end of its 95
+    -- % interval, clustered by session; NULL with a single session
+    coalesce(own.estimate, pooled.estimate) as corrected,  -- What people would give on average, from the judge's scores
+    -- and their labels; NULL as undefined_because says
+    coalesce(own.std_error, pooled.std_error) as std_error,  -- Standard error of corrected, clustered by session
+    coalesce(own.ci_low, pooled.ci_low) as ci_low,  -- Lower end of the 95 % interval of corrected; not cut off at 0
+    coalesce(own.ci_high, pooled.ci_high) as ci_high,  -- Upper end of the 95 % interval of corrected; not cut off at 5
+    raw.figures.n as n_answers,  -- Answers of the method that the judge scored
+    coalesce(own_labels.n_labelled, 0) as n_labelled,  -- Of these, answers that people labelled on every criterion that
+    -- the judge scored in the dimension
+    coalesce(own_labels.n_sessions, 0) as n_sessions_labelled,  -- Sessions of these labelled answers
+    coalesce(own.judge_weight, pooled.judge_weight) as judge_weight,  -- Weight of the judge's scores (lambda of PPI++):
+    -- 0, only the labels count, to 1, plain prediction-powered
+    coalesce(own.rectifier, pooled.rectifier) as rectifier,  -- corrected - raw_mean: above 0 where the judge is too
+    -- strict, below 0 where it is too lenient
+    coalesce(own.rectifier_of, pooled.rectifier_of) as rectifier_of,  -- method: its own labels. all methods: it has too
+    -- few, and the judge is assumed to be as wrong about it as about all
     case
         when pooled.estimate is not null or own.estimate is not null then null
         when all_labels.n_labelled is null then 'no labels'
         when all_labels.n_sessions < 2 then 'labels of one session only'
         else 'fewer than 10 labelled answers'
-    end as undefined_because,
-    pooled.estimate as pooled,
-    pooled.ci_low as pooled_ci_low,
-    pooled.ci_high as pooled_ci_high,
-    coalesce(all_labels.n_labelled, 0) as n_labelled_pooled,
-    raw.figures.n_clusters as n_sessions,
+    end as undefined_because,  -- Why there is no corrected figure; NULL where there is one
+    pooled.estimate as pooled,  -- The same corrected by the labels of all methods, which assumes that the judge is
+    -- equally wrong about every method
+    pooled.ci_low as pooled_ci_low,  -- Lower end of the 95 % interval of pooled
+    pooled.ci_high as pooled_ci_high,  -- Upper end of the 95 % interval of pooled
+    coalesce(all_labels.n_labelled, 0) as n_labelled_pooled,  -- Labelled answers of all methods in the dimension
+    raw.figures.n_clusters as n_sessions,  -- Sessions of the answers that the judge scored
     case
         when all_labels.is_drawn then 'inverse chance of being drawn'
         when all_labels.is_drawn is not null then 'all alike'
-    end as weights,
+    end as weights,  -- How labelled answers are weighted: by the inverse chance of being drawn, or all alike (labels of
+    -- no sample)
     raw.method_id,
     stg_methods.is_current
 from raw
@@ -297,40 +306,3 @@ left join enough as all_labels
         and all_labels.rectifier_of = 'all methods'
 order by
     judges.judge asc, raw.judge_id asc, raw.dimension asc, corrected desc nulls last, stg_methods.method asc;
-
-comment on column leaderboard_corrected.judge_id is 'Judge version';
-comment on column leaderboard_corrected.judge is 'embedded (no language model) or the spec of a model';
-comment on column leaderboard_corrected.method is 'Name of the method';
-comment on column leaderboard_corrected.dimension is 'Dimension of the rubric, or overall';
-comment on column leaderboard_corrected.raw_mean is 'Mean of the judge''s scores over answers, 0 to 5';
-comment on column leaderboard_corrected.raw_ci_low is
-'Lower end of its 95 % interval, clustered by session; NULL with a single session';
-comment on column leaderboard_corrected.raw_ci_high is
-'Upper end of its 95 % interval, clustered by session; NULL with a single session';
-comment on column leaderboard_corrected.corrected is
-'What people would give on average, from the judge''s scores and their labels; NULL as undefined_because says';
-comment on column leaderboard_corrected.std_error is 'Standard error of corrected, clustered by session';
-comment on column leaderboard_corrected.ci_low is 'Lower end of the 95 % interval of corrected; not cut off at 0';
-comment on column leaderboard_corrected.ci_high is 'Upper end of the 95 % interval of corrected; not cut off at 5';
-comment on column leaderboard_corrected.n_answers is 'Answers of the method that the judge scored';
-comment on column leaderboard_corrected.n_labelled is
-'Of these, answers that people labelled on every criterion that the judge scored in the dimension';
-comment on column leaderboard_corrected.n_sessions_labelled is 'Sessions of these labelled answers';
-comment on column leaderboard_corrected.judge_weight is
-'Weight of the judge''s scores (lambda of PPI++): 0, only the labels count, to 1, plain prediction-powered';
-comment on column leaderboard_corrected.rectifier is
-'corrected - raw_mean: above 0 where the judge is too strict, below 0 where it is too lenient';
-comment on column leaderboard_corrected.rectifier_of is
-'method: its own labels. all methods: it has too few, and the judge is assumed to be as wrong about it as about all';
-comment on column leaderboard_corrected.undefined_because is
-'Why there is no corrected figure; NULL where there is one';
-comment on column leaderboard_corrected.pooled is
-'The same corrected by the labels of all methods, which assumes that the judge is equally wrong about every method';
-comment on column leaderboard_corrected.pooled_ci_low is 'Lower end of the 95 % interval of pooled';
-comment on column leaderboard_corrected.pooled_ci_high is 'Upper end of the 95 % interval of pooled';
-comment on column leaderboard_corrected.n_labelled_pooled is 'Labelled answers of all methods in the dimension';
-comment on column leaderboard_corrected.n_sessions is 'Sessions of the answers that the judge scored';
-comment on column leaderboard_corrected.weights is
-'How labelled answers are weighted: by the inverse chance of being drawn, or all alike (labels of no sample)';
-comment on column leaderboard_corrected.method_id is 'Identity of the method';
-comment on column leaderboard_corrected.is_current is 'Whether the newest run of the study asks for the method';

@@ -173,30 +173,35 @@ select
     methods_of_judge.judge_id,
     judges.judge,
     methods_of_judge.method,
-    adjusted.overall,
-    adjusted.recency_overall,
-    adjusted.difference,
-    adjusted.std_error,
-    adjusted.difference - adjusted.t_975 * adjusted.std_error as ci_low,
-    adjusted.difference + adjusted.t_975 * adjusted.std_error as ci_high,
-    adjusted.p_value,
-    adjusted.p_adjusted,
-    coalesce(adjusted.n_pairs, 0) as n_pairs,
-    coalesce(adjusted.n_sessions, 0) as n_sessions,
+    adjusted.overall,  -- Mean of the method's overall on the questions that are compared, 0 to 5
+    adjusted.recency_overall,  -- Mean of recency's overall on the same questions at the method's tokens, 0 to 5
+    adjusted.difference,  -- overall - recency_overall: above 0 the method is better than recency
+    adjusted.std_error,  -- Standard error of the difference, clustered by session; NULL with a single session
+    adjusted.difference - adjusted.t_975 * adjusted.std_error as ci_low,  -- Lower end of the 95 % interval of the
+    -- difference
+    adjusted.difference + adjusted.t_975 * adjusted.std_error as ci_high,  -- Upper end of the 95 % interval of the
+    -- difference
+    adjusted.p_value,  -- Two-sided p-value of no difference (t with df degrees of freedom)
+    adjusted.p_adjusted,  -- The same after Holm's correction over the methods of the judge
+    coalesce(adjusted.n_pairs, 0) as n_pairs,  -- Questions that are compared
+    coalesce(adjusted.n_sessions, 0) as n_sessions,  -- Sessions that these questions are of
     case
         when methods_of_judge.has_ladder and not methods_of_judge.is_step
             then methods_of_judge.n_probes - coalesce(adjusted.n_pairs, 0)
-    end as n_outside,
-    (adjusted.t_975 + adjusted.t_800) * adjusted.std_error as detectable_difference,
-    adjusted.df,
-    adjusted.tokens_read,
+    end as n_outside,  -- Scored questions that are left out: no steps of the ladder around the method's tokens; NULL
+    -- without a ladder
+    (adjusted.t_975 + adjusted.t_800) * adjusted.std_error as detectable_difference,  -- True difference that would be
+    -- shown (95 %, not corrected) in 80 % of such data
+    adjusted.df,  -- Degrees of freedom of std_error
+    adjusted.tokens_read,  -- Mean tokens that the questions were answered from: the context, and what was fetched for
+    -- the question
     case
         when methods_of_judge.is_step then 'a step of the ladder itself'
         when not methods_of_judge.has_ladder
             then 'no recency was run on this history; add --strategies @recency-ladder'
         when adjusted.n_pairs is null then 'its tokens lie outside of the ladder at every question'
         when adjusted.n_sessions = 1 then 'one session: no interval'
-    end as undefined_because,
+    end as undefined_because,  -- Why there is no difference, or no interval of it; NULL where there is one
     methods_of_judge.method_id
 from methods_of_judge
 left join judges on methods_of_judge.judge_id = judges.judge_id
@@ -204,29 +209,3 @@ left join adjusted
     on methods_of_judge.judge_id = adjusted.judge_id and methods_of_judge.method_id = adjusted.method_id
 order by
     judges.judge asc, methods_of_judge.judge_id asc, adjusted.difference desc nulls last, methods_of_judge.method asc;
-
-comment on column matched_budget.judge_id is 'Judge version';
-comment on column matched_budget.judge is 'embedded (no language model) or the spec of a model';
-comment on column matched_budget.method is 'Name of the method';
-comment on column matched_budget.overall is 'Mean of the method''s overall on the questions that are compared, 0 to 5';
-comment on column matched_budget.recency_overall is
-'Mean of recency''s overall on the same questions at the method''s tokens, 0 to 5';
-comment on column matched_budget.difference is 'overall - recency_overall: above 0 the method is better than recency';
-comment on column matched_budget.std_error is
-'Standard error of the difference, clustered by session; NULL with a single session';
-comment on column matched_budget.ci_low is 'Lower end of the 95 % interval of the difference';
-comment on column matched_budget.ci_high is 'Upper end of the 95 % interval of the difference';
-comment on column matched_budget.p_value is 'Two-sided p-value of no difference (t with df degrees of freedom)';
-comment on column matched_budget.p_adjusted is 'The same after Holm''s correction over the methods of the judge';
-comment on column matched_budget.n_pairs is 'Questions that are compared';
-comment on column matched_budget.n_sessions is 'Sessions that these questions are of';
-comment on column matched_budget.n_outside is
-'Scored questions that are left out: no steps of the ladder around the method''s tokens; NULL without a ladder';
-comment on column matched_budget.detectable_difference is
-'True difference that would be shown (95 %, not corrected) in 80 % of such data';
-comment on column matched_budget.df is 'Degrees of freedom of std_error';
-comment on column matched_budget.tokens_read is
-'Mean tokens that the questions were answered from: the context, and what was fetched for the question';
-comment on column matched_budget.undefined_because is
-'Why there is no difference, or no interval of it; NULL where there is one';
-comment on column matched_budget.method_id is 'Identity of the method';

@@ -42,17 +42,12 @@ covers as (
 )
 
 select
-    fates.compaction_id,
-    fates.seq,
-    fates.fate,
-    min(covers.covered_by) as covered_by
+    fates.compaction_id,  -- Compaction
+    fates.seq,  -- Position of the message in its session
+    fates.fate,  -- kept, edited, covered or dropped
+    min(covers.covered_by) as covered_by  -- Position in the compacted context of the first made message that stands for
+    -- it; NULL unless covered
 from fates
 left join covers
     on fates.compaction_id = covers.compaction_id and fates.seq = covers.seq and fates.fate = 'covered'
 group by fates.compaction_id, fates.seq, fates.fate;
-
-comment on column message_fates.compaction_id is 'Compaction';
-comment on column message_fates.seq is 'Position of the message in its session';
-comment on column message_fates.fate is 'kept, edited, covered or dropped';
-comment on column message_fates.covered_by is
-'Position in the compacted context of the first made message that stands for it; NULL unless covered';

@@ -180,45 +180,52 @@ adjusted as (
 )
 
 select
-    entire.judge_id,
+    entire.judge_id,  -- Judge version now
     entire.judge,
     entire.method,
     entire.dimension,
-    entire.total_then / entire.n_then as mean_then,
-    entire.total / entire.n as mean,
-    entire.moved.mean as difference,
-    entire.moved.std_error,
-    entire.moved.mean - entire.half_interval as ci_low,
-    entire.moved.mean + entire.half_interval as ci_high,
-    entire.p_value,
-    entire.p_adjusted,
-    entire.can_differ and entire.p_adjusted < 0.05 as is_beyond_noise,
-    alike.moved.mean as difference_same,
-    alike.moved.std_error as std_error_same,
-    alike.moved.mean - alike.half_interval as ci_low_same,
-    alike.moved.mean + alike.half_interval as ci_high_same,
-    alike.p_value as p_value_same,
-    alike.p_adjusted as p_adjusted_same,
-    alike.can_differ and alike.p_adjusted < 0.05 as is_same_beyond_noise,
-    entire.moved.mean - coalesce(alike.moved.mean, 0) as difference_other,
+    entire.total_then / entire.n_then as mean_then,  -- Mean over answers on the earlier night, 0 to 5
+    entire.total / entire.n as mean,  -- Mean over answers on the last night, 0 to 5
+    entire.moved.mean as difference,  -- mean - mean_then: below 0, the method got worse
+    entire.moved.std_error,  -- Standard error of difference over the union of sessions (CR2); NULL with fewer than two
+    -- sessions in one of the nights
+    entire.moved.mean - entire.half_interval as ci_low,  -- Lower end of the 95 % interval of difference
+    entire.moved.mean + entire.half_interval as ci_high,  -- Upper end of the 95 % interval of difference
+    entire.p_value,  -- Two-sided p-value of no difference; NULL where nothing can differ, or without an error
+    entire.p_adjusted,  -- The same, adjusted over the judge's methods in this dimension (Holm)
+    entire.can_differ and entire.p_adjusted < 0.05 as is_beyond_noise,  -- p_adjusted below 0.05; NULL where that cannot
+    -- be told
+    alike.moved.mean as difference_same,  -- Difference of the means over the sessions whose text is the same both
+    -- times; NULL where there is none
+    alike.moved.std_error as std_error_same,  -- Standard error of difference_same
+    alike.moved.mean - alike.half_interval as ci_low_same,  -- Lower end of the 95 % interval of difference_same
+    alike.moved.mean + alike.half_interval as ci_high_same,  -- Upper end of the 95 % interval of difference_same
+    alike.p_value as p_value_same,  -- Two-sided p-value of no difference on these sessions
+    alike.p_adjusted as p_adjusted_same,  -- The same, adjusted over the judge's methods in this dimension (Holm)
+    alike.can_differ and alike.p_adjusted < 0.05 as is_same_beyond_noise,  -- p_adjusted_same below 0.05; NULL where
+    -- that cannot be told
+    entire.moved.mean - coalesce(alike.moved.mean, 0) as difference_other,  -- difference - difference_same: what new,
+    -- changed and gone sessions brought
     cast(entire.n_then as bigint) as n_answers_then,
-    cast(entire.n as bigint) as n_answers,
-    entire.n_sessions_then,
-    entire.n_sessions,
-    entire.n_same as n_sessions_same,
-    entire.n_changed as n_sessions_changed,
-    entire.n_new as n_sessions_new,
-    entire.n_gone as n_sessions_gone,
-    entire.is_same_judge,
-    entire.is_same_engine,
-    entire.is_same_code,
-    entire.night_then,
+    cast(entire.n as bigint) as n_answers,  -- Answers with a score now
+    entire.n_sessions_then,  -- Sessions of these answers then
+    entire.n_sessions,  -- Sessions of these answers now
+    entire.n_same as n_sessions_same,  -- Sessions of both nights whose text is the same
+    entire.n_changed as n_sessions_changed,  -- Sessions of both nights whose text is another: they grew or were read
+    -- anew
+    entire.n_new as n_sessions_new,  -- Sessions that only the last night has answers of
+    entire.n_gone as n_sessions_gone,  -- Sessions that only the earlier night has answers of
+    entire.is_same_judge,  -- Whether both means are by one version of the judge; where not, the difference says nothing
+    -- of the method
+    entire.is_same_engine,  -- Whether the same versions or models asked and answered
+    entire.is_same_code,  -- Whether the method has the same version and parameters
+    entire.night_then,  -- Number of the earlier night
     entire.night_now,
-    entire.taken_then,
-    entire.taken_now,
-    entire.judge_id_then,
-    entire.method_id,
-    entire.moved.df
+    entire.taken_then,  -- When the earlier night was taken, in UTC
+    entire.taken_now,  -- When the last night was taken, in UTC
+    entire.judge_id_then,  -- Judge version of the earlier mean
+    entire.method_id,  -- Identity of the method now
+    entire.moved.df  -- Degrees of freedom of std_error
 from adjusted as entire
 left join adjusted as alike
     on
@@ -228,49 +235,3 @@ left join adjusted as alike
         and alike.part = 'same'
 where entire.part = 'all'
 order by entire.judge, entire.judge_id, entire.dimension <> 'overall', entire.dimension, difference, entire.method;
-
-comment on column moved.judge_id is 'Judge version now';
-comment on column moved.judge is 'embedded (no language model) or the spec of a model';
-comment on column moved.method is 'Name of the method';
-comment on column moved.dimension is 'Dimension of the rubric, or overall';
-comment on column moved.mean_then is 'Mean over answers on the earlier night, 0 to 5';
-comment on column moved.mean is 'Mean over answers on the last night, 0 to 5';
-comment on column moved.difference is 'mean - mean_then: below 0, the method got worse';
-comment on column moved.std_error is
-'Standard error of difference over the union of sessions (CR2); NULL with fewer than two sessions in one of the nights';
-comment on column moved.ci_low is 'Lower end of the 95 % interval of difference';
-comment on column moved.ci_high is 'Upper end of the 95 % interval of difference';
-comment on column moved.p_value is
-'Two-sided p-value of no difference; NULL where nothing can differ, or without an error';
-comment on column moved.p_adjusted is 'The same, adjusted over the judge''s methods in this dimension (Holm)';
-comment on column moved.is_beyond_noise is 'p_adjusted below 0.05; NULL where that cannot be told';
-comment on column moved.difference_same is
-'Difference of the means over the sessions whose text is the same both times; NULL where there is none';
-comment on column moved.std_error_same is 'Standard error of difference_same';
-comment on column moved.ci_low_same is 'Lower end of the 95 % interval of difference_same';
-comment on column moved.ci_high_same is 'Upper end of the 95 % interval of difference_same';
-comment on column moved.p_value_same is 'Two-sided p-value of no difference on these sessions';
-comment on column moved.p_adjusted_same is 'The same, adjusted over the judge''s methods in this dimension (Holm)';
-comment on column moved.is_same_beyond_noise is 'p_adjusted_same below 0.05; NULL where that cannot be told';
-comment on column moved.difference_other is
-'difference - difference_same: what new, changed and gone sessions brought';
-comment on column moved.n_answers_then is 'Answers with a score then';
-comment on column moved.n_answers is 'Answers with a score now';
-comment on column moved.n_sessions_then is 'Sessions of these answers then';
-comment on column moved.n_sessions is 'Sessions of these answers now';
-comment on column moved.n_sessions_same is 'Sessions of both nights whose text is the same';
-comment on column moved.n_sessions_changed is
-'Sessions of both nights whose text is another: they grew or were read anew';
-comment on column moved.n_sessions_new is 'Sessions that only the last night has answers of';
-comment on column moved.n_sessions_gone is 'Sessions that only the earlier night has answers of';
-comment on column moved.is_same_judge is
-'Whether both means are by one version of the judge; where not, the difference says nothing of the method';
-comment on column moved.is_same_engine is 'Whether the same versions or models asked and answered';
-comment on column moved.is_same_code is 'Whether the method has the same version and parameters';
-comment on column moved.night_then is 'Number of the earlier night';
-comment on column moved.night_now is 'Number of the last night';
-comment on column moved.taken_then is 'When the earlier night was taken, in UTC';
-comment on column moved.taken_now is 'When the last night was taken, in UTC';
-comment on column moved.judge_id_then is 'Judge version of the earlier mean';
-comment on column moved.method_id is 'Identity of the method now';
-comment on column moved.df is 'Degrees of freedom of std_error';

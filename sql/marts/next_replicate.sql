@@ -220,21 +220,27 @@ select
     rated.judge_id,
     judges.judge,
     rated.dimension,
-    rated.one_more,
-    rated.std_error_difference_now,
-    rated.std_error_difference_then,
-    rated.std_error_mean_now,
-    rated.std_error_mean_then,
-    rated.gain,
-    rated.gain_at_most,
-    cast(ceil(rated.n_compactions_more) as bigint) as n_compactions,
-    cast(ceil(rated.n_answers_more) as bigint) as n_answers,
-    cast(ceil(rated.n_verdicts_more) as bigint) as n_verdicts,
-    cast(ceil(rated.n_calls) as bigint) as n_calls,
-    rated.cost_usd,
-    rated.gain / nullif(rated.cost_usd, 0) as gain_per_usd,
-    1000 * rated.gain / nullif(rated.n_calls, 0) as gain_per_1000_calls,
-    rated.ranked_by,
+    rated.one_more,  -- session (of the average size), or one more repetition of every compaction, answer or verdict
+    -- (judge)
+    rated.std_error_difference_now,  -- Expected standard error of the difference of two methods on the same questions,
+    -- in points, with what there is
+    rated.std_error_difference_then,  -- The same with one more; NULL where the level was never repeated, so that its
+    -- noise is not known
+    rated.std_error_mean_now,  -- Expected standard error of a method's mean, in points, with what there is
+    rated.std_error_mean_then,  -- The same with one more; NULL as above
+    rated.gain,  -- std_error_difference_now - std_error_difference_then, in points
+    rated.gain_at_most,  -- gain; where that is not known, what it is if all noise on a question comes from this level
+    cast(ceil(rated.n_compactions_more) as bigint) as n_compactions,  -- Compactions that it takes
+    cast(ceil(rated.n_answers_more) as bigint) as n_answers,  -- Answers that it takes
+    cast(ceil(rated.n_verdicts_more) as bigint) as n_verdicts,  -- Verdicts that it takes
+    cast(ceil(rated.n_calls) as bigint) as n_calls,  -- Model calls that it takes, by what was sent so far; none for the
+    -- embedded engine
+    rated.cost_usd,  -- US dollars that it costs, by what was paid so far; NULL where not known
+    rated.gain / nullif(rated.cost_usd, 0) as gain_per_usd,  -- gain per US dollar; NULL where free or not known
+    1000 * rated.gain / nullif(rated.n_calls, 0) as gain_per_1000_calls,  -- gain per 1,000 model calls; NULL where
+    -- there are none
+    rated.ranked_by,  -- What is_best goes by: gain per dollar, where every option's cost is known; else per model call;
+    -- else per item
     coalesce(
         rated.gain > 0
         and row_number() over (
@@ -245,37 +251,9 @@ select
                 end desc nulls last,
                 rated.one_more asc
         ) = 1, false
-    ) as is_best
+    ) as is_best  -- Whether it brings most for what it takes, among those whose gain is known
 from rated
 left join judges on rated.judge_id = judges.judge_id
 order by
     judges.judge, rated.judge_id, rated.dimension <> 'overall', rated.dimension,
     case rated.one_more when 'session' then 1 when 'compaction' then 2 when 'answer' then 3 else 4 end;
-
-comment on column next_replicate.judge_id is 'Judge version';
-comment on column next_replicate.judge is 'embedded (no language model) or the spec of a model';
-comment on column next_replicate.dimension is 'Dimension of the rubric, or overall';
-comment on column next_replicate.one_more is
-'session (of the average size), or one more repetition of every compaction, answer or verdict (judge)';
-comment on column next_replicate.std_error_difference_now is
-'Expected standard error of the difference of two methods on the same questions, in points, with what there is';
-comment on column next_replicate.std_error_difference_then is
-'The same with one more; NULL where the level was never repeated, so that its noise is not known';
-comment on column next_replicate.std_error_mean_now is
-'Expected standard error of a method''s mean, in points, with what there is';
-comment on column next_replicate.std_error_mean_then is 'The same with one more; NULL as above';
-comment on column next_replicate.gain is 'std_error_difference_now - std_error_difference_then, in points';
-comment on column next_replicate.gain_at_most is
-'gain; where that is not known, what it is if all noise on a question comes from this level';
-comment on column next_replicate.n_compactions is 'Compactions that it takes';
-comment on column next_replicate.n_answers is 'Answers that it takes';
-comment on column next_replicate.n_verdicts is 'Verdicts that it takes';
-comment on column next_replicate.n_calls is
-'Model calls that it takes, by what was sent so far; none for the embedded engine';
-comment on column next_replicate.cost_usd is 'US dollars that it costs, by what was paid so far; NULL where not known';
-comment on column next_replicate.gain_per_usd is 'gain per US dollar; NULL where free or not known';
-comment on column next_replicate.gain_per_1000_calls is 'gain per 1,000 model calls; NULL where there are none';
-comment on column next_replicate.ranked_by is
-'What is_best goes by: gain per dollar, where every option''s cost is known; else per model call; else per item';
-comment on column next_replicate.is_best is
-'Whether it brings most for what it takes, among those whose gain is known';

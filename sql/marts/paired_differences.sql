@@ -53,60 +53,37 @@ select
     placed.judge_id,
     judges.judge,
     placed.dimension,
-    placed.method_a,
-    placed.method_b,
-    placed.difference,
-    placed.std_error,
-    placed.difference - placed.quantiles[1] * placed.std_error as ci_low,
-    placed.difference + placed.quantiles[1] * placed.std_error as ci_high,
-    placed.p_value,
+    placed.method_a,  -- Name of the method that the other is taken from
+    placed.method_b,  -- Name of the method that is taken from it; after method_a by name
+    placed.difference,  -- Mean over shared probes of the score of method_a less that of method_b, -5 to 5; above 0:
+    -- method_a is better
+    placed.std_error,  -- Standard error of the difference, clustered by session (CR2); NULL with a single session
+    placed.difference - placed.quantiles[1] * placed.std_error as ci_low,  -- Lower end of the 95 % interval of the
+    -- difference (Student's t with df degrees of freedom), for this row alone
+    placed.difference + placed.quantiles[1] * placed.std_error as ci_high,  -- Upper end of the 95 % interval of the
+    -- difference (Student's t with df degrees of freedom), for this row alone
+    placed.p_value,  -- Two-sided p-value of no difference, for this row alone; without any variance 0 (a difference) or
+    -- 1 (exactly the same)
     holm(placed.p_value, placed.step, (placed.judge_id, placed.is_current, is_in_overall(placed.dimension)))
-        as p_adjusted,
-    placed.n_pairs,
-    placed.n_sessions,
-    (placed.quantiles[1] + placed.quantiles[2]) * placed.std_error as detectable_difference,
-    placed.df,
+        as p_adjusted,  -- p_value after Holm's correction over all pairs of current methods and dimensions of the
+    -- judge, overall included
+    placed.n_pairs,  -- Probes that both methods have a score for
+    placed.n_sessions,  -- Sessions that these probes are of
+    (placed.quantiles[1] + placed.quantiles[2]) * placed.std_error as detectable_difference,  -- Smallest true
+    -- difference that this data would have shown with 80 % power (5 % two-sided, before any correction)
+    placed.df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few
+    -- hold most probes
     holm(placed.p_value, placed.step_in_dimension, (placed.judge_id, placed.is_current, placed.dimension))
-        as p_adjusted_in_dimension,
+        as p_adjusted_in_dimension,  -- p_value after Holm's correction over the pairs of the judge in this dimension
     holm(
         placed.p_value,
         placed.step_of_pair,
         (placed.judge_id, placed.method_a, placed.method_b, is_in_overall(placed.dimension))
-    ) as p_adjusted_of_pair,
-    placed.method_id_a,
-    placed.method_id_b,
-    placed.is_current
+    ) as p_adjusted_of_pair,  -- p_value after Holm's correction over the dimensions of this pair, overall included
+    -- (constraints by themselves)
+    placed.method_id_a,  -- Identity of method_a
+    placed.method_id_b,  -- Identity of method_b
+    placed.is_current  -- Whether the newest run of the study asks for both methods
 from placed
 left join judges on placed.judge_id = judges.judge_id
 order by judges.judge, placed.judge_id, placed.dimension, placed.method_a, placed.method_b;
-
-comment on column paired_differences.judge_id is 'Judge version';
-comment on column paired_differences.judge is 'embedded (no language model) or the spec of a model';
-comment on column paired_differences.dimension is 'Dimension of the rubric, or overall';
-comment on column paired_differences.method_a is 'Name of the method that the other is taken from';
-comment on column paired_differences.method_b is 'Name of the method that is taken from it; after method_a by name';
-comment on column paired_differences.difference is
-'Mean over shared probes of the score of method_a less that of method_b, -5 to 5; above 0: method_a is better';
-comment on column paired_differences.std_error is
-'Standard error of the difference, clustered by session (CR2); NULL with a single session';
-comment on column paired_differences.ci_low is
-'Lower end of the 95 % interval of the difference (Student''s t with df degrees of freedom), for this row alone';
-comment on column paired_differences.ci_high is
-'Upper end of the 95 % interval of the difference (Student''s t with df degrees of freedom), for this row alone';
-comment on column paired_differences.p_value is
-'Two-sided p-value of no difference, for this row alone; without any variance 0 (a difference) or 1 (exactly the same)';
-comment on column paired_differences.p_adjusted is
-'p_value after Holm''s correction over all pairs of current methods and dimensions of the judge, overall included';
-comment on column paired_differences.n_pairs is 'Probes that both methods have a score for';
-comment on column paired_differences.n_sessions is 'Sessions that these probes are of';
-comment on column paired_differences.detectable_difference is
-'Smallest true difference that this data would have shown with 80 % power (5 % two-sided, before any correction)';
-comment on column paired_differences.df is
-'Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most probes';
-comment on column paired_differences.p_adjusted_in_dimension is
-'p_value after Holm''s correction over the pairs of the judge in this dimension';
-comment on column paired_differences.p_adjusted_of_pair is
-'p_value after Holm''s correction over the dimensions of this pair, overall included (constraints by themselves)';
-comment on column paired_differences.method_id_a is 'Identity of method_a';
-comment on column paired_differences.method_id_b is 'Identity of method_b';
-comment on column paired_differences.is_current is 'Whether the newest run of the study asks for both methods';

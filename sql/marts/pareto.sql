@@ -173,20 +173,26 @@ select
     methods_of_judge.judge_id,
     judges.judge,
     methods_of_judge.method,
-    methods_of_judge.overall,
-    methods_of_judge.tokens_kept,
-    methods_of_judge.tokens_after,
-    methods_of_judge.fetched_tokens,
-    methods_of_judge.tokens_read,
-    dominating.other_id is null as on_frontier,
-    dominating.dominated_by,
-    coalesce(dominating.distance, 0.0) as distance,
-    dominating.p_adjusted,
-    case when dominating.distance > 1e-9 then dominating.p_adjusted < 0.05 end as is_beyond_noise,
-    methods_of_judge.n_probes,
-    methods_of_judge.n_sessions,
-    methods_of_judge.is_partial,
-    dominating.other_id as dominated_by_id,
+    methods_of_judge.overall,  -- Mean of overall over the questions that it has a score for, 0 to 5
+    methods_of_judge.tokens_kept,  -- Share of tokens that its contexts keep, over its done compactions; above 1 when
+    -- contexts grew
+    methods_of_judge.tokens_after,  -- Mean tokens of its contexts, per done compaction
+    methods_of_judge.fetched_tokens,  -- Mean tokens that it fetched for a question; 0 for most methods
+    methods_of_judge.tokens_read,  -- Mean tokens that a question was answered from: the context, and what was fetched
+    -- for it
+    dominating.other_id is null as on_frontier,  -- Whether no other method is at least as good with at most its tokens,
+    -- and better or cheaper
+    dominating.dominated_by,  -- Of the methods that dominate it the best; NULL on the frontier
+    coalesce(dominating.distance, 0.0) as distance,  -- Points of overall that dominated_by is better by, on the same
+    -- questions; 0 on the frontier
+    dominating.p_adjusted,  -- Of no difference in overall to dominated_by, after Holm's correction over the pairs of
+    -- methods of the judge
+    case when dominating.distance > 1e-9 then dominating.p_adjusted < 0.05 end as is_beyond_noise,  -- Whether
+    -- p_adjusted is below 0.05; NULL on the frontier, without a p-value, and where dominated_by is only cheaper
+    methods_of_judge.n_probes,  -- Questions that it has a score for
+    methods_of_judge.n_sessions,  -- Sessions that these questions are of
+    methods_of_judge.is_partial,  -- Whether it is not applicable at some points: it then dominates no other method
+    dominating.other_id as dominated_by_id,  -- Identity of dominated_by
     methods_of_judge.method_id
 from methods_of_judge
 left join judges on methods_of_judge.judge_id = judges.judge_id
@@ -195,28 +201,3 @@ left join dominating
 order by
     judges.judge asc, methods_of_judge.judge_id asc, methods_of_judge.tokens_read asc, methods_of_judge.overall desc,
     methods_of_judge.method asc;
-
-comment on column pareto.judge_id is 'Judge version';
-comment on column pareto.judge is 'embedded (no language model) or the spec of a model';
-comment on column pareto.method is 'Name of the method';
-comment on column pareto.overall is 'Mean of overall over the questions that it has a score for, 0 to 5';
-comment on column pareto.tokens_kept is
-'Share of tokens that its contexts keep, over its done compactions; above 1 when contexts grew';
-comment on column pareto.tokens_after is 'Mean tokens of its contexts, per done compaction';
-comment on column pareto.fetched_tokens is 'Mean tokens that it fetched for a question; 0 for most methods';
-comment on column pareto.tokens_read is
-'Mean tokens that a question was answered from: the context, and what was fetched for it';
-comment on column pareto.on_frontier is
-'Whether no other method is at least as good with at most its tokens, and better or cheaper';
-comment on column pareto.dominated_by is 'Of the methods that dominate it the best; NULL on the frontier';
-comment on column pareto.distance is
-'Points of overall that dominated_by is better by, on the same questions; 0 on the frontier';
-comment on column pareto.p_adjusted is
-'Of no difference in overall to dominated_by, after Holm''s correction over the pairs of methods of the judge';
-comment on column pareto.is_beyond_noise is
-'Whether p_adjusted is below 0.05; NULL on the frontier, without a p-value, and where dominated_by is only cheaper';
-comment on column pareto.n_probes is 'Questions that it has a score for';
-comment on column pareto.n_sessions is 'Sessions that these questions are of';
-comment on column pareto.is_partial is 'Whether it is not applicable at some points: it then dominates no other method';
-comment on column pareto.dominated_by_id is 'Identity of dominated_by';
-comment on column pareto.method_id is 'Identity of the method';

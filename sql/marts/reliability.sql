@@ -103,10 +103,11 @@ sizes as (
 select
     sizes.judge_id,
     sizes.dimension,
-    sizes.methods,
-    sizes.n_methods,
-    sizes.n_sessions,
-    split_halves.split_half
+    sizes.methods,  -- all: current methods without the controls; upper half: those with the higher means
+    sizes.n_methods,  -- Methods in the set
+    sizes.n_sessions,  -- Sessions with scores of them
+    split_halves.split_half  -- Spearman-Brown coefficient of the methods' means over two halves of the sessions; mean
+    -- of 8 divisions, 1 is best
 from sizes
 left join split_halves
     on
@@ -114,14 +115,3 @@ left join split_halves
         and sizes.dimension = split_halves.dimension
         and sizes.methods = split_halves.methods
 order by sizes.judge_id, sizes.dimension, sizes.methods;
-
-comment on view reliability is
-'One row per judge, dimension (or overall) and set of methods: how far their order can be relied on';
-comment on column reliability.judge_id is 'Judge version';
-comment on column reliability.dimension is 'Dimension of the rubric, or overall';
-comment on column reliability.methods is
-'all: current methods without the controls; upper half: those with the higher means';
-comment on column reliability.n_methods is 'Methods in the set';
-comment on column reliability.n_sessions is 'Sessions with scores of them';
-comment on column reliability.split_half is
-'Spearman-Brown coefficient of the methods'' means over two halves of the sessions; mean of 8 divisions, 1 is best';

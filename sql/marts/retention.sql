@@ -68,27 +68,16 @@ figures as (
 
 select
     figures.judge_id,
-    stg_methods.method,
+    stg_methods.method,  -- Method, as on the leaderboard
     figures.dimension,
-    figures.f.mean as retention,
-    figures.f.mean - t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_low,
-    figures.f.mean + t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_high,
-    cast(figures.n_questions as bigint) as n_questions,
-    figures.f.n_clusters as n_sessions
+    figures.f.mean as retention,  -- (mean - empty) / (none - empty) over questions that all three have a score for: 1
+    -- as the whole history, 0 as nothing
+    figures.f.mean - t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_low,  -- Lower end of its 95 %
+    -- interval, clustered by session; NULL with one session
+    figures.f.mean + t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_high,  -- Upper end of its 95 %
+    -- interval, clustered by session; NULL with one session
+    cast(figures.n_questions as bigint) as n_questions,  -- Questions that method, none and empty have a score for
+    figures.f.n_clusters as n_sessions  -- Sessions of these questions
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 order by figures.judge_id asc, figures.dimension asc, figures.f.mean desc, stg_methods.method asc;
-
-comment on view retention is
-'One row per judge, current method and dimension (or overall): the share of the history''s worth that survives';
-comment on column retention.judge_id is 'Judge version';
-comment on column retention.method is 'Method, as on the leaderboard';
-comment on column retention.dimension is 'Dimension of the rubric, or overall';
-comment on column retention.retention is
-'(mean - empty) / (none - empty) over questions that all three have a score for: 1 as the whole history, 0 as nothing';
-comment on column retention.ci_low is
-'Lower end of its 95 % interval, clustered by session; NULL with one session';
-comment on column retention.ci_high is
-'Upper end of its 95 % interval, clustered by session; NULL with one session';
-comment on column retention.n_questions is 'Questions that method, none and empty have a score for';
-comment on column retention.n_sessions is 'Sessions of these questions';

@@ -58,63 +58,39 @@ turns as (
 )
 
 select
-    stg_methods.method,
+    stg_methods.method,  -- Name of the method, unique
     turns.kept.mean as context_tokens,
-    turns.fetched.mean as refetch_tokens,
-    turns.context as tokens_per_task,
-    turns.uncached as break_even_turns,
-    turns.cached as break_even_turns_cached,
+    turns.fetched.mean as refetch_tokens,  -- Tokens of the tool results that have to be fetched again, each once for a
+    -- compaction
+    turns.context as tokens_per_task,  -- context_tokens + refetch_tokens
+    turns.uncached as break_even_turns,  -- Turns after which the compaction has cost less than none would have, without
+    -- prompt caching; NULL: see breaks_even
+    turns.cached as break_even_turns_cached,  -- The same with prompt caching, at the prices of token_price_ratios: a
+    -- turn reads the context from the cache, and a compaction writes the whole new context to it
     case
         when turns.context >= turns.tokens_before then 'never'
         when turns.uncached is null then 'unknown'
         else 'yes'
-    end as breaks_even,
+    end as breaks_even,  -- yes; never: the context and what is fetched again are no less than before; unknown: a
+    -- summary's tokens are not known
     turns.fetched.mean
-    - t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_low,
+    - t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_low,  -- Lower end of the 95 %
+    -- interval of refetch_tokens, clustered by session; NULL with a single session
     turns.fetched.mean
-    + t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_high,
-    turns.tokens_before,
-    turns.n_fetches,
-    turns.needs_lost,
-    turns.paths_lost,
-    turns.identifiers_lost,
-    turns.quotes_lost,
-    turns.n_needs,
-    turns.summary_input as summary_input_tokens,
-    turns.summary_output as summary_output_tokens,
+    + t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_high,  -- Upper end of it
+    turns.tokens_before,  -- Tokens of the history that the method was given
+    turns.n_fetches,  -- Tool results that have to be fetched again
+    turns.needs_lost,  -- Share 0–1 of all needs that the contexts do not meet
+    turns.paths_lost,  -- Share of the needs of kind path: content of a file that is edited
+    turns.identifiers_lost,  -- Share of the needs of kind identifier
+    turns.quotes_lost,  -- Share of the needs of kind quote
+    turns.n_needs,  -- Needs, over all compactions
+    turns.summary_input as summary_input_tokens,  -- Tokens that its model calls were sent for one compaction, 0 where
+    -- it makes none; NULL where a call does not say
+    turns.summary_output as summary_output_tokens,  -- Tokens that these calls answered
     turns.n_compactions,
-    turns.n_sessions,
-    turns.method_id,
+    turns.n_sessions,  -- Sessions that they lie in
+    turns.method_id,  -- Method
     stg_methods.is_current
 from turns
 inner join stg_methods on turns.method_id = stg_methods.method_id;
-
-comment on column tokens_per_task.method is 'Name of the method, unique';
-comment on column tokens_per_task.context_tokens is 'Tokens of the compacted context';
-comment on column tokens_per_task.refetch_tokens is
-'Tokens of the tool results that have to be fetched again, each once for a compaction';
-comment on column tokens_per_task.tokens_per_task is 'context_tokens + refetch_tokens';
-comment on column tokens_per_task.break_even_turns is
-'Turns after which the compaction has cost less than none would have, without prompt caching; NULL: see breaks_even';
-comment on column tokens_per_task.break_even_turns_cached is
-'The same with prompt caching, at the prices of token_price_ratios: a turn reads the context from the cache, and a '
-'compaction writes the whole new context to it';
-comment on column tokens_per_task.breaks_even is
-'yes; never: the context and what is fetched again are no less than before; unknown: a summary''s tokens are not known';
-comment on column tokens_per_task.refetch_ci_low is
-'Lower end of the 95 % interval of refetch_tokens, clustered by session; NULL with a single session';
-comment on column tokens_per_task.refetch_ci_high is 'Upper end of it';
-comment on column tokens_per_task.tokens_before is 'Tokens of the history that the method was given';
-comment on column tokens_per_task.n_fetches is 'Tool results that have to be fetched again';
-comment on column tokens_per_task.needs_lost is 'Share 0–1 of all needs that the contexts do not meet';
-comment on column tokens_per_task.paths_lost is 'Share of the needs of kind path: content of a file that is edited';
-comment on column tokens_per_task.identifiers_lost is 'Share of the needs of kind identifier';
-comment on column tokens_per_task.quotes_lost is 'Share of the needs of kind quote';
-comment on column tokens_per_task.n_needs is 'Needs, over all compactions';
-comment on column tokens_per_task.summary_input_tokens is
-'Tokens that its model calls were sent for one compaction, 0 where it makes none; NULL where a call does not say';
-comment on column tokens_per_task.summary_output_tokens is 'Tokens that these calls answered';
-comment on column tokens_per_task.n_compactions is 'Compactions that are measured';
-comment on column tokens_per_task.n_sessions is 'Sessions that they lie in';
-comment on column tokens_per_task.method_id is 'Method';
-comment on column tokens_per_task.is_current is 'Whether the newest run of the study asks for the method';

@@ -61,83 +61,45 @@ select
     summed.judge_id,
     judges.judge,
     summed.dimension,
-    summed.var_session,
-    summed.var_compaction,
+    summed.var_session,  -- Points²: between sessions, alike for all methods; NULL with a single session
+    summed.var_compaction,  -- Points²: between repetitions of the compaction that left different contexts; 0 where all
+    -- are equal, NULL where none
     summed.var_answer,
     summed.var_judge,
-    summed.var_method_session,
-    summed.var_question,
-    summed.var_method_question,
-    summed.var_session / summed.var_total as share_session,
-    summed.var_compaction / summed.var_total as share_compaction,
-    summed.var_answer / summed.var_total as share_answer,
-    summed.var_judge / summed.var_total as share_judge,
-    summed.var_method_session / summed.var_total as share_method_session,
-    summed.var_question / summed.var_total as share_question,
-    summed.var_method_question / summed.var_total as share_method_question,
-    summed.raw_session,
-    summed.raw_compaction,
-    summed.raw_answer,
-    summed.raw_judge,
-    summed.raw_method_session,
-    summed.raw_question,
-    summed.raw_method_question,
-    summed.raw_compaction_shared,
-    summed.n_methods,
-    summed.n_sessions,
-    summed.n_questions,
-    summed.n_cells,
-    summed.n_compaction_questions,
-    summed.n_answers,
-    summed.n_verdicts,
-    summed.cannot_tell,
-    summed.n_independent_answers
+    summed.var_method_session,  -- Points²: what methods make of a session, each its own
+    summed.var_question,  -- Points²: between questions of a session, alike for all methods
+    summed.var_method_question,  -- Points²: what methods make of a question, each its own, with the noise of all that
+    -- was not repeated
+    summed.var_session / summed.var_total as share_session,  -- var_session as share (0 to 1) of the sum of all var_*
+    summed.var_compaction / summed.var_total as share_compaction,  -- var_compaction as share (0 to 1) of the sum of all
+    -- var_*
+    summed.var_answer / summed.var_total as share_answer,  -- var_answer as share (0 to 1) of the sum of all var_*
+    summed.var_judge / summed.var_total as share_judge,  -- var_judge as share (0 to 1) of the sum of all var_*
+    summed.var_method_session / summed.var_total as share_method_session,  -- var_method_session as share (0 to 1) of
+    -- the sum of all var_*
+    summed.var_question / summed.var_total as share_question,  -- var_question as share (0 to 1) of the sum of all var_*
+    summed.var_method_question / summed.var_total as share_method_question,  -- var_method_question as share (0 to 1) of
+    -- the sum of all var_*
+    summed.raw_session,  -- Estimate behind var_session, which can be below 0
+    summed.raw_compaction,  -- Estimate behind var_compaction, which can be below 0
+    summed.raw_answer,  -- Estimate behind var_answer, which can be below 0
+    summed.raw_judge,  -- Estimate behind var_judge
+    summed.raw_method_session,  -- Estimate behind var_method_session, which can be below 0
+    summed.raw_question,  -- Estimate behind var_question, which can be below 0
+    summed.raw_method_question,  -- Estimate behind var_method_question, which can be below 0
+    summed.raw_compaction_shared,  -- Part of raw_compaction that all questions to one compaction share; NULL where no
+    -- compactions were repeated alike
+    summed.n_methods,  -- Methods with a score
+    summed.n_sessions,  -- Sessions with a score
+    summed.n_questions,  -- Probes with a score
+    summed.n_cells,  -- Methods × questions with a score
+    summed.n_compaction_questions,  -- Compactions × questions with a score
+    summed.n_answers,  -- Answers with a score, copies for equal contexts included
+    summed.n_verdicts,  -- Verdicts with a score
+    summed.cannot_tell,  -- What the data cannot tell apart, and where its variance is counted; empty when all levels
+    -- are repeated
+    summed.n_independent_answers  -- Answers with a score, each once: repetitions of a method with equal contexts share
+    -- theirs
 from summed
 left join judges on summed.judge_id = judges.judge_id
 order by judges.judge, summed.judge_id, summed.dimension <> 'overall', summed.dimension;
-
-comment on column variance_components.judge_id is 'Judge version';
-comment on column variance_components.judge is 'embedded (no language model) or the spec of a model';
-comment on column variance_components.dimension is 'Dimension of the rubric, or overall';
-comment on column variance_components.var_session is
-'Points²: between sessions, alike for all methods; NULL with a single session';
-comment on column variance_components.var_compaction is
-'Points²: between repetitions of the compaction that left different contexts; 0 where all are equal, NULL where none';
-comment on column variance_components.var_answer is
-'Points²: between repetitions of the answer; NULL where none was repeated';
-comment on column variance_components.var_judge is
-'Points²: between repetitions of the verdict; NULL where none was repeated';
-comment on column variance_components.var_method_session is 'Points²: what methods make of a session, each its own';
-comment on column variance_components.var_question is 'Points²: between questions of a session, alike for all methods';
-comment on column variance_components.var_method_question is
-'Points²: what methods make of a question, each its own, with the noise of all that was not repeated';
-comment on column variance_components.share_session is 'var_session as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.share_compaction is 'var_compaction as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.share_answer is 'var_answer as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.share_judge is 'var_judge as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.share_method_session is
-'var_method_session as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.share_question is 'var_question as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.share_method_question is
-'var_method_question as share (0 to 1) of the sum of all var_*';
-comment on column variance_components.raw_session is 'Estimate behind var_session, which can be below 0';
-comment on column variance_components.raw_compaction is 'Estimate behind var_compaction, which can be below 0';
-comment on column variance_components.raw_answer is 'Estimate behind var_answer, which can be below 0';
-comment on column variance_components.raw_judge is 'Estimate behind var_judge';
-comment on column variance_components.raw_method_session is 'Estimate behind var_method_session, which can be below 0';
-comment on column variance_components.raw_question is 'Estimate behind var_question, which can be below 0';
-comment on column variance_components.raw_method_question is
-'Estimate behind var_method_question, which can be below 0';
-comment on column variance_components.raw_compaction_shared is
-'Part of raw_compaction that all questions to one compaction share; NULL where no compactions were repeated alike';
-comment on column variance_components.n_methods is 'Methods with a score';
-comment on column variance_components.n_sessions is 'Sessions with a score';
-comment on column variance_components.n_questions is 'Probes with a score';
-comment on column variance_components.n_cells is 'Methods × questions with a score';
-comment on column variance_components.n_compaction_questions is 'Compactions × questions with a score';
-comment on column variance_components.n_answers is 'Answers with a score, copies for equal contexts included';
-comment on column variance_components.n_verdicts is 'Verdicts with a score';
-comment on column variance_components.cannot_tell is
-'What the data cannot tell apart, and where its variance is counted; empty when all levels are repeated';
-comment on column variance_components.n_independent_answers is
-'Answers with a score, each once: repetitions of a method with equal contexts share theirs';

@@ -1,20 +1,11 @@
--- One row per session that is a copy of another one and is not stored itself.
+-- Sessions that stand in the sources more than once (grown, resumed, forked, another encoding): one row per copy that
+-- is not stored, because a longer one is.
 create table folded_sessions (
-    recorded_id varchar not null,
-    input_path varchar not null,
-    source_format varchar not null,
-    folded_into varchar not null,
-    n_messages bigint not null check (n_messages >= 0),
-    n_apart bigint not null check (n_apart >= 0)
+    recorded_id varchar not null,  -- Identity that the copy has in its log
+    input_path varchar not null,  -- Absolute path of the input that holds the copy
+    source_format varchar not null,  -- Log format of the copy
+    folded_into varchar not null,  -- Session that is stored in its place
+    n_messages bigint not null check (n_messages >= 0),  -- Messages of the copy
+    n_apart bigint not null check (n_apart >= 0)  -- Assistant messages of the copy that the stored session does not
+    -- have, as far as can be told: the end of a fork
 );
-
-comment on table folded_sessions is
-'Sessions that stand in the sources more than once (grown, resumed, forked, another encoding): one row per copy that '
-'is not stored, because a longer one is';
-comment on column folded_sessions.recorded_id is 'Identity that the copy has in its log';
-comment on column folded_sessions.input_path is 'Absolute path of the input that holds the copy';
-comment on column folded_sessions.source_format is 'Log format of the copy';
-comment on column folded_sessions.folded_into is 'Session that is stored in its place';
-comment on column folded_sessions.n_messages is 'Messages of the copy';
-comment on column folded_sessions.n_apart is
-'Assistant messages of the copy that the stored session does not have, as far as can be told: the end of a fork';

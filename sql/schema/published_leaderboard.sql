@@ -1,33 +1,18 @@
--- One row per method of the study's published table.
+-- Figures that the study published: other sessions, another judge; one row per method of its table.
 create table published_leaderboard (
-    method varchar not null,
-    overall double not null,
-    accuracy double not null,
-    context_awareness double not null,
-    artifact_trail double not null,
-    completeness double not null,
-    continuity double not null,
-    instruction_following double not null,
-    tokens_removed double not null check (tokens_removed between 0 and 1),
-    n_messages bigint not null,
-    source varchar not null
+    method varchar not null,  -- Method, as the study calls it
+    overall double not null,  -- Published overall, 0 to 5; not the mean of the published dimensions
+    accuracy double not null,  -- Published mean, 0 to 5
+    context_awareness double not null,  -- Published mean, 0 to 5
+    artifact_trail double not null,  -- Published mean, 0 to 5
+    completeness double not null,  -- Published mean, 0 to 5
+    continuity double not null,  -- Published mean, 0 to 5
+    instruction_following double not null,  -- Published mean, 0 to 5
+    tokens_removed double not null check (tokens_removed between 0 and 1),  -- Share of tokens that compaction removed,
+    -- 0 to 1
+    n_messages bigint not null,  -- Messages of the sessions that the study is based on, all methods together
+    source varchar not null  -- Where the figures come from; its judge was GPT-5.2
 );
-
-comment on table published_leaderboard is
-'Figures that the study published: other sessions, another judge; one row per method of its table';
-comment on column published_leaderboard.method is 'Method, as the study calls it';
-comment on column published_leaderboard.overall is
-'Published overall, 0 to 5; not the mean of the published dimensions';
-comment on column published_leaderboard.accuracy is 'Published mean, 0 to 5';
-comment on column published_leaderboard.context_awareness is 'Published mean, 0 to 5';
-comment on column published_leaderboard.artifact_trail is 'Published mean, 0 to 5';
-comment on column published_leaderboard.completeness is 'Published mean, 0 to 5';
-comment on column published_leaderboard.continuity is 'Published mean, 0 to 5';
-comment on column published_leaderboard.instruction_following is 'Published mean, 0 to 5';
-comment on column published_leaderboard.tokens_removed is 'Share of tokens that compaction removed, 0 to 1';
-comment on column published_leaderboard.n_messages is
-'Messages of the sessions that the study is based on, all methods together';
-comment on column published_leaderboard.source is 'Where the figures come from; its judge was GPT-5.2';
 
 insert into published_leaderboard
 values

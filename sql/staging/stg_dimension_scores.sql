@@ -4,18 +4,12 @@
 create view stg_dimension_scores as
 select
     scores.judge_id,
-    scores.answer_id,
+    scores.answer_id,  -- Answer that was judged
     scores.judge_replicate,
-    scores.dimension,
-    sum(scores.score * coalesce(criteria.weight, 1.0)) / sum(coalesce(criteria.weight, 1.0)) as score
+    scores.dimension,  -- Dimension of the rubric
+    sum(scores.score * coalesce(criteria.weight, 1.0)) / sum(coalesce(criteria.weight, 1.0)) as score  -- 0 to 5
 from scores
 left join judges on scores.judge_id = judges.judge_id
 left join criteria on judges.rubric = criteria.rubric and scores.criterion = criteria.criterion
 where scores.score is not null
 group by scores.judge_id, scores.answer_id, scores.judge_replicate, scores.dimension;
-
-comment on column stg_dimension_scores.judge_id is 'Judge version';
-comment on column stg_dimension_scores.answer_id is 'Answer that was judged';
-comment on column stg_dimension_scores.judge_replicate is 'Number of the repetition of the judging';
-comment on column stg_dimension_scores.dimension is 'Dimension of the rubric';
-comment on column stg_dimension_scores.score is '0 to 5';

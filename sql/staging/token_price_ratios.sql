@@ -5,9 +5,9 @@
 -- models read for less. For other prices call the macro break_even_turns with ratios of your own.
 create view token_price_ratios as
 select
-    prices.kind,
-    cast(prices.ratio as double) as ratio,
-    prices.source
+    prices.kind,  -- input, output, cache_read or cache_write
+    cast(prices.ratio as double) as ratio,  -- Price of such a token / price of an input token
+    prices.source  -- Whose prices they are, and of when
 from (
     values
     ('input', 1, 'by definition'),
@@ -15,7 +15,3 @@ from (
     ('cache_read', 0.1, 'Anthropic, list prices, November 2026'),
     ('cache_write', 1.25, 'Anthropic, list prices, November 2026 (cache of five minutes)')
 ) as prices (kind, ratio, source);
-
-comment on column token_price_ratios.kind is 'input, output, cache_read or cache_write';
-comment on column token_price_ratios.ratio is 'Price of such a token / price of an input token';
-comment on column token_price_ratios.source is 'Whose prices they are, and of when';

@@ -43,4 +43,4 @@ def test_the_schema_page_names_what_reads_a_table() -> None:
     found = readers()
     assert "`stg_scores`" in found["scores"]
     assert "the query `worst_answers`" in found["answers"]
-    assert found["runs"] == ["`throughput`", "2 checks"]
+    assert found["runs"] == ["2 checks"]

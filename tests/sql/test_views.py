@@ -313,7 +313,7 @@ def test_a_constraint_has_a_column_of_its_own_and_is_in_no_other_figure(store: P
     assert rows(path, "SELECT DISTINCT dimension FROM leaderboard_by_probe_type WHERE probe_type = 'constraint'") == [
         ("constraints",)
     ]
-    for view in ("estimator_weights", "paired_differences", "reliability"):
+    for view in ("paired_differences", "reliability"):
         counted = f"SELECT * FROM {view} WHERE dimension <> 'constraints' ORDER BY ALL"
         assert rows(path, counted) == rows(store, counted)
 

@@ -49,7 +49,7 @@ def readers() -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     n_checks: dict[str, int] = {}
     for label, text in _texts():
-        code = re.sub(r"--.*", "", text).partition("comment on")[0]
+        code = re.sub(r"--.*", "", text)
         for name in set(_READS.findall(code)):
             if label.startswith("check "):
                 n_checks[name] = n_checks.get(name, 0) + 1

@@ -159,11 +159,11 @@ of_judges as (
     select
         judge_id,
         'first reply could not be read' as item,
-        n_asked_again as n,
-        'asked again; its own totals differ from the computed ones by '
-        || coalesce(cast(round(mean_absolute_difference, 2) as varchar), 'an unknown amount') || ' on average' as detail
-    from stated_totals
-    where n_asked_again > 0
+        count(*) as n,
+        'asked again' as detail
+    from verdicts
+    where asked_again
+    group by judge_id
     union all
     select
         judge_id,
