@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from compaction.reading.shell.programs import word_set
@@ -12,6 +13,9 @@ MAX_NAMES = 8
 
 MAX_LINES = 4000
 """Lines of one side of an edit that are looked at."""
+
+MAX_LINE = 400
+"""Characters of a line that is looked at."""
 
 _MODIFIERS = (
     r"(?:(?:export|default|public|private|protected|static|async|abstract|pub(?:\([\w: ]{1,30}\))?|unsafe|inline|final"
@@ -72,11 +76,34 @@ def changed_names(new: str, old: str = "", path: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name in ranked))[:MAX_NAMES]
 
 
+_FUNCTION_VALUE = re.compile(r"=>|\bfunction\b")
+
+
+@lru_cache(maxsize=4_096)
+def changed_definitions(new: str, old: str, path: str = "") -> tuple[frozenset[str], frozenset[str]]:
+    """(added or altered, taken away): functions, classes, types and headings whose first lines a change touches."""
+    after, before = new.split("\n")[:MAX_LINES], old.split("\n")[:MAX_LINES]
+    same = set(after) & set(before)
+    added, removed = (frozenset(_defined([s for s in lines if s not in same], path)) for lines in (after, before))
+    return added, removed - added
+
+
+def _defined(lines: list[str], path: str) -> Iterator[str]:
+    if path.endswith(_PROSE):
+        yield from (name for _, name in _rank_names(lines, prose=True))
+        return
+    for line in lines:
+        match = None if len(line) > MAX_LINE or _COMMENT.match(line) else _DEFINITION.match(line) or _METHOD.match(line)
+        variable = _VARIABLE.match(line) if match is None and _FUNCTION_VALUE.search(line[:MAX_LINE]) else None
+        if (found := match or variable) and found[1].lower() not in _NOT_NAMES:
+            yield found[1]
+
+
 def _rank_names(lines: list[str], prose: bool) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     fenced = False
     for line in lines:
-        if len(line) > 400 or not line.strip():
+        if len(line) > MAX_LINE or not line.strip():
             continue
         if prose:
             fenced ^= line.startswith("```")

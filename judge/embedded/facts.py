@@ -35,6 +35,7 @@ _COMMITS = frozenset({"git commit", "git rebase", "git cherry-pick", "git am", "
 _UNMADE = frozenset({"--abort", "--quit", "--dry-run", "--no-commit"})
 """Options with which these commit nothing."""
 
+_CHAINED = re.compile(r"^(?:During handling of|The above exception was|Caused by:)|\[cause\]:", re.MULTILINE)
 _INTERPRETER = re.compile(
     r"\b(?:python[\d.]*|node|bun|deno|go|cargo|npm|npx|pnpm|yarn|make|ruby|java|mvn|gradle|tsc)\b"
 )
@@ -104,7 +105,8 @@ class Run:
         """The lines that say what went wrong, none of which follows from another; none where it passed."""
         told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)] if self.failed else []
         own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
-        return tuple(dict.fromkeys(e.line for e in (own[-1:] if own and own[-1].kind == "exception" else own)))
+        chained = own and own[-1].kind == "exception" and _CHAINED.search(self.result.text)
+        return tuple(dict.fromkeys(e.line for e in (own[-1:] if chained else own)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,11 @@ class SessionFacts(SessionNeeds):
         """Whether the calls of a message were carried out, as far as the log has results at all."""
         calls = self.messages[seq].tool_calls
         return not self._has_results or any(self.results.get(call.id) is not None for call in calls)
+
+    def may_have_changed(self, since: int, cut: int) -> bool:
+        """Whether a call between two positions changes a file and has no result, so that nobody tells what it did."""
+        unanswered = (seq for seq in range(since, cut) if not self.happened(seq))
+        return any(op.verb != "examined" and not op.scratch for seq in unanswered for op in self.ops.get(seq, ()))
 
     @cached_property
     def _has_results(self) -> bool:

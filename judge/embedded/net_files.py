@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from compaction.reading.changed_names import changed_definitions
 from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
 from compaction.reading.shell.effects import Effect
@@ -16,7 +17,7 @@ from judge.embedded.facts import GitCall, SessionFacts
 
 MAX_FILES = 30
 MAX_NAMES = 5
-"""Names of what changed in a file that a true answer gives."""
+"""Names of what changed in a file that a true answer gives; of more, nobody tells all."""
 
 _ALL_UNDONE = re.compile(
     r"\bgit (?:reset --hard|checkout (?:HEAD )?(?:-- )?\.(?=\s|$)|restore \.(?=\s|$)|stash(?! *\w| *;))"
@@ -66,17 +67,6 @@ class NetFile:
         if self.changes[-1].verb == "deleted":
             return "deleted"
         return "created" if self.changes[0].verb == "created" else "modified"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names that its changes touch, latest first."""
-        found = (name for op in reversed(self.changes) for name in op.details if name != "reverted")
-        return tuple(dict.fromkeys(found))
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """The names that a thorough answer tells; none where they are so many that nobody tells all."""
-        return self.names if len(self.names) <= MAX_NAMES else ()
 
     @property
     def seqs(self) -> tuple[int, ...]:
@@ -131,6 +121,27 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 file.is_left = bool(held) and sum(map(int, held)) < len(pending)
     left = [file for file in files.values() if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
+
+
+def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
+    """What is defined on lines that the changes of a file touch, latest first.
+
+    Empty where a change is not told line by line, or where it is more than anybody tells.
+    """
+    known: dict[str, bool] = {}
+    for op in file.changes:
+        edits = _edits(session, op)
+        if not edits or not all(map(_is_line_by_line, edits)):
+            return ()
+        for edit in edits:
+            added, removed = changed_definitions(edit.content, edit.removed, file.path)
+            for name in sorted(removed):
+                if known.pop(name, False) is False:
+                    known[name] = False
+            for name in sorted(added):
+                known[name] = known.pop(name, True)
+    names = tuple(reversed(known))
+    return names if len(names) <= MAX_NAMES else ()
 
 
 def is_scratch(session: SessionFacts, file: NetFile, cut: int) -> bool:
@@ -227,11 +238,22 @@ def _undoes(session: SessionFacts, op: FileOp, before: FileOp) -> bool:
 
 def _edit(session: SessionFacts, op: FileOp) -> Effect | None:
     """The only edit of a file that a message makes."""
-    found = [
+    found = [effect for effect in _edits(session, op) if effect.verb == "edit"]
+    return found[0] if len(found) == 1 else None
+
+
+def _edits(session: SessionFacts, op: FileOp) -> list[Effect]:
+    """What the calls of a message do to the file of an operation, looks at it aside."""
+    return [
         effect
         for call in session.messages[op.seq].tool_calls
         if op.path.rsplit("/", 1)[-1] in call.arguments
         for effect in call_effects(call, session.roots.cwd, None, session.results.text(call.id))
-        if effect.verb == "edit" and same_file(session.roots.name(effect.path)[0], op.path)
+        if effect.verb != "read" and same_file(session.roots.name(effect.path)[0], op.path)
     ]
-    return found[0] if len(found) == 1 else None
+
+
+def _is_line_by_line(edit: Effect) -> bool:
+    """Whether an edit tells the lines that it puts in and those that it takes out."""
+    inserted = edit.verb == "append" or edit.program in ("insert", "apply_patch")
+    return bool(edit.removed) or (inserted and bool(edit.content))

@@ -97,17 +97,14 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last; none where that can be disputed."""
     tests = [run for run in session.runs if run.ended < cut and run.is_test]
-    if not session.commands or (tests and not _has_tested(tests[-1])):
-        return []  # an agent that runs nothing leaves testing to the person
     ran = tests[-1].seq if tests else -1
+    if not session.commands or (tests and not _has_tested(tests[-1])) or session.may_have_changed(ran + 1, cut):
+        return []  # an agent that runs nothing leaves testing to the person
     files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
     files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
     if len(files) > 2 * MAX_ITEMS or any(_was_run(session, f, cut) for f in files):
         return []
-    return [
-        Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs, details=f.details)
-        for f in files
-    ]
+    return [Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs) for f in files]
 
 
 def _has_tested(run: Run) -> bool:
@@ -132,7 +129,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
     commits = [seq for seq in session.commits if seq < cut + LOOKAHEAD]
     since = max((seq for seq in commits if seq < cut), default=-1)
     told = any(_COMMITTED.search(m.text) for m in session.person if since < (m.seq or 0) < cut)
-    if told or not commits:
+    if told or not commits or session.may_have_changed(since + 1, cut):
         return []
     files = [f for f in net_files(session, 0, cut) if len(f.changes) > f.committed or f.is_left]
     files = [f for f in files if not is_passed_over(session, f, cut)]

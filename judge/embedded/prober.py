@@ -20,13 +20,13 @@ from compaction.transcript import Transcript
 from judge.embedded.constraints import constraints, single_rules
 from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
-from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, is_scratch, net_files
+from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, definitions, is_scratch, net_files
 from judge.embedded.open_work import open_work
 from judge.embedded.recall_facts import first_request, recall_facts
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 8
+VERSION = 9
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
@@ -41,7 +41,10 @@ ARTIFACT_QUESTION = (
     "{place}{which} has the session created, modified{names} and deleted, as things stand now? Scratch files that are "
     "still there count; changes that were undone again, files that were deleted again, and lock files do not."
 )
-NAMES = f" (each with up to {MAX_NAMES} names of functions, classes, keys or headings that its changes touch)"
+NAMES = (
+    " (each with the functions, classes, types and headings whose first line its changes add, alter or take away, "
+    f"if they are {MAX_NAMES} at most)"
+)
 ARTIFACT_FORM = (
     " Answer in three lines that begin with `Created:`, `Modified:` and `Deleted:`, files separated by `; `, "
     "names in parentheses, or `none`; at most {limit} tokens."
@@ -224,14 +227,15 @@ class _SessionProbes:
             files, which = [file for file in files if file.touched >= since], SINCE.format(since=since)
         if len(files) > MAX_FILES or all(is_scratch(self.facts, file, cut) for file in files):
             return []
-        told = {verb: "; ".join(_told(file) for file in files if file.verb == verb) for verb in FILE_KINDS}
+        names = {f.path: definitions(self.facts, f) if f.verb == "modified" else () for f in files}
+        told = {verb: "; ".join(_told(f, names[f.path]) for f in files if f.verb == verb) for verb in FILE_KINDS}
         truth = "\n".join(f"{verb.capitalize()}: {files or 'none'}" for verb, files in told.items())
         statements = tuple(
-            Statement(FILE_KINDS[f.verb], f.path, f.seqs, details=f.details if f.verb == "modified" else ())
-            for f in files
+            Statement(FILE_KINDS[file.verb], file.path, file.seqs, details=names[file.path]) for file in files
         )
-        names = NAMES if any(file.names for file in files if file.verb == "modified") else ""
-        question = ARTIFACT_QUESTION.format(place=place_of(self.facts.roots), which=which, names=names)
+        question = ARTIFACT_QUESTION.format(
+            place=place_of(self.facts.roots), which=which, names=NAMES if any(names.values()) else ""
+        )
         return [Candidate("artifact", question, truth, statements)]
 
     def _continuation(self, cut: int) -> list[Candidate]:
@@ -273,9 +277,8 @@ def _is_needed(candidate: Candidate) -> bool:
     return any(statement.needed_at is not None for statement in candidate.statements)
 
 
-def _told(file: NetFile) -> str:
-    names = ", ".join(file.names[:MAX_NAMES]) if file.verb == "modified" else ""
-    return f"{file.path} ({names})" if names else file.path
+def _told(file: NetFile, names: tuple[str, ...]) -> str:
+    return f"{file.path} ({', '.join(names)})" if names else file.path
 
 
 def place_of(roots: Roots) -> str:

@@ -36,9 +36,24 @@ def test_files_are_told_by_their_net_effect() -> None:
         edited("ledger/rows.py", "order = 1", "order = 2"),
         ran("rm ledger/gone.py ledger/old.py"),
     ]
-    assert (
-        truth("artifact", before) == "Created: ledger/new.py\nModified: ledger/rows.py (order)\nDeleted: ledger/old.py"
-    )
+    assert truth("artifact", before) == "Created: ledger/new.py\nModified: ledger/rows.py\nDeleted: ledger/old.py"
+
+
+def test_of_a_changed_file_what_its_changes_define_is_told() -> None:
+    """Neither locals nor what is only called; a function that was added and taken out again is none."""
+    old = "def read_rows(path):\n    order = 1\n"
+    new = "def read_rows(path, order):\n    limit = count(order)\n\n\ndef check_order(order):\n    return order\n"
+    insert = {"command": "insert", "path": "/srv/app/ledger/rows.py", "new_str": "def try_order():\n    pass\n"}
+    added = called("str_replace_editor", insert, "edited")
+    gone = edited("ledger/rows.py", "def try_order():\n    pass\n", "\n")
+    change = edited("ledger/rows.py", old, new)
+    told_of = "Modified: ledger/rows.py (read_rows, check_order)"
+    assert told_of in truth("artifact", [TASK, change])
+    assert told_of in truth("artifact", [TASK, added, change, gone])
+    assert "rows.py (" not in truth("artifact", [TASK, change, ran("sed -i 's/order/rank/' ledger/rows.py")])
+    assert "rows.py (" not in truth("artifact", [TASK, edited("ledger/rows.py", "order = 1", "order = 2")])
+    notes = edited("notes.md", "## Order\nfirst\n", "## Order of columns\nfirst\n")
+    assert "notes.md (Order of columns, Order)" in truth("artifact", [TASK, change, notes])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +99,7 @@ def test_a_script_beside_the_projects_folders_counts_but_makes_no_question_alone
     scratch = [TASK, look, wrote("order.py", "a = 1")]
     assert truth("artifact", scratch) == ""
     change = edited("ledger/rows.py", "order = 1", "order = 2")
-    assert truth("artifact", [*scratch, change]) == "Created: order.py\nModified: ledger/rows.py (order)\nDeleted: none"
+    assert truth("artifact", [*scratch, change]) == "Created: order.py\nModified: ledger/rows.py\nDeleted: none"
     assert "Created: none" in truth("artifact", [*scratch, change, ran("rm -f order.py")])
 
 
@@ -349,6 +364,14 @@ def test_a_change_is_open_that_was_announced_and_is_made_next() -> None:
     assert truth("continuation", [*announced, said("Why is a check needed?")], [change]) == "", "the person spoke since"
 
 
+def test_nothing_is_open_for_certain_where_a_call_has_no_result() -> None:
+    edit = edited("ledger/rows.py", "order = 1", "order = 2")
+    lost = edited("ledger/totals.py", "total = 1", "total = 2")[:1]
+    assert "Untested" in truth("continuation", [TASK, ran("ls"), edit])
+    assert "Untested" not in truth("continuation", [TASK, ran("ls"), edit, lost, ran("ls")])
+    assert uncommitted(edit, lost, ran("ls")) == ""
+
+
 def test_scratch_scripts_and_tests_are_not_waiting_for_a_test() -> None:
     scratch = [
         wrote("reproduce_it.py", "a = 1"),
@@ -374,6 +397,17 @@ def test_failures_are_open_only_where_all_of_them_are_read() -> None:
     one = ran("pytest tests", f"{line}== 1 failed, 3 passed in 0.10s ==")
     assert "Failing" not in truth("continuation", [TASK, one, unread])
     assert "Failing" in truth("continuation", [TASK, one])
+
+
+def test_of_a_run_with_several_errors_all_are_open_unless_one_follows_from_another() -> None:
+    errors = "TypeError: no order is known here\n{}\nValueError: the header was dropped before\n"
+    several = truth("continuation", [TASK, ran("python rows.py", errors.format("rows 4"), is_error=True)])
+    assert "TypeError" in several
+    assert "ValueError" in several
+    chain = errors.format("During handling of the above exception, another exception occurred:")
+    chained = truth("continuation", [TASK, ran("python rows.py", chain, is_error=True)])
+    assert "TypeError" not in chained
+    assert "ValueError" in chained
 
 
 def test_an_answer_to_a_question_tool_has_the_other_options_as_foils() -> None:
