@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
@@ -80,7 +80,7 @@ def schemas() -> Mapping[str, pa.Schema]:
 @cache
 def table_keys() -> Mapping[str, Mapping[str, str]]:
     """What ``sql/schema/keys.toml`` says: by table, or by what else stands once, its columns as ``key``."""
-    return tomllib.loads(files("sql").joinpath("schema", "keys.toml").read_text(encoding="utf-8"))
+    return _toml("schema", "keys.toml")
 
 
 @cache
@@ -92,6 +92,14 @@ def checks() -> Mapping[str, str]:
         holds = said.get("holds", f"{key} {'identify' if ',' in key else 'identifies'} a row of {table}")
         query = f"SELECT {key}, count(*) AS n_rows\nFROM {table}\nGROUP BY {key}\nHAVING count(*) > 1"
         found[f"unique_{name}"] = f"-- {holds}.\n{query}"
+    references = "\nUNION ALL\n".join(
+        f"SELECT '{table}' AS table_name, {table}.{table_keys()[table]['key'].split(',')[0]} AS id, "
+        f"'{other}.{column}' AS missing_from, {table}.{column} AS missing\n"
+        f"FROM {table} ANTI JOIN {other} ON {table}.{column} = {other}.{column}"
+        for table, columns in _toml("schema", "references.toml").items()
+        for column, other in columns.items()
+    )
+    found["orphan_rows"] = f"-- Every row's references lead to a row of the table that they name.\n{references}"
     return dict(sorted(found.items()))
 
 
@@ -185,7 +193,11 @@ def column_comments(text: str) -> dict[str, str]:
 @cache
 def _common_columns() -> Mapping[str, str]:
     """Column → what it means wherever the file of a table or view says nothing else of it."""
-    return tomllib.loads(files("sql").joinpath("columns.toml").read_text(encoding="utf-8"))
+    return _toml("columns.toml")
+
+
+def _toml(*place: str) -> dict[str, Any]:
+    return tomllib.loads(files("sql").joinpath(*place).read_text(encoding="utf-8"))
 
 
 def literal(text: str) -> str:

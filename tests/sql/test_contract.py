@@ -82,7 +82,6 @@ VIEWS = {
     "criterion_quality": "judge_id judge criterion dimension n_answers n_unscored mean std_dev share_at_ceiling "
     "share_at_floor range_of_methods",
     "variance_components": "judge_id judge dimension var_session var_compaction var_answer var_judge",
-    "next_replicate": "judge_id judge dimension one_more std_error_difference_now std_error_difference_then",
     "compression": "method tokens_before tokens_after tokens_removed n_grew seconds cost_usd",
     "coverage": "method stage expected done failed unscored missing",
     "costs": "stage model",
