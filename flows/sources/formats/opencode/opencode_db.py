@@ -63,8 +63,8 @@ def read(source: Source) -> Iterator[Transcript]:
         if found and source.input.only is not None:
             break
     if broken:
-        lost = f"{damaged:,} of the {len(sessions):,} sessions that are found in it"
-        source.quarantine(None, f"the database cannot be read whole ({broken}): without {lost}")
+        left_out = f"{damaged:,} of the {len(sessions):,} sessions found in it are left out"
+        source.quarantine(None, f"the database cannot be read whole ({broken}): {left_out}")
 
 
 def _list_sessions(database: Database) -> tuple[list[_Session], str]:
