@@ -17,9 +17,10 @@ from flows.sources.reading.inputs import Input, SourceError, path_text, plain_na
 from flows.sources.reading.opening import event_files
 from flows.sources.registry import formats, is_member, recognise
 
-# Files beside sessions that are no sessions: OpenHands' state can hold credentials, Cline's files repeat its history
-# for the screen, the others are indexes.
+# Files beside sessions that are no sessions: `auth.json` holds credentials and OpenHands' state can, Cline's files
+# repeat its history for the screen, the others are indexes.
 _NEVER_READ = {
+    "auth.json",
     "base_state.json",
     "sessions-index.json",
     "package.json",
