@@ -259,7 +259,9 @@ def _summarize_by_model() -> Iterator[Trial]:
 
 def _of_intake() -> Iterator[Component]:
     registry = flows.sources.registry
-    yield component_of("readers", registry, lambda: [("formats", [known.name for known in formats()])])
+    # A new format is another input: only the logs that none knew are read again for it.
+    names = [known.name for known in formats()]
+    yield component_of("readers", registry, lambda: [(sorted(names), names)])
     for known in formats():
         yield Component(
             f"reader {known.name}",
