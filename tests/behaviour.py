@@ -259,7 +259,9 @@ def _summarize_by_model() -> Iterator[Trial]:
 
 def _of_intake() -> Iterator[Component]:
     registry = flows.sources.registry
-    yield component_of("readers", registry, lambda: [("formats", [known.name for known in formats()])])
+    # A new format is another input: only the logs that none knew are read again for it.
+    names = [known.name for known in formats()]
+    yield component_of("readers", registry, lambda: [(sorted(names), names)])
     for known in formats():
         yield Component(
             f"reader {known.name}",
@@ -284,15 +286,15 @@ def _logs() -> tuple[tuple[str, str, Any, Any], ...]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for format, module in logs.MODULES.items():
-            for kind in ("LINES", "DOCUMENT", "TEXT", "ARCHIVE"):
+            for kind in ("LINES", "DOCUMENT", "TEXT", "ARCHIVE", "DATABASE"):
                 content = getattr(module, kind, None)
                 if content is None:
                     continue
                 name = "log.jsonl" if kind == "LINES" else "log.json"
                 path = Path(folder) / format / kind / getattr(module, "NAME", name)
                 path.parent.mkdir(parents=True)
-                if kind == "ARCHIVE":
-                    path = path.with_suffix(".eval")
+                if kind in ("ARCHIVE", "DATABASE"):
+                    path = path.with_suffix(".eval" if kind == "ARCHIVE" else ".db")
                     content(path)
                     content = kind
                 elif kind == "TEXT":

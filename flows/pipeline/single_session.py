@@ -114,10 +114,12 @@ def find_input(source: str) -> Input:
 def read_one(source: Input, session_id: str = "") -> Transcript:
     """The session of a log; of several that of the id, else the only one that is no sub-agent's of another.
 
+    Of a file with all sessions of an agent it is the newest.
+
     Raises:
         UsageError: There is none, or several.
     """
-    read = read_input(source)
+    read = read_input(replace(source, only=session_id))
     found = [one for one in read.transcripts if one.messages]
     if not found:
         why = read.set_aside[0].reason if read.set_aside else "no message in it"

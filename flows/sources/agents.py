@@ -17,44 +17,47 @@ class AgentFolder:
     """Where an agent keeps its sessions."""
 
     format: str
-    folder: str
+    home: str
     """Below the home folder."""
+    folder: str
+    """Below that."""
     variable: str = ""
-    """Environment variable that names another folder in place of its first part."""
+    """Environment variable that names another folder in place of ``home``."""
+    files: str = ""
+    """Pattern of the files there that have all sessions; without one the folder is searched to the bottom."""
+    file_variable: str = ""
+    """Environment variable that names another file there, or anywhere."""
 
 
 AGENTS: Mapping[str, AgentFolder] = {
-    "claude_code": AgentFolder("claude_code", ".claude/projects", "CLAUDE_CONFIG_DIR"),
-    "codex": AgentFolder("codex_rollout", ".codex/sessions", "CODEX_HOME"),
-    "copilot": AgentFolder("copilot_cli", ".copilot/session-state"),
-    "gemini": AgentFolder("gemini_cli_chat", ".gemini/tmp"),
-    "openhands": AgentFolder("openhands_v1_events", ".openhands/conversations"),
-    "pi": AgentFolder("pi", ".pi/agent/sessions"),
+    "claude_code": AgentFolder("claude_code", ".claude", "projects", "CLAUDE_CONFIG_DIR"),
+    "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
+    "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
+    "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
+    "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
+    "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
+    "pi": AgentFolder("pi", ".pi", "agent/sessions"),
 }
-ONLY_EXPORTED: Mapping[str, str] = {"opencode": "opencode export SESSION > session.json"}
-"""Agents that keep sessions in a form that is not read: what gets one out."""
 
 _SUB_AGENTS = "subagents"
 """Claude Code's folder beside a session, with those of its sub-agents."""
 
 
 def newest_session(agent: str, home: Path, environment: Mapping[str, str]) -> Input:
-    """The session of an agent that was written to last, those of sub-agents aside.
+    """The input with the session of an agent that was written to last, those of sub-agents aside.
 
     Raises:
-        SourceError: The agent is not known, has no session there, or has to be asked for it.
+        SourceError: The agent is not known, or has no session there.
     """
-    if agent in ONLY_EXPORTED:
-        raise SourceError(
-            f"{agent} keeps its sessions in a database: {ONLY_EXPORTED[agent]}, then give that file in place of --agent"
-        )
     if agent not in AGENTS:
-        raise SourceError(f"unknown agent {agent!r}{closest_or_all(agent, (*AGENTS, *ONLY_EXPORTED))}")
+        raise SourceError(f"unknown agent {agent!r}{closest_or_all(agent, AGENTS)}")
     known = AGENTS[agent]
-    first, _, rest = known.folder.partition("/")
-    own = environment.get(known.variable) if known.variable else None
-    folder = (Path(own) if own else home / first) / rest
-    found = discover([str(folder)]) if folder.is_dir() else []
+    folder = Path(environment.get(known.variable) or home / known.home) / known.folder
+    places = [folder]
+    if known.files:
+        named = environment.get(known.file_variable)
+        places = [folder / named] if named else sorted(folder.glob(known.files))
+    found = [one for place in places if place.exists() for one in discover([str(place)])]
     for one in sorted(found, key=lambda one: one.mtime_ns, reverse=True):
         if _SUB_AGENTS not in one.path.parts and (one.kind == "folder" or recognise(one.path) == known.format):
             return one

@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
+from flows.sources.reading.database import unwritten
 from flows.sources.reading.inputs import Input, SourceError, path_text, plain_name
 from flows.sources.reading.opening import event_files
 from flows.sources.registry import formats, is_member, recognise
 
-# Files beside sessions that are no sessions: OpenHands' state can hold credentials, Cline's files repeat its history
-# for the screen, the others are indexes.
+# Files beside sessions that are no sessions: `auth.json` holds credentials and OpenHands' state can, Cline's files
+# repeat its history for the screen, the others are indexes.
 _NEVER_READ = {
+    "auth.json",
     "base_state.json",
     "sessions-index.json",
     "package.json",
@@ -34,6 +36,7 @@ _GLOB = "*?["
 _COMPACTED = ".compaction.json"
 """Cline's context after a compaction, which is read with the history beside it."""
 _STORE = "store.json"
+_DATABASE = ".db"
 _REMEMBERED = 200_000
 
 
@@ -302,4 +305,6 @@ def _file(path: Path) -> Input:
         return Input(path, "file", 0, 0)
     if not stat.S_ISREG(found.st_mode):
         return Input(path, "file", 0, 0)
-    return Input(path, "file", found.st_size, found.st_mtime_ns if os.access(path, os.R_OK) else 0)
+    more, latest = unwritten(path) if path.suffix == _DATABASE else (0, 0)
+    written = max(found.st_mtime_ns, latest) if os.access(path, os.R_OK) else 0
+    return Input(path, "file", found.st_size + more, written)

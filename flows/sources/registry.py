@@ -203,6 +203,8 @@ def _quarantine_unknown(source: Source, head: Head) -> None:
         shown = f"keys: {', '.join(map(str, list(shown)[:20]))}"
     elif source.is_zip:
         shown = f"members: {', '.join(list(head.entries)[:20])}"
+    elif source.database is not None:
+        shown = f"tables: {', '.join(sorted(head.tables)[:20])}"
     elif shown is None:
         shown = next((line[:400].decode("utf-8", "replace") for _, line in source.lines()), "")
     source.quarantine(

@@ -17,6 +17,7 @@ from compaction.transcript import Transcript
 from flows.sources.reading import decode
 from flows.sources.reading.account import Account
 from flows.sources.reading.archive import Archive
+from flows.sources.reading.database import DamagedError, Database
 from flows.sources.reading.inputs import HEAD_BYTES, HEAD_RECORDS, Input, SetAside, path_text, plain_name
 
 Record = dict[str, Any]
@@ -65,6 +66,8 @@ class Head:
     is_zip: bool = False
     """Whether the file is a zip archive; ``entries`` has the names in it."""
     entries: Collection[str] = ()
+    tables: Collection[str] = ()
+    """The names of the tables, when the file is a SQLite database."""
 
     def values(self, most: int | None = None) -> Sequence[Any]:
         """The first items of the list that the file is, at most so many; else the records."""
@@ -116,6 +119,8 @@ class Source:
     is_text: bool = False
     """The file is no JSON: ``text`` has it."""
     is_zip: bool = False
+    database: Database | None = None
+    """The file, when it is a SQLite database; ``file`` is None then."""
     problem: decode.DecodeProblem | None = None
     """Why text is not JSON."""
     is_broken: bool = False
@@ -199,7 +204,15 @@ class Source:
             tuple(value for values in self._head.values() for value in values if _is_list_of_objects(value)),
             self.is_zip,
             self.archive.members.keys() if self.is_zip else (),
+            self._tables(),
         )
+
+    def _tables(self) -> Collection[str]:
+        try:
+            return self.database.tables if self.database is not None else ()
+        except DamagedError as error:
+            self.quarantine(None, f"a damaged database: {error}")
+            return ()
 
     def _first_records(self) -> list[Record]:
         found: list[Record] = []
@@ -263,7 +276,7 @@ class Source:
         for where, record in self.records(skip):
             self.guard(handle, where, record)
 
-    def guard(self, handle: Callable[[int, Record], None], where: int, record: Record) -> None:
+    def guard(self, handle: Callable[[Any, Record], None], where: int | None, record: Record) -> None:
         """Calls ``handle`` with one record, which is set aside when it does not have the shape of its format."""
         try:
             handle(where, record)

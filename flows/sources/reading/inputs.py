@@ -33,6 +33,8 @@ class Input:
     """Bytes on disk; of a folder the sum over its event files."""
     mtime_ns: int
     """Nanoseconds since the epoch; of a folder the latest of its event files."""
+    only: str | None = None
+    """The one session to read of a file with all of an agent's: its id, or nothing for the newest. None: all."""
 
     @property
     def label(self) -> str:

@@ -6,18 +6,20 @@ import errno
 import os
 import re
 from collections.abc import Callable
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
 from flows.sources.reading import decode
 from flows.sources.reading.base import Source
+from flows.sources.reading.database import MAGIC, Database
 from flows.sources.reading.inputs import Input, path_text, plain_name
 
 _TEXT_SUFFIXES = (".md", ".markdown", ".txt")
 
 
 def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:
-    """Opens an input and finds its shape: one JSON value, JSON lines, text, a zip archive, or a folder of event files.
+    """Opens an input and finds its shape: JSON value, JSON lines, text, archive, database, or folder of event files.
 
     What cannot be opened at all is set aside; the source is then empty.
 
@@ -48,9 +50,12 @@ def open_source(input: Input, is_member: Callable[[str, str], bool], most: int =
 
 
 def _find_shape(source: Source, file: BinaryIO) -> None:
-    start = file.read(4)
-    if start == b"PK\x03\x04":
+    start = file.read(len(MAGIC))
+    if start[:4] == b"PK\x03\x04":
         source.is_zip = True
+        return
+    if start == MAGIC:
+        _find_database(source, file)
         return
     if plain_name(source.name).endswith(_TEXT_SUFFIXES):
         source.is_text = True
@@ -61,6 +66,16 @@ def _find_shape(source: Source, file: BinaryIO) -> None:
         if not source.is_broken:
             source.quarantine(None, "empty file")
         source._end = 0
+
+
+def _find_database(source: Source, file: BinaryIO) -> None:
+    """SQLite opens the file itself. Ours is closed before: closing one drops the locks that a process has on a file."""
+    if isinstance(file, BufferedReader):
+        source.database = Database(source.input.path)
+    else:
+        source.quarantine(None, "a packed database: unpack it first")
+    file.close()
+    source.file = None
 
 
 def event_files(folder: Path, is_member: Callable[[str, str], bool]) -> list[Path]:

@@ -13,7 +13,7 @@ from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import NO_TIME, arguments_text, first_line, shows_failure
 from flows.sources.reading.identity import fingerprint, plain_id
 from flows.sources.reading.kinds import kind_of_unknown
-from flows.sources.reading.usage import sum_usages
+from flows.sources.reading.usage import count_or_none, sum_usages
 from flows.support.clock import utc_time
 
 RECORDED_SUMMARY = "recorded compaction summary"
@@ -296,7 +296,7 @@ class SessionDraft:
             "at": len(self.drafts) if at is None else at,
             "summary": summary or None,
             "dropped": gone,
-            "tokens_before": tokens_before if isinstance(tokens_before, int) else None,
+            "tokens_before": count_or_none(tokens_before),
             "trigger": trigger if isinstance(trigger, str) else None,
             "summary_at": summary_at,
             "cleared": list(cleared),

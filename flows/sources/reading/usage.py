@@ -20,15 +20,15 @@ def from_anthropic(usage: Any) -> Usage | None:
 
 def from_parts(input: Any, cache_read: Any, cache_written: Any, output: Any, cost: Any = None) -> Usage | None:
     """Usage from figures whose input excludes the cached part."""
-    parts = [_count(part) for part in (input, cache_read, cache_written)]
-    return _usage(sum_counts(parts), _count(output), parts[1], _cost(cost))
+    parts = [count_or_none(part) for part in (input, cache_read, cache_written)]
+    return _usage(sum_counts(parts), count_or_none(output), parts[1], _cost(cost))
 
 
 def from_openai(usage: Any) -> Usage | None:
     """Usage of a chat completion or a Responses item, whose input counts hold the cached part."""
     usage = as_dict(usage)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    cached = _count(nested(details, "cached_tokens"))
+    cached = count_or_none(nested(details, "cached_tokens"))
     return _usage(
         _first(usage, "prompt_tokens", "input_tokens"),
         _first(usage, "completion_tokens", "output_tokens"),
@@ -46,7 +46,7 @@ def from_openhands(metrics: Any) -> Usage | None:
 
 def make_usage(input: Any = None, output: Any = None, cached: Any = None, cost: Any = None) -> Usage | None:
     """Usage from single figures of any kind; None when none of them is a number."""
-    return _usage(_count(input), _count(output), _count(cached), _cost(cost))
+    return _usage(count_or_none(input), count_or_none(output), count_or_none(cached), _cost(cost))
 
 
 def sum_usages(usages: Iterable[Usage]) -> Usage:
@@ -87,10 +87,10 @@ def _usage(input: int | None, output: int | None, cached: int | None, cost: floa
 
 
 def _first(usage: dict[str, Any], *keys: str) -> int | None:
-    return next((count for key in keys if (count := _count(usage.get(key))) is not None), None)
+    return next((count for key in keys if (count := count_or_none(usage.get(key))) is not None), None)
 
 
-def _count(value: Any) -> int | None:
+def count_or_none(value: Any) -> int | None:
     """A plausible count; a log can hold anything, and the store has 64 bits."""
     return value if type(value) is int and 0 <= value < 1 << 53 else None
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.flows.conftest import ROOT, Command, session_lines, write_session
+from tests.flows.sources.logs import opencode_db, opencode_export
 
 SAMPLE = ROOT / "flows" / "samples" / "logquery.jsonl"
 """With one recorded compaction, before message 65."""
@@ -137,8 +138,42 @@ def test_the_newest_session_of_an_agent_is_found(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
     nowhere = command("lost", "--agent", "claude_code")
     assert f"no session of claude_code in {tmp_path}/elsewhere/projects" in nowhere.stderr
-    assert "opencode export SESSION" in command("lost", "--agent", "opencode").stderr
     assert "unknown agent 'clod'" in command("lost", "--agent", "clod").stderr
+
+
+def test_the_newest_session_of_opencodes_database_is_looked_at(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while opencode has it open, and with its rows only in the log beside it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_DATA_HOME", "OPENCODE_DB"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / ".local" / "share" / "opencode"
+    folder.mkdir(parents=True)
+    assert f"no session of opencode in {folder}" in command("lost", "--agent", "opencode").stderr
+    path = folder / "opencode.db"
+    database = opencode_db.open_database(path, 1, 2)
+    opencode_db.add_1(database, opencode_export.DOCUMENT | {"info": {"id": "ses_1", "time": {"updated": 99}}})
+    opencode_db.add_2(database, opencode_db.INFO_2, opencode_db.MESSAGES_2)
+    opencode_db.add_2(database, {"id": "ses_3", "parentID": "ses_2", "time": {"updated": 100}}, opencode_db.MESSAGES_2)
+    for arguments, expected in (
+        (("--agent", "opencode"), "ses_1"),
+        ((path,), "ses_1"),
+        ((path, "--session", "ses_2"), "ses_2"),
+        (("--agent", "opencode", "--session", "opencode_db-ses_3"), "ses_3"),
+    ):
+        assert document(command, *arguments)["session"] == f"opencode_db-{expected}"
+    assert "no session 'ses_9' among 3" in command("lost", path, "--session", "ses_9").stderr
+    database.execute("update session_v2 set time_updated = 1000 where id = 'ses_2'")
+    assert document(command, path)["session"] == "opencode_db-ses_2"
+    monkeypatch.setenv("HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("OPENCODE_DB", str(path))
+    assert document(command, "--agent", "opencode")["session"] == "opencode_db-ses_2"
+    monkeypatch.setenv("OPENCODE_DB", "opencode.db")
+    assert "no session of opencode in " in command("lost", "--agent", "opencode").stderr
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / ".local" / "share"))
+    assert document(command, "--agent", "opencode")["session"] == "opencode_db-ses_2"
+    database.close()
 
 
 def test_the_exit_code_says_what_was_lost(command: Command) -> None:

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from tests.flows.conftest import ROOT, session_lines
+from tests.flows.sources.logs import opencode_db
 
 HOOKS = ROOT / "docs" / "hooks"
 RULE = "Never edit the files in fixtures/, they belong to the auditors."
 
 
-def environment(*folders: Path) -> dict[str, str]:
-    """With the installed command, and other programs before it, on the path."""
-    places = [*map(str, folders), str(Path(sys.executable).parent), os.environ["PATH"]]
-    return {**os.environ, "PATH": os.pathsep.join(places)}
+def environment() -> dict[str, str]:
+    """With the installed command on the path."""
+    return {**os.environ, "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 
 
 def shown_by_hook(event: dict[str, Any]) -> str:
@@ -111,29 +111,30 @@ console.log(JSON.stringify(shown))
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_opencode_is_asked_for_the_session_that_it_has_compacted(tmp_path: Path) -> None:
-    def message(id: str, role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
-        info = {"id": id, "role": role, "sessionID": "ses_1", "time": {"created": 1, "completed": 2}, **more}
-        return {"info": info, "parts": list(parts)}
+def test_opencodes_database_has_the_session_that_it_has_compacted(tmp_path: Path) -> None:
+    def message(role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"info": {"role": role, "time": {"created": 1, "completed": 2}, **more}, "parts": list(parts)}
 
-    exported = {
-        "info": {"id": "ses_1", "directory": "/home/ada/mill", "time": {"created": 1, "updated": 9}},
-        "messages": [
-            message("m1", "user", {"type": "text", "text": f"Make the sorting stable. {RULE}"}),
-            message("m2", "assistant", {"type": "text", "text": "It is stable now."}),
-            message("m3", "user", {"type": "compaction", "auto": True}),
-            message("m4", "assistant", {"type": "text", "text": "Stable sorting."}, summary=True, finish="stop"),
-        ],
-    }
-    (tmp_path / "session.json").write_text(json.dumps(exported))
-    program = tmp_path / "opencode"
-    program.write_text(f'#!/bin/sh\n[ "$1 $2" = "export ses_1" ] && cat {tmp_path}/session.json\n')
-    program.chmod(0o755)
+    messages = [
+        message("user", {"type": "text", "text": f"Make the sorting stable. {RULE}"}),
+        message("assistant", {"type": "text", "text": "It is stable now."}),
+        message("user", {"type": "compaction", "auto": True}),
+        message("assistant", {"type": "text", "text": "Stable sorting."}, summary=True, finish="stop"),
+    ]
+    database = opencode_db.open_database(tmp_path / "opencode.db", 1)
+    opencode_db.add_1(database, {"info": {"id": "ses_1"}, "messages": messages})
+    opencode_db.add_1(database, {"info": {"id": "ses_2", "time": {"updated": 9}}, "messages": messages[:2]})
     shutil.copy(HOOKS / "compaction-lost.js", tmp_path / "compaction-lost.mjs")
     (tmp_path / "main.mjs").write_text(PLUGIN)
     ended = subprocess.run(
-        ["node", "main.mjs"], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False
+        ["node", "main.mjs"],
+        cwd=tmp_path,
+        env={**environment(), "OPENCODE_DB": str(tmp_path / "opencode.db")},
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    database.close()
     assert ended.returncode == 0, ended.stderr
     [toast] = json.loads(ended.stdout)
     assert toast["variant"] == "warning"

@@ -163,3 +163,18 @@ def test_the_events_of_a_run_make_a_response_of_each_step(read, line_samples):
     assert (transcript.messages[1].text, transcript.messages[1].reasoning) == ("token-3", "token-2")
     assert transcript.session_id == "opencode_export-ses_1"
     assert transcript.usage.output_tokens == 2
+
+
+def test_a_context_of_more_tokens_than_a_store_can_hold_is_unknown(read):
+    tokens = {"input": 10**400, "output": 1, "cache": {"read": 0, "write": 0}}
+    document = {
+        "info": {"id": "ses_1"},
+        "messages": [
+            user(0, part(0, "text", text="Go.")),
+            assistant(1, part(1, "text", text="I do."), tokens=tokens),
+            user(2, part(2, "compaction", auto=True)),
+            assistant(3, part(3, "text", text="Done."), summary=True),
+        ],
+    }
+    (event,) = one(read("s.json", document)).compactions
+    assert event.tokens_before is None

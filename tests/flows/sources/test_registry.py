@@ -84,9 +84,10 @@ def test_nothing_stands_for_a_format_that_is_none() -> None:
 def written(module, folder):
     """The log of a module as a file in a folder."""
     folder.mkdir(exist_ok=True)
-    if hasattr(module, "ARCHIVE"):
+    write = getattr(module, "ARCHIVE", None) or getattr(module, "DATABASE", None)
+    if write is not None:
         path = folder / getattr(module, "NAME", "log.eval")
-        module.ARCHIVE(path)
+        write(path)
         return path
     if hasattr(module, "TEXT"):
         path, content = folder / getattr(module, "NAME", "log.md"), module.TEXT.encode()

@@ -10,7 +10,7 @@ from flows.sources.reading.blocks import block_text, text_of
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, as_list, int_or_none, nested
 
-_INLINED = ("text/plain", "application/x-directory")
+INLINED = ("text/plain", "application/x-directory")
 
 
 def known_id(value: Any) -> str | None:
@@ -45,7 +45,7 @@ def outcome(state: Record) -> tuple[str | None, bool]:
 
 def file_mark(part: Any) -> list[str]:
     """A mark for an attached file. Text and folders have none: opencode puts what is in them into texts beside."""
-    if not isinstance(part, dict) or part.get("mime") in _INLINED:
+    if not isinstance(part, dict) or part.get("mime") in INLINED:
         return []
     mime = str(part.get("mime") or "unknown type")
     kind = "image" if mime.startswith("image/") else "file"

@@ -28,6 +28,8 @@ SUBTASK = "The following tool was executed by the user"
 """What stands in the prompt for a sub-agent that the person started; the task itself is in the call that follows."""
 _SAME_PRUNING_MS = 10_000
 """Marks closer than this are one pruning: they are written one after the other, and there is a turn between two."""
+Placed = tuple[int | None, Any, str]
+"""Line, message, where it was read."""
 _SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
 
 
@@ -43,8 +45,9 @@ class _Pruning:
 class Reading:
     """One session while it is read."""
 
-    def __init__(self, source: Source, info: Record) -> None:
+    def __init__(self, source: Source, info: Record, format: str = NAME) -> None:
         self.source = source
+        self.format = format
         self.session = SessionDraft(source)
         self.info = info
         self.follows: Any = None
@@ -63,6 +66,15 @@ class Reading:
         self.marked: dict[int, _Pruning] = {}
         """By the object itself: redaction can make one word of the ids."""
 
+    def read(self, placed: list[Placed]) -> list[Transcript]:
+        """The session of these messages, when something was said."""
+        self.find_prunings([message for _, message, _ in placed])
+        for at, (line, message, ref) in enumerate(placed):
+            self.follows = placed[at + 1][1] if at + 1 < len(placed) else None
+            self.ref = ref
+            self.source.guard(self.take, line, message)
+        return self.built()
+
     def find_prunings(self, messages: list[Any]) -> None:
         """Groups the marks by their times; which result each stands on is known when the result is met."""
         parts = [part for message in messages for part in as_list(nested(message, "parts"))]
@@ -75,7 +87,7 @@ class Reading:
             pruning.awaited += 1
             self.marked[own] = pruning
 
-    def take(self, _: int, message: Any) -> None:
+    def take(self, _: int | None, message: Any) -> None:
         """One message of the session, read at ``ref``."""
         ref = self.ref
         message = need_object(message, "a message")
@@ -213,7 +225,8 @@ class Reading:
         self.session.use(known_id(info.get("id")), usage)
         text = "\n".join(text_of(part.get("text")) for part in parts if part.get("type") == "text").strip()
         request, self.request = self.request, None
-        if info.get("error") or not text:
+        is_opaque = info.get("isOpaque") is True
+        if info.get("error") or not (text or is_opaque):
             if request is not None:
                 self.session.leave_out(FAILED_COMPACTION, "user")
             self.session.leave_out(FAILED_COMPACTION, "assistant")
@@ -221,12 +234,13 @@ class Reading:
         end = len(self.session.drafts) if request is None else self.starts.get(self.request_id or "")
         tail = self.starts.get(known_id(request.get("tail_start_id")) or "") if request is not None else None
         gone = self.session.drafts[: end if tail is None else tail]
-        auto = request.get("auto") if request is not None else None
+        auto = (info if request is None else request).get("auto")
         self.session.compacted(
             summary=text,
             dropped=[draft for draft in gone if draft.role != "system"],
             tokens_before=self.context,
             trigger={True: "auto", False: "manual"}.get(auto) if isinstance(auto, bool) else None,
+            has_opaque_summary=is_opaque,
         )
         if request is not None:
             # opencode has the summary as an answer to a question of its own: two messages of the log.
@@ -266,4 +280,5 @@ class Reading:
         session.ended_at = iso_time(nested(info, "time", "updated"))
         parent = known_id(info.get("parentID"))
         native = known_id(info.get("id")) or known_id(info.get("sessionID"))
-        return session.build(NAME, native, parent_session_id=f"{NAME}-{parent}" if parent else None)
+        parent = f"{self.format}-{parent}" if parent else None
+        return session.build(self.format, native, parent_session_id=parent)

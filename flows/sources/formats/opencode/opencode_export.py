@@ -13,7 +13,7 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.opencode._parts import known_id, usage_of
-from flows.sources.formats.opencode._reading import NAME, Reading
+from flows.sources.formats.opencode._reading import NAME, Placed, Reading
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft
@@ -47,40 +47,26 @@ def _is_event(value: Record) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """The sessions: one for each export, and one for messages or events that stand on lines of their own."""
     if isinstance(source.document, list):
-        yield from _session(source, {}, _number_messages(source.document, source.name, 1))
+        yield from Reading(source, {}).read(_number_messages(source.document, source.name, 1))
         return
-    events, lines = _Events(source), list[_Placed]()
+    events, lines = _Events(source), list[Placed]()
     for where, record in source.records():
         if isinstance(record.get("messages"), list):
             ref = source.name if source.document is not None else source.ref(where)
             placed = _number_messages(record["messages"], ref, where)
-            yield from _session(source, as_dict(record.get("info")), placed)
+            yield from Reading(source, dict(as_dict(record.get("info")))).read(placed)
         elif "info" in record:
             lines.append((where, record, source.ref(where)))
         else:
             source.guard(events.event, where, record)
     if lines:
-        yield from _session(source, {}, lines)
+        yield from Reading(source, {}).read(lines)
     events.end()
     yield from events.built()
 
 
-_Placed = tuple[int, Any, str]
-"""Line, message, where it was read."""
-
-
-def _number_messages(messages: list[Any], ref: str, line: int) -> list[_Placed]:
+def _number_messages(messages: list[Any], ref: str, line: int) -> list[Placed]:
     return [(line, message, f"{ref}#{index}") for index, message in enumerate(messages)]
-
-
-def _session(source: Source, info: Record, placed: list[_Placed]) -> Iterator[Transcript]:
-    reading = Reading(source, dict(info))
-    reading.find_prunings([message for _, message, _ in placed])
-    for at, (line, message, ref) in enumerate(placed):
-        reading.follows = placed[at + 1][1] if at + 1 < len(placed) else None
-        reading.ref = ref
-        source.guard(reading.take, line, message)
-    yield from reading.built()
 
 
 class _Events(Reading):

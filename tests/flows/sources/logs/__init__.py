@@ -7,7 +7,7 @@ A module has one or more of:
 - ``DOCUMENT``: a log that is one JSON value,
 - ``TEXT``: a log that is text; ``NAME``: a file name for it,
 - ``NAME``: the file name, where a format needs one,
-- ``ARCHIVE``: a function that writes the log as an archive to a path.
+- ``ARCHIVE``, ``DATABASE``: a function that writes the log as an archive or a SQLite database to a path.
 """
 
 from __future__ import annotations
