@@ -257,11 +257,15 @@ def _summarize_by_model() -> Iterator[Trial]:
         yield reply, [outcome_of(partial(summarizer.summarize, request)), model.requests]
 
 
+def _order_of_formats() -> Iterator[Trial]:
+    """A new format is another input: only the logs that none knew are read again for it."""
+    names = [known.name for known in formats()]
+    yield sorted(names), names
+
+
 def _of_intake() -> Iterator[Component]:
     registry = flows.sources.registry
-    # A new format is another input: only the logs that none knew are read again for it.
-    names = [known.name for known in formats()]
-    yield component_of("readers", registry, lambda: [(sorted(names), names)])
+    yield component_of("readers", registry, _order_of_formats)
     for known in formats():
         yield Component(
             f"reader {known.name}",

@@ -74,6 +74,11 @@ def change_reader(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(flows.sources.registry, "_FORMATS", tuple(known))
 
 
+def change_order(patch: pytest.MonkeyPatch) -> None:
+    first, *others = flows.sources.registry._FORMATS
+    patch.setattr(flows.sources.registry, "_FORMATS", (*others, first))
+
+
 CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "codex_local": change_strategy,
     "pipeline": lambda patch: patch.setattr(compaction.pipeline, "drop_to_budget", lambda groups, *_, **__: groups),
@@ -88,7 +93,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "blinding": lambda patch: patch.setattr(judge.blinding, "NOT_READABLE", "[closed]"),
     "measures": lambda patch: patch.setattr(judge.measures.states, "NAMED", 0.1),
     "reader pi": change_reader,
-    "readers": lambda patch: patch.setattr(flows.sources.registry, "_FORMATS", flows.sources.registry._FORMATS[1:]),
+    "readers": change_order,
     "task-types": lambda patch: patch.setattr(flows.sessions.task_type_rule, "MIN_POINTS", 99.0),
     "redaction": lambda patch: patch.setattr(flows.redaction.redactor, "find", lambda *_, **__: []),
 }

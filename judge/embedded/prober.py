@@ -15,7 +15,7 @@ from compaction.points import CompactionPoint
 from compaction.reading.file_paths import Roots
 from compaction.reading.prose import terms
 from compaction.recognition import READABLE, Claim, Matcher, TextIndex
-from compaction.tokens import counted_text
+from compaction.tokens import TiktokenCounter, counted_text
 from compaction.transcript import Transcript
 from judge.embedded.constraints import constraints, single_rules
 from judge.embedded.decisions import decisions
@@ -144,6 +144,7 @@ class _SessionProbes:
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.facts = SessionFacts(transcript)
+        self._counter = TiktokenCounter()
         self._matcher = Matcher(transcript.messages, TextIndex(transcript.messages))
         self._made: dict[tuple[int, ...], tuple[Sequence[Probe | NotAsked], _Asked]] = {(): ((), _Asked())}
 
@@ -160,6 +161,7 @@ class _SessionProbes:
     def _probe(self, probe_type: ProbeType, since: int, cut: int, asked: _Asked) -> Probe | NotAsked:
         """The first question of a type that passes; else the reason why the last of them did not."""
         reason = NOTHING[probe_type]
+        form, limit = FORMS[probe_type]
         for n, candidate in enumerate(self.candidates(probe_type, since, cut, asked)):
             if n >= MAX_TRIES:
                 break
@@ -167,11 +169,13 @@ class _SessionProbes:
             if keys <= asked.statements:
                 reason = "an earlier point of the session has asked for the same"
                 continue
+            if self._counter.count(candidate.truth) > limit:
+                reason = "the true answer is longer than an answer may be"
+                continue
             yielded, reason = self.yielded(candidate, cut)
             if yielded:
                 asked.statements |= keys
                 asked.kinds[candidate.kind] += 1
-                form, limit = FORMS[probe_type]
                 question = candidate.question + form.format(limit=limit)
                 evidence = tuple(self._evidence(candidate))
                 return Probe(probe_type, question, candidate.truth, yielded, evidence, limit)

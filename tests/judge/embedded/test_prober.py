@@ -153,6 +153,14 @@ def failing(line: str) -> list[Message]:
     )
 
 
+def test_what_no_answer_has_room_for_is_not_asked_for() -> None:
+    columns = ", ".join(f"`column_{n}`" for n in range(40))
+    assert REQUEST in truth("recall", [said(REQUEST)])
+    assert asked("recall", [said(f"Make the ledger import read the columns {columns}.")]) == NotAsked(
+        "recall", "the true answer is longer than an answer may be"
+    )
+
+
 def test_an_error_that_a_change_of_the_project_is_made_for_is_asked_for() -> None:
     probe = asked("recall", [TASK, failing(FAILURE), edited("ledger/rows.py", "order = 1", "order = 2")])
     assert isinstance(probe, Probe)
