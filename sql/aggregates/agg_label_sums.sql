@@ -14,10 +14,6 @@ select
     sum(labels.weight * answers.score * labels.score) as product_sum,  -- Sum of w × both scores
     sum(labels.weight * answers.score ** 2) as square_sum  -- Sum of w × the judge's score squared
 from int_human_scores as labels
-inner join int_answer_scores as answers
-    on
-        labels.judge_id = answers.judge_id
-        and labels.answer_id = answers.answer_id
-        and labels.dimension = answers.dimension
+inner join int_answer_scores as answers using (judge_id, answer_id, dimension)
 where labels.weight is not null
 group by labels.judge_id, answers.method_id, answers.session_id, labels.dimension;

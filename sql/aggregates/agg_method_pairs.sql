@@ -74,20 +74,14 @@ incomplete as materialized (
         on_probe.session_number,
         on_probe.probe_number
     from on_probe
-    inner join in_session
-        on
-            on_probe.cell = in_session.cell
-            and on_probe.session_number = in_session.session_number
+    inner join in_session using (cell, session_number)
     where on_probe.n_methods < in_session.n_methods
 ),
 
 incomplete_scores as materialized (
     select probe_scores.*
     from probe_scores
-    inner join incomplete
-        on
-            probe_scores.cell = incomplete.cell
-            and probe_scores.probe_number = incomplete.probe_number
+    inner join incomplete using (cell, probe_number)
 ),
 
 gaps as materialized (
@@ -96,10 +90,7 @@ gaps as materialized (
         incomplete.probe_number,
         session_scores.method_number
     from incomplete
-    inner join session_scores
-        on
-            incomplete.cell = session_scores.cell
-            and incomplete.session_number = session_scores.session_number
+    inner join session_scores using (cell, session_number)
     left join incomplete_scores as own
         on
             incomplete.cell = own.cell
@@ -166,11 +157,7 @@ figures as (
         s.number_b,
         figures_of_sums(cluster_sums(s.score_sum, s.n_probes, w.score_sum, w.n_probes)) as paired
     from session_pairs as s
-    inner join wholes as w
-        on
-            s.cell = w.cell
-            and s.number_a = w.number_a
-            and s.number_b = w.number_b
+    inner join wholes as w using (cell, number_a, number_b)
     group by s.cell, s.number_a, s.number_b
 )
 

@@ -112,12 +112,7 @@ both_states as (
         coalesce(state_now.n_answers, 0) as n_answers,
         state_now.content_sha256 = state_then.content_sha256 as is_same_text
     from state_now
-    full join state_then
-        on
-            state_now.judge_id = state_then.judge_id
-            and state_now.method = state_then.method
-            and state_now.dimension = state_then.dimension
-            and state_now.session_id = state_then.session_id
+    full join state_then using (judge_id, method, dimension, session_id)
 )
 
 select

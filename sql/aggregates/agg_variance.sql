@@ -70,7 +70,6 @@ within_sums as (
         count(distinct method_id) as n_methods,
         count(distinct session_id) as n_sessions,
         count(distinct probe_id) as n_questions,
-        count(distinct struct_pack(m := method_id, p := point_id)) as n_method_points,
         round(sum(ss_judge) / nullif(sum(n - n_answers), 0), 10) as raw_judge,
         sum(ss_answer) as ss_answer,
         sum(n_answers - n_compactions) as df_answer,
@@ -81,9 +80,7 @@ within_sums as (
         sum(n - compactions_in_cell) as compaction_in_ss_compaction,
         avg(case when varies then compactions_in_cell / n else 0 end) as compaction_in_mean,
         avg(answers_in_cell / n) as answer_in_mean,
-        avg(1 / n) as judge_in_mean,
-        avg(case when varies then 0 else answers_in_cell / n end) as fixed_answer_in_mean,
-        avg(case when varies then 0 else 1 / n end) as fixed_judge_in_mean
+        avg(1 / n) as judge_in_mean
     from cells
     group by grouping sets ((judge_id, dimension), (judge_id, dimension, method_id))
 ),
@@ -143,12 +140,7 @@ compaction_means as (
         count(*) as n_asked,
         avg(of_compactions.mean) as mean
     from of_compactions
-    inner join repeated_points
-        on
-            of_compactions.judge_id = repeated_points.judge_id
-            and of_compactions.dimension = repeated_points.dimension
-            and of_compactions.method_id = repeated_points.method_id
-            and of_compactions.point_id = repeated_points.point_id
+    inner join repeated_points using (judge_id, dimension, method_id, point_id)
     group by
         of_compactions.judge_id, of_compactions.dimension, of_compactions.method_id, of_compactions.point_id,
         of_compactions.context_id
@@ -257,7 +249,6 @@ of_methods as (
         sum(n) as n,
         count(*) as n_sessions,
         sum(n) - sum(n ** 2) / sum(n) as session_in_ss,
-        sum(n) ** 2 / sum(n ** 2) as effective_sessions,
         sum(n - n_square_points / n) as shared_in_within,
         sum(n_square_points / n) - sum(n_square_points) / sum(n) as shared_in_between,
         sum(ss_within) as ss_within,
@@ -272,7 +263,6 @@ between_sums as (
         dimension,
         kind,
         method_id,
-        avg(effective_sessions) as effective_sessions,
         case when sum(n - n_sessions) > 0 then sum(ss_within) / sum(n - n_sessions) end as ms_within,
         case when sum(n_sessions - 1) > 0 then sum(ss_between) / sum(n_sessions - 1) end as ms_between,
         coalesce(sum(shared_in_within) / nullif(sum(n - n_sessions), 0), 0) as shared_in_within,
@@ -287,7 +277,6 @@ gathered as (
     select
         of_compaction.*,
         shared_compaction.raw_compaction_shared,
-        own.effective_sessions,
         own.ms_within as own_within,
         own.ms_between as own_between,
         own.questions_a_session as own_questions,
@@ -346,11 +335,9 @@ select
     cast(n_independent_answers as bigint) as n_independent_answers,  -- Answers without copies, which have an equal
     -- context
     n_cells,  -- Method × question with an answer
-    n_method_points,  -- Method × point with an answer
     n_methods,  -- Methods
     n_questions,  -- Questions
     n_sessions,  -- Sessions
-    effective_sessions,  -- Sessions, counted by how evenly answers are spread over them
     round(
         (own_session - coalesce(own_question, 0)) / own_questions
         - coalesce((off_session - coalesce(off_question, 0)) / off_questions, 0), 10
@@ -363,12 +350,5 @@ select
     raw_compaction,  -- Variance by compaction replicate, as estimated
     raw_compaction_shared,  -- Part of it that all questions of a compaction share, as estimated
     raw_answer,  -- Variance by answer replicate, as estimated
-    raw_judge,  -- Variance by judge replicate, as estimated
-    compaction_in_mean,  -- Part of the compaction variance that is in a cell's mean, on average: 1 over the contexts, 0
-    -- where they are equal
-    answer_in_mean,  -- Part of the answer variance that is in a cell's mean, on average
-    judge_in_mean,  -- Part of the verdict variance that is in a cell's mean, on average
-    fixed_answer_in_mean,  -- What cells whose contexts are always equal add to answer_in_mean: more compactions do not
-    -- lower it
-    fixed_judge_in_mean  -- The same for judge_in_mean
+    raw_judge  -- Variance by judge replicate, as estimated
 from cleaned;

@@ -4,8 +4,4 @@ select
     probes.probe_type,
     probes.prober
 from probes
-inner join probes_not_asked
-    on
-        probes.point_id = probes_not_asked.point_id
-        and probes.probe_type = probes_not_asked.probe_type
-        and probes.prober = probes_not_asked.prober
+inner join probes_not_asked using (point_id, probe_type, prober)

@@ -40,9 +40,5 @@ select
     wide.mean as in_leaderboard,
     long.mean as in_leaderboard_long
 from wide
-full join long
-    on
-        wide.judge_id = long.judge_id
-        and wide.method_id = long.method_id
-        and wide.dimension = long.dimension
+full join long using (judge_id, method_id, dimension)
 where abs(wide.mean - long.mean) > 1e-9 or wide.mean is null or long.mean is null

@@ -4,8 +4,4 @@ select
     verdicts.judge_id,
     verdicts.judge_replicate
 from verdicts
-anti join scores
-    on
-        verdicts.answer_id = scores.answer_id
-        and verdicts.judge_id = scores.judge_id
-        and verdicts.judge_replicate = scores.judge_replicate
+anti join scores using (answer_id, judge_id, judge_replicate)

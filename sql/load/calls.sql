@@ -5,10 +5,7 @@ with summaries as (
         generate_subscripts(shard_compactions.calls, 1) - 1 as number,
         unnest(shard_compactions.calls) as call
     from shard_compactions
-    semi join compactions
-        on
-            shard_compactions.compaction_id = compactions.compaction_id
-            and shard_compactions.status = compactions.status
+    semi join compactions using (compaction_id, status)
 )
 
 select
@@ -45,10 +42,7 @@ select
     null::varchar as run_id,
     null::timestamp as started_at
 from shard_answers
-semi join answers
-    on
-        shard_answers.answer_id = answers.answer_id
-        and shard_answers.status = answers.status
+semi join answers using (answer_id, status)
 where starts_with(shard_answers.model, getvariable('embedded'))
 union all by name
 select

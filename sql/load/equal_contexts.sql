@@ -19,10 +19,7 @@ hashed as (
         shard_compactions.replicate,
         hash(shard_compactions.context) as context_hash
     from shard_compactions
-    semi join repeated
-        on
-            shard_compactions.point_id = repeated.point_id
-            and shard_compactions.method_id = repeated.method_id
+    semi join repeated using (point_id, method_id)
     where
         shard_compactions.status = 'done'
         and shard_compactions.points_spec = getvariable('points_spec')

@@ -7,10 +7,7 @@ with found as (
         shard_points.points_spec,
         unnest(shard_points.points) as point
     from shard_points
-    semi join sessions
-        on
-            shard_points.session_id = sessions.session_id
-            and shard_points.content_sha256 = sessions.content_sha256
+    semi join sessions using (session_id, content_sha256)
     where
         shard_points.points_spec = getvariable('points_spec')
         and (

@@ -3,9 +3,4 @@ select shard_scores.*
 from shard_scores
 semi join answers on shard_scores.answer_id = answers.answer_id
 semi join judges on shard_scores.judge_id = judges.judge_id
-anti join superseded_scores
-    on
-        shard_scores.answer_id = superseded_scores.answer_id
-        and shard_scores.judge_id = superseded_scores.judge_id
-        and shard_scores.judge_replicate = superseded_scores.judge_replicate
-        and shard_scores.status = superseded_scores.status
+anti join superseded_scores using (answer_id, judge_id, judge_replicate, status)

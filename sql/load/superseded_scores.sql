@@ -17,9 +17,5 @@ select distinct
     shard_scores.judge_replicate,
     'failed' as status
 from shard_scores
-semi join failed
-    on
-        shard_scores.answer_id = failed.answer_id
-        and shard_scores.judge_id = failed.judge_id
-        and shard_scores.judge_replicate = failed.judge_replicate
+semi join failed using (answer_id, judge_id, judge_replicate)
 where shard_scores.status <> 'failed'

@@ -102,11 +102,7 @@ pieces as (
         0.0 as weight_sum,
         0.0 as rest_sum
     from enough
-    inner join agg_session_scores as scores
-        on
-            enough.judge_id = scores.judge_id
-            and enough.dimension = scores.dimension
-            and enough.method_id = scores.method_id
+    inner join agg_session_scores as scores using (judge_id, dimension, method_id)
     where enough.n_labelled >= 10 and enough.n_sessions >= 2
     union all
     select
@@ -121,12 +117,7 @@ pieces as (
         rectifying.weight_sum,
         rectifying.rest_sum
     from rectifying
-    inner join enough
-        on
-            rectifying.judge_id = enough.judge_id
-            and rectifying.dimension = enough.dimension
-            and rectifying.method_id = enough.method_id
-            and rectifying.rectifier_of = enough.rectifier_of
+    inner join enough using (judge_id, dimension, method_id, rectifier_of)
     where enough.n_labelled >= 10 and enough.n_sessions >= 2
 ),
 

@@ -84,11 +84,7 @@ neighbours as (
         arg_min(steps.score, steps.tokens_read) filter (where steps.tokens_read >= scored.tokens_read) as score_above,
         max(steps.score) filter (where steps.is_everything) as score_of_everything
     from scored
-    inner join steps
-        on
-            scored.judge_id = steps.judge_id
-            and scored.history = steps.history
-            and scored.probe_id = steps.probe_id
+    inner join steps using (judge_id, history, probe_id)
     where scored.strategy not in ('empty', 'recency', 'none')
     group by scored.judge_id, scored.method_id, scored.session_id, scored.probe_id
 ),

@@ -103,12 +103,7 @@ deviations as (
             else parts.n_answers / known.n ** 2 + parts.n_answers_then / known.n_then ** 2
         end as weight
     from parts
-    inner join known
-        on
-            parts.judge_id = known.judge_id
-            and parts.method = known.method
-            and parts.dimension = known.dimension
-            and parts.part = known.part
+    inner join known using (judge_id, method, dimension, part)
 ),
 
 shares as (
@@ -149,12 +144,7 @@ figures as (
             'n_clusters': least(known.n_sessions, known.n_sessions_then)
         }) as moved
     from known
-    inner join sums
-        on
-            known.judge_id = sums.judge_id
-            and known.method = sums.method
-            and known.dimension = sums.dimension
-            and known.part = sums.part
+    inner join sums using (judge_id, method, dimension, part)
 ),
 
 tested as (

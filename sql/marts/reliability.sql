@@ -109,9 +109,5 @@ select
     split_halves.split_half  -- Spearman-Brown coefficient of the methods' means over two halves of the sessions; mean
     -- of 8 divisions, 1 is best
 from sizes
-left join split_halves
-    on
-        sizes.judge_id = split_halves.judge_id
-        and sizes.dimension = split_halves.dimension
-        and sizes.methods = split_halves.methods
+left join split_halves using (judge_id, dimension, methods)
 order by sizes.judge_id, sizes.dimension, sizes.methods;

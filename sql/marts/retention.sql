@@ -45,11 +45,7 @@ sums as (
         sum(bounds.whole - bounds.nothing) as worth,
         count(*) as n
     from given
-    inner join bounds
-        on
-            given.judge_id = bounds.judge_id
-            and given.dimension = bounds.dimension
-            and given.probe_id = bounds.probe_id
+    inner join bounds using (judge_id, dimension, probe_id)
     where bounds.whole is not null and bounds.nothing is not null
     group by given.judge_id, given.dimension, given.method_id, given.session_id
 ),
