@@ -39,7 +39,12 @@ select
     coalesce(now.score_sum, 0) as score_sum,
     coalesce(now.n_answers, 0) as n_answers
 from now
-full outer join before using (judge_id, method, dimension, session_id)
+full outer join before
+    on
+        now.judge_id = before.judge_id
+        and now.method = before.method
+        and now.dimension = before.dimension
+        and now.session_id = before.session_id
 where
     now.n_answers is distinct from before.n_answers
     or now.content_sha256 is distinct from before.content_sha256

@@ -78,7 +78,11 @@ select
     coalesce(fact_survival.n_facts, 0) as n_facts
 from leaderboard_by_cycle
 inner join methods on leaderboard_by_cycle.method_id = methods.method_id
-left join changes using (judge_id, method_id, cycle)
+left join changes
+    on
+        leaderboard_by_cycle.judge_id = changes.judge_id
+        and leaderboard_by_cycle.method_id = changes.method_id
+        and leaderboard_by_cycle.cycle = changes.cycle
 left join fact_survival
     on
         leaderboard_by_cycle.method_id = fact_survival.method_id
