@@ -185,6 +185,17 @@ def test_an_empty_store_answers_every_view(tmp_path: Path, described: dict[str, 
     assert {name for name, n in counts.items() if n} == {"coverage", "token_price_ratios"}
 
 
+def test_every_query_of_people_and_pages_can_be_run(tmp_path: Path) -> None:
+    """Those of backfills, nights and scorecards read tables that are made for them."""
+    path = tmp_path / "scores.duckdb"
+    build_database({}, path)
+    queries = [query for folder in ("ready", "report", "compare") for query in (SQL / "queries" / folder).glob("*.sql")]
+    assert len(queries) > 15
+    with connect(path) as connection:
+        for query in queries:
+            connection.execute(f"EXPLAIN {query.read_text(encoding='utf-8')}")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_an_sql_file_opens_with_its_grain_and_makes_what_it_is_named_for(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
