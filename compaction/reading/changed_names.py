@@ -79,13 +79,15 @@ def changed_names(new: str, old: str = "", path: str = "") -> tuple[str, ...]:
 _FUNCTION_VALUE = re.compile(r"=>|\bfunction\b")
 
 
-@lru_cache(maxsize=4_096)
-def changed_definitions(new: str, old: str, path: str = "") -> tuple[frozenset[str], frozenset[str]]:
-    """(added or altered, taken away): functions, classes, types and headings whose first lines a change touches."""
+def changed_definitions(new: str, old: str, path: str = "") -> tuple[set[str], set[str]]:
+    """The functions, classes, types and headings on the lines that a change puts in, and on those that it takes out.
+
+    What is in both has another first line than before.
+    """
     after, before = new.split("\n")[:MAX_LINES], old.split("\n")[:MAX_LINES]
     same = set(after) & set(before)
-    added, removed = (frozenset(_defined([s for s in lines if s not in same], path)) for lines in (after, before))
-    return added, removed - added
+    put_in, taken_out = (set(_defined([s for s in lines if s not in same], path)) for lines in (after, before))
+    return put_in, taken_out
 
 
 def _defined(lines: list[str], path: str) -> Iterator[str]:

@@ -165,9 +165,16 @@ def comment_on(connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[
     """Put what SQL files say on the tables or views that they made, by name, and on their columns."""
     rows = connection.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
     wanted = {f'{kind} "{name}"': grain_of(text) for name, text in made.items()}
-    said = {name: {**_common_columns(), **column_comments(text)} for name, text in made.items()}
+    own = {name: column_comments(text) for name, text in made.items()}
+    said = {name: {**_common_columns(), **own.get(_whole_of(text), {}), **own[name]} for name, text in made.items()}
     wanted |= {f'COLUMN "{name}"."{column}"': said[name].get(column, "") for name, column in rows if name in said}
     connection.execute(";".join(f"COMMENT ON {what} IS {literal(text)}" for what, text in wanted.items() if text))
+
+
+def _whole_of(text: str) -> str:
+    """The relation all of whose columns a view takes (``select * … from``), which say of themselves what they are."""
+    found = re.search(r"^select \*.*\n(?:--.*\n)*from (\w+)", text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def column_comments(text: str) -> dict[str, str]:
@@ -182,7 +189,7 @@ def column_comments(text: str) -> dict[str, str]:
         code, is_noted, said = (part.strip() for part in line.partition("--"))
         if code:
             words = code.rstrip(",").split()
-            column = words[place].rpartition(".")[2].strip('"') if is_noted else ""
+            column = words[place].rpartition(".")[2].strip('")') if is_noted else ""
         if column and is_noted:
             found[column] = f"{found[column]} {said}" if column in found else said
         elif not is_noted:

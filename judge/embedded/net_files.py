@@ -114,7 +114,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             else:
                 file.take(op if op.path.split("/")[0] not in made else _as_new(op))
         if seq in session.commits:
-            pending = [file for file in files.values() if len(file.changes) > file.committed]
+            pending = [file for file in files.values() if file.is_left or len(file.changes) > file.committed]
             held = _HELD.findall(session.commits[seq].output)
             for file in pending:
                 file.committed = len(file.changes)
@@ -128,19 +128,20 @@ def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
 
     Empty where a change is not told line by line, or where it is more than anybody tells.
     """
-    known: dict[str, bool] = {}
+    is_new: dict[str, bool] = {}
     for op in file.changes:
         edits = _edits(session, op)
         if not edits or not all(map(_is_line_by_line, edits)):
             return ()
         for edit in edits:
-            added, removed = changed_definitions(edit.content, edit.removed, file.path)
-            for name in sorted(removed):
-                if known.pop(name, False) is False:
-                    known[name] = False
-            for name in sorted(added):
-                known[name] = known.pop(name, True)
-    names = tuple(reversed(known))
+            put_in, taken_out = changed_definitions(edit.content, edit.removed, file.path)
+            for name in sorted(taken_out - put_in):
+                was_new = is_new.pop(name, False)
+                if not was_new:
+                    is_new[name] = False
+            for name in sorted(put_in):
+                is_new[name] = is_new.pop(name, name not in taken_out)
+    names = tuple(reversed(is_new))
     return names if len(names) <= MAX_NAMES else ()
 
 

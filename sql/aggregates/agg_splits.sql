@@ -78,13 +78,14 @@ select
     figures.scored.mean,  -- Mean over answers, 0 to 5
     figures.scored.std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
     figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error
-        as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom)
+        as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 0
     figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error
-        as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom)
+        as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 5
     figures.scored.n as n_answers,  -- Answers that the mean is over
     figures.scored.n_clusters as n_sessions,  -- Sessions that these answers are of
     figures.method_id,
-    figures.scored.df,  -- Degrees of freedom of the standard error
+    figures.scored.df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when
+    -- few hold most answers
     stg_methods.is_current,
     figures.split  -- task_type, length, probe_type, cycle or source
 from figures

@@ -20,7 +20,7 @@ create table run_stages (
     done bigint not null check (done >= 0),  -- Items done
     failed bigint not null check (failed >= 0),  -- Items failed; the next run tries them again
     items_left bigint not null check (items_left >= 0),  -- Items not begun, because the budget was spent
-    sessions bigint check (sessions >= 0),
+    sessions bigint check (sessions >= 0),  -- Sessions that were looked at; NULL where a stage does not go by sessions
     sessions_settled bigint check (sessions_settled >= 0)  -- Sessions that were passed over, because an earlier run was
     -- through with them; NULL as in sessions
 );

@@ -50,6 +50,8 @@ def test_of_a_changed_file_what_its_changes_define_is_told() -> None:
     told_of = "Modified: ledger/rows.py (read_rows, check_order)"
     assert told_of in truth("artifact", [TASK, change])
     assert told_of in truth("artifact", [TASK, added, change, gone])
+    dropped = edited("ledger/rows.py", new, "def check_order(order):\n    return order\n")
+    assert told_of in truth("artifact", [TASK, change, dropped]), "read_rows was there before the session"
     assert "rows.py (" not in truth("artifact", [TASK, change, ran("sed -i 's/order/rank/' ledger/rows.py")])
     assert "rows.py (" not in truth("artifact", [TASK, edited("ledger/rows.py", "order = 1", "order = 2")])
     notes = edited("notes.md", "## Order\nfirst\n", "## Order of columns\nfirst\n")
@@ -266,6 +268,11 @@ def test_a_file_that_a_commit_holds_already_is_modified_since() -> None:
 def test_files_are_not_open_where_a_commit_held_fewer_than_were_changed() -> None:
     other = edited("ledger/totals.py", "total = 1", "total = 2")
     assert uncommitted(CHANGE, other, COMMIT) == "", "nobody tells which of them it held"
+    rest = ran("git add -A && git commit -m rest", "[order 2dc1c5f] rest\n 2 files changed, 2 insertions(+)")
+    third = edited("ledger/limits.py", "limit = 1", "limit = 2")
+    assert (
+        uncommitted(CHANGE, other, COMMIT, rest, third) == "Uncommitted: ledger/limits.py is modified and not committed"
+    )
     assert uncommitted(CHANGE, COMMIT, other) == "Uncommitted: ledger/totals.py is modified and not committed"
 
 
