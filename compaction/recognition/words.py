@@ -46,7 +46,6 @@ _MONTH = re.compile(
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|"
     "dec(?:ember)?"
 )
-_stemmer = snowballstemmer.stemmer("english")
 
 
 class Token(NamedTuple):
@@ -151,4 +150,6 @@ def _of_name(plain: str, low: str) -> Iterator[Token]:
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """The stem of an English word in lower case (Porter's second algorithm); the word itself otherwise."""
-    return str(_stemmer.stemWord(word)) if word.isascii() else word
+    if not word.isascii():
+        return word
+    return str(snowballstemmer.stemmer("english").stemWord(word))  # one of its own: it holds the word that it works on

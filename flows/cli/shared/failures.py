@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -63,8 +64,10 @@ def exit_codes(*, verbose: bool) -> Iterator[None]:
                 file=sys.stderr,
             )
             raise typer.Exit(BROKEN) from None
+        place = traceback.extract_tb(error.__traceback__)[-1]
         print(  # noqa: T201
-            f"error: {type(error).__name__}: {text}; what was finished is kept, --verbose shows where it happened",
+            f"error: {type(error).__name__}: {text} ({Path(place.filename).name}, line {place.lineno}); "
+            "what was finished is kept",
             file=sys.stderr,
         )
         raise typer.Exit(BROKEN) from None

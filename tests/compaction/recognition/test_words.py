@@ -1,6 +1,9 @@
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from compaction.recognition.words import MAX_SURFACES, lines, tokens
+from compaction.recognition.words import MAX_SURFACES, lines, stem, tokens
 
 
 def texts(text: str) -> set[str]:
@@ -21,6 +24,19 @@ def texts(text: str) -> set[str]:
 )
 def test_two_wordings_have_the_same_tokens(one: str, other: str) -> None:
     assert texts(one) & texts(other) >= texts(one) - {"mb"}
+
+
+def test_words_are_stemmed_in_threads_as_in_one() -> None:
+    words = [f"{word}{ending}" for word in ("compact", "relat", "generous", "test") for ending in ("ing", "ion", "ly")]
+    alone = [stem.__wrapped__(word) for word in words]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(stem.__wrapped__, words * 200))
+    finally:
+        sys.setswitchinterval(before)
+    assert found == alone * 200
 
 
 def test_a_date_is_its_day_month_and_year() -> None:
