@@ -1,6 +1,6 @@
 """The recipes of ``docs/extending.md`` are carried out in a copy, and what holds for all holds there.
 
-Two files at most are touched for each of five extensions, but for tests and for pages that are made from code.
+Two files at most are touched for each of six extensions, but for tests and for pages that are made from code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 FILE = re.compile(
     r"^([^\n]*)`([\w/]+\.\w+)`[^`]*?:\n\n(?:<!--[^\n]*-->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-RECIPES = ("A strategy", "A format", "A criterion", "A mart", "A command")
+RECIPES = ("A strategy", "A format", "A criterion", "A mart", "A command", "A study option")
 COPIED = (
     *("compaction_eval", "compaction_eval_command.py", "compaction", "judge", "flows", "sql", "docs", "tests"),
     *("pyproject.toml", "README.md", "zensical.toml"),
@@ -70,6 +70,9 @@ def carry_out(title: str, folder: Path) -> None:
             put_after_last(path, r"\| `checks`" if name == "docs/sql.md" else r"\| `\w+` \| .*\|$", text)
         elif words.startswith("In `VIEWS`"):
             put_after_last(path, r'    "retention": ', text)
+        elif words.startswith("Above `models`"):
+            source = path.read_text(encoding="utf-8")
+            path.write_text(source.replace("    models: ", f"{text}    models: ", 1), encoding="utf-8")
         elif words.startswith("At the end"):
             with path.open("a", encoding="utf-8") as file:
                 file.write(f"\n\n{text}")
@@ -107,7 +110,7 @@ def test_a_path_of_the_page_is_there_unless_a_recipe_makes_it() -> None:
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the packages with all five extensions, and its pages made anew."""
+    """A copy of the packages with all six extensions, and its pages made anew."""
     folder = tmp_path_factory.mktemp("extended")
     for name in COPIED:
         if (ROOT / name).is_dir():
@@ -146,3 +149,23 @@ def test_what_holds_for_all_holds_for_what_the_recipes_add(extended: Path) -> No
 @pytest.mark.slow
 def test_the_command_of_the_recipe_runs(extended: Path) -> None:
     assert python(extended, "-m", "flows", "locate", "--store", "/data/store") == "/data/store\n"
+
+
+@pytest.mark.slow
+def test_the_study_option_of_the_recipe_is_shown_checked_and_written(extended: Path) -> None:
+    assert "Minutes that a run may take (default: 600)" in " ".join(
+        python(extended, "-m", "flows", "run", "-h").split()
+    )
+    python(extended, "-m", "flows", "init", "option.toml")
+    assert "#patience = 600" in (extended / "option.toml").read_text(encoding="utf-8")
+    tried = """
+from flows.config.study import make_study
+from flows.support.errors import UsageError
+print(make_study({"patience": 5}).as_dict()["patience"])
+try:
+    make_study({"patience": 0})
+except UsageError as error:
+    print(error)
+"""
+    said = python(extended, "-c", tried).splitlines()
+    assert said == ["5", "--patience: expected a whole number of at least 1, found 0"]

@@ -9,7 +9,7 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
+from flows.cli.shared.study_options import Given, takes_study
 
 if TYPE_CHECKING:
     from flows.store.store import Store
@@ -19,6 +19,8 @@ GROUP = """Measure whether a judge can be trusted: altered answers, blindness to
 See `compaction-eval audit validity --help`, and docs/judge.md.
 """
 """Help of the group."""
+JUDGING = ("judge", "store", "study", "protocol", "concurrency", "budget_usd", "budget_tokens")
+"""Options of the commands that ask a judge."""
 
 
 @command(
@@ -26,9 +28,8 @@ See `compaction-eval audit validity --help`, and docs/judge.md.
     "audit blinding --limit 20 --json",
     order=10,
 )
-def blinding(
-    store: o.StoreOption = None, limit: o.Limit = None, as_json: o.AsJson = False, quiet: o.Quiet = False
-) -> None:
+@takes_study("store", "limit")
+def blinding(given: Given, as_json: o.AsJson = False, quiet: o.Quiet = False) -> None:
     """Guess the methods from what a model as judge is sent, under each protocol; nothing is called.
 
     A simple classifier is trained on some sessions and guesses for others. chance: what the same guesses get right with
@@ -40,8 +41,9 @@ def blinding(
     from flows.support.progress import make_report
     from flows.validation import audit as found_out
 
-    target = Store.open(store or DEFAULT_STORE)
-    seen = found_out.measure_blinding(target, study_of_backfill(target, {}, None), limit, make_report(quiet or as_json))
+    target = Store.open(given.store)
+    study = study_of_backfill(target, {}, None)
+    seen = found_out.measure_blinding(target, study, given.value("limit"), make_report(quiet or as_json))
     rows = found_out.as_rows(seen)
     if as_json:
         more = [
@@ -65,14 +67,9 @@ def blinding(
     "audit attacks --judge openai:gpt-5.2 --budget-usd 2",
     order=20,
 )
+@takes_study(*JUDGING)
 def attacks(
-    judge: o.JudgeOption = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    protocol: o.Protocol = None,
-    concurrency: o.Concurrency = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
+    given: Given,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -84,7 +81,7 @@ def attacks(
     from flows.support.progress import make_report
     from flows.validation import audit as found_out
 
-    effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
+    effective, target = _open_judge(given)
     report = found_out.attacks(target, effective, make_report(quiet or as_json))
     if as_json:
         by_place = [asdict(row) for row in report.rows(by_place=True)]
@@ -101,14 +98,9 @@ def attacks(
     "audit gradings --judge openai:gpt-5.2",
     order=30,
 )
+@takes_study(*JUDGING)
 def gradings(
-    judge: o.JudgeOption = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    protocol: o.Protocol = None,
-    concurrency: o.Concurrency = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
+    given: Given,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -116,7 +108,7 @@ def gradings(
     from flows.support.progress import make_report
     from flows.validation import audit as found_out
 
-    effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
+    effective, target = _open_judge(given)
     found = found_out.check_gradings(target, effective, make_report(quiet or as_json))
     rows = [{**asdict(one), "agrees": one.agrees} for one in found]
     if as_json:
@@ -131,17 +123,12 @@ def gradings(
     "audit validity --judge openai:gpt-5.2 --questions 6 --budget-usd 2",
     order=5,
 )
+@takes_study(*JUDGING)
 def validity(
-    judge: o.JudgeOption = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    protocol: o.Protocol = None,
+    given: Given,
     questions: Annotated[
         int, typer.Option(metavar="N", min=1, max=1000, help="Questions of each type whose answers are altered.")
     ] = 12,
-    concurrency: o.Concurrency = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -156,7 +143,7 @@ def validity(
     from flows.validation.calibration import study_of_results
     from flows.validation.validity import check_validity, note_validity
 
-    effective, target = _open_judge(judge, store, study, protocol, concurrency, budget_usd, budget_tokens)
+    effective, target = _open_judge(given)
     found = check_validity(target, effective, questions, make_report(quiet or as_json))
     with target.locked("audit validity"):  # not before: a model takes minutes
         note_validity(target, effective, found)
@@ -184,28 +171,11 @@ def validity(
     )
 
 
-def _open_judge(
-    judge: str | None,
-    store: str | None,
-    path: str | None,
-    protocol: str | None,
-    concurrency: int | None,
-    budget_usd: float | None,
-    budget_tokens: int | None,
-) -> tuple[Any, Store]:
+def _open_judge(given: Given) -> tuple[Any, Store]:
     from flows.config.model_check import check_models
-    from flows.config.study import make_study
     from flows.store.store import Store
 
-    flags = {
-        "judge": judge,
-        "store": store,
-        "protocol": protocol,
-        "concurrency": concurrency,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-    }
-    effective = make_study(flags, path)
+    effective = given.study()
     check_models(effective)
     return effective, Store.create(effective.store, effective.tokenizer)
 

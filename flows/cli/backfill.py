@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -13,13 +13,70 @@ from flows.cli.plan import print_plan
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
+from flows.cli.shared.study_options import Given, takes_study
+from flows.config.study_keys import JUDGE_KEYS
 
 if TYPE_CHECKING:
+    from flows.config.study import Study
     from flows.execution.run import Run
     from flows.pipeline.backfill.backlog import Backlog
     from flows.pipeline.backfill.selection import Selection
     from flows.pipeline.plan import ScoreJob
+    from flows.reporting.text_tables import Layout
+    from flows.store.store import Store
+    from flows.support.progress import Report
+
+
+Judge = Annotated[
+    str,
+    typer.Option(
+        "--judge",
+        metavar="SPEC",
+        help="The judge: embedded, openai:MODEL or anthropic:MODEL.",
+        autocompletion=completing.specs,
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="Answers given at this date or time (UTC) or later.", show_default=False),
+]
+Method = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="This method only, as the leaderboard names it, current or not; may be repeated.",
+        show_default=False,
+        autocompletion=completing.methods,
+    ),
+]
+Until = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Answers given before this date or time.", show_default=False)
+]
+AtMost = Annotated[
+    int | None,
+    typer.Option(
+        "--at-most",
+        metavar="N",
+        min=1,
+        max=10**9,
+        help="So many answers, and leave the others to the next time: the newest day first, whole points.",
+        show_default=False,
+    ),
+]
+ByDay = Annotated[bool, typer.Option("--by-day", help="Finish a day, the newest first, before the next is begun.")]
+Status = Annotated[
+    bool, typer.Option("--status", help="Say how far this judge has got, by day and method, and do nothing.")
+]
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch", help="Have the provider judge in batches: half the price, an answer within a day; waits for it."
+    ),
+]
+NoWait = Annotated[
+    bool,
+    typer.Option("--no-wait", help="With --batch: submit and leave; the same command, run again, takes what is there."),
+]
 
 
 @command(
@@ -28,73 +85,20 @@ if TYPE_CHECKING:
     "backfill --judge openai:gpt-5.2 --since 2026-11-01 --batch",
     order=50,
 )
+@takes_study("store", "study", *(key for key in JUDGE_KEYS if key != "judge"), "limit")
 def backfill(
-    judge: Annotated[
-        str,
-        typer.Option(
-            "--judge",
-            metavar="SPEC",
-            help="The judge: embedded, openai:MODEL or anthropic:MODEL.",
-            autocompletion=completing.specs,
-        ),
-    ],
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="Answers given at this date or time (UTC) or later.", show_default=False),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="This method only, as the leaderboard names it, current or not; may be repeated.",
-            show_default=False,
-            autocompletion=completing.methods,
-        ),
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="DATE", help="Answers given before this date or time.", show_default=False)
-    ] = None,
-    at_most: Annotated[
-        int | None,
-        typer.Option(
-            "--at-most",
-            metavar="N",
-            min=1,
-            max=10**9,
-            help="So many answers, and leave the others to the next time: the newest day first, whole points.",
-            show_default=False,
-        ),
-    ] = None,
+    given: Given,
+    judge: Judge,
+    since: Since = None,
+    method: Method = None,
+    until: Until = None,
+    at_most: AtMost = None,
     versions: o.Versions = "current",
-    by_day: Annotated[
-        bool, typer.Option("--by-day", help="Finish a day, the newest first, before the next is begun.")
-    ] = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Say how far this judge has got, by day and method, and do nothing.")
-    ] = False,
-    limit: o.Limit = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    rubric: o.RubricOption = None,
-    protocol: o.Protocol = None,
-    judge_replicates: o.JudgeReplicates = None,
-    batch: Annotated[
-        bool,
-        typer.Option(
-            "--batch", help="Have the provider judge in batches: half the price, an answer within a day; waits for it."
-        ),
-    ] = False,
-    no_wait: Annotated[
-        bool,
-        typer.Option(
-            "--no-wait", help="With --batch: submit and leave; the same command, run again, takes what is there."
-        ),
-    ] = False,
+    by_day: ByDay = False,
+    status: Status = False,
+    batch: Batch = False,
+    no_wait: NoWait = False,
     plan: Annotated[bool, typer.Option("--plan", help="Say what it would do and cost, and do nothing.")] = False,
-    concurrency: o.Concurrency = None,
-    runner: o.RunnerOption = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
     log: o.Log = None,
     log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
@@ -108,53 +112,37 @@ def backfill(
     it was. Answers of earlier versions of a method, and of methods that the study has dropped, are left out unless they
     are asked for.
     """
-    import asyncio
-
     from flows.cli.shared.flow_run import print_outcome, run_flow
     from flows.config.model_check import check_models
-    from flows.dry_run import forecast_backfill
     from flows.execution.prefect_server import prepare
     from flows.execution.run import load_database, running
     from flows.pipeline.backfill.backlog import backlog_of
     from flows.pipeline.backfill.selection import Selection, query_values, study_of_backfill
-    from flows.pipeline.engine import engine_for
     from flows.pipeline.load.tables import is_loaded
-    from flows.reporting.backfill_progress import progress_of
     from flows.store.store import Store
-    from flows.support.errors import DONE
     from flows.support.progress import Silent, make_report
 
-    target = Store.open(store or DEFAULT_STORE)
-    flags = {
-        "judge": judge,
-        "rubric": rubric,
-        "protocol": protocol,
-        "judge_replicates": judge_replicates,
-        "concurrency": concurrency,
-        "runner": runner,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-        "limit": limit,
-    }
+    target = Store.open(given.store)
+    flags = {**{key: value for key, value in given.flags.items() if key != "store"}, "judge": judge}
     selection = Selection(since, tuple(method or ()), until, at_most, "all" if method else versions)
-    effective = study_of_backfill(target, flags, study, selection.versions)
+    effective = study_of_backfill(target, flags, given.path, selection.versions)
     query_values(effective, selection)
     if status:
-        o.echo(progress_of(target, engine_for(effective).judge_id, selection, o.layout(as_json=as_json, more="--json")))
-        raise typer.Exit(DONE)
+        _say_progress(target, effective, selection, o.layout(as_json=as_json, more="--json"))
+    report = make_report(quiet or as_json)
     if plan and not batch:
         prepare(verbose)
-        print_plan(asyncio.run(forecast_backfill(effective, selection, make_report(quiet or as_json))), as_json)
-        raise typer.Exit(DONE)
-    if not plan:
+        _say_plan(effective, selection, report, as_json)
+    if plan:
+        report = Silent()
+    else:
         check_models(effective)
-    report = Silent() if plan else make_report(quiet or as_json)
     with (
         running(effective, report, what="plan" if plan else "backfill", is_whole_store=True) as active,
         active.logged(None if plan else log, items=log_items),
         backlog_of(target, effective, active.engine, selection, active.scope.sessions) as found,
     ):
-        active.is_part = limit is not None or selection.is_narrow
+        active.is_part = "limit" in given.flags or selection.is_narrow
         if batch and (plan or found.n_jobs):
             _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait, as_json=as_json)
         if found.n_jobs:
@@ -163,6 +151,23 @@ def backfill(
         elif not is_loaded(target, effective, active.makers, is_whole_store=True):
             load_database(active)  # a backfill was killed before it got there
     print_outcome(active, quiet=quiet, as_json=as_json, nothing_to_do=not found.n_jobs)
+
+
+def _say_progress(store: Store, study: Study, selection: Selection, layout: Layout) -> NoReturn:
+    from flows.pipeline.engine import engine_for
+    from flows.reporting.backfill_progress import progress_of
+
+    o.echo(progress_of(store, engine_for(study).judge_id, selection, layout))
+    raise typer.Exit
+
+
+def _say_plan(study: Study, selection: Selection, report: Report, as_json: bool) -> NoReturn:
+    import asyncio
+
+    from flows.dry_run import forecast_backfill
+
+    print_plan(asyncio.run(forecast_backfill(study, selection, report)), as_json)
+    raise typer.Exit
 
 
 def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool, as_json: bool) -> None:

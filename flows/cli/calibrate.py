@@ -22,6 +22,61 @@ if TYPE_CHECKING:
     from flows.support.progress import Report
 
 
+Labels = Annotated[
+    Path | None,
+    typer.Argument(metavar="LABELS.csv", help="A filled-in sheet; may be half filled.", show_default=False),
+]
+Sample = Annotated[
+    int | None,
+    typer.Option(
+        "--sample", metavar="N", min=1, max=10**6, help="Draw a sheet of N answers to label.", show_default=False
+    ),
+]
+Seed = Annotated[str | None, typer.Option(metavar="TEXT", help="Draw others than the store's own.", show_default=False)]
+WithContext = Annotated[
+    bool,
+    typer.Option(
+        "--with-context",
+        help="Write the compacted contexts beside the sheet, as a judge is shown them. Not by default: how "
+        "much is left tells the method.",
+    ),
+]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="One judge only, by name or id; with --sample the one whose scores make the bands.",
+        show_default=False,
+        autocompletion=completing.judges,
+    ),
+]
+Rater = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Who labelled rows that do not say so.", show_default=False),
+]
+Statements = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.jsonl",
+        help="Readers' labels of true statements; prints how far the embedded engine agrees. Needs no store.",
+        show_default=False,
+    ),
+]
+Answers = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.jsonl", help="The same of readers' graded answers.", show_default=False),
+]
+Contexts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE.jsonl",
+        help="The contexts that were read; may be given several times. [default: the file's name with _contexts]",
+        show_default=False,
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", metavar="FILE.csv", help="Where to write the sheet.")]
+
+
 @command(
     "calibrate --sample 100 --output labels.csv",
     "calibrate labels.csv --rater ada",
@@ -30,63 +85,16 @@ if TYPE_CHECKING:
     order=150,
 )
 def calibrate(
-    labels: Annotated[
-        Path | None,
-        typer.Argument(metavar="LABELS.csv", help="A filled-in sheet; may be half filled.", show_default=False),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample", metavar="N", min=1, max=10**6, help="Draw a sheet of N answers to label.", show_default=False
-        ),
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", metavar="FILE.csv", help="Where to write the sheet.")] = Path(
-        "labels.csv"
-    ),
-    seed: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Draw others than the store's own.", show_default=False)
-    ] = None,
-    with_context: Annotated[
-        bool,
-        typer.Option(
-            "--with-context",
-            help="Write the compacted contexts beside the sheet, as a judge is shown them. Not by default: how "
-            "much is left tells the method.",
-        ),
-    ] = False,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="One judge only, by name or id; with --sample the one whose scores make the bands.",
-            show_default=False,
-            autocompletion=completing.judges,
-        ),
-    ] = None,
-    rater: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Who labelled rows that do not say so.", show_default=False),
-    ] = None,
-    statements: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Readers' labels of true statements; prints how far the embedded engine agrees. Needs no store.",
-            show_default=False,
-        ),
-    ] = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.jsonl", help="The same of readers' graded answers.", show_default=False),
-    ] = None,
-    contexts: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="The contexts that were read; may be given several times. [default: the file's name with _contexts]",
-            show_default=False,
-        ),
-    ] = None,
+    labels: Labels = None,
+    sample: Sample = None,
+    output: Output = Path("labels.csv"),
+    seed: Seed = None,
+    with_context: WithContext = False,
+    judge: Judge = None,
+    rater: Rater = None,
+    statements: Statements = None,
+    answers: Answers = None,
+    contexts: Contexts = None,
     store: o.StoreOption = None,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
@@ -131,10 +139,8 @@ def calibrate(
             added = add_labels(found, taken, datetime.now(UTC).replace(tzinfo=None))
             if added.new or added.replaced:
                 _rebuild(found, study, told)
-        print(  # noqa: T201
-            f"{labels}: {added.new:,} answers newly labelled, {added.replaced:,} replaced, {added.unchanged:,} known",
-            file=sys.stderr,
-        )
+        known = f"{added.replaced:,} replaced, {added.unchanged:,} known"
+        print(f"{labels}: {added.new:,} answers newly labelled, {known}", file=sys.stderr)  # noqa: T201
     layout = o.layout(format, as_json)
     o.echo_of(found, report(found.database, judge, layout), layout)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,12 +10,12 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
+from flows.cli.shared.study_options import Given, takes_study
 
 if TYPE_CHECKING:
+    from flows.config.study import Study
     from flows.execution.run import Run
     from flows.store.store import Store
-    from flows.support.progress import Report
 
 
 @command(
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     "drift --format csv > drift.csv",
     order=180,
 )
+@takes_study("anchors", "store", "concurrency", "runner", "budget_usd", "budget_tokens")
 def drift(
+    given: Given,
     now: Annotated[
         bool, typer.Option("--now", help="First score the anchors anew, unless today has been done.")
     ] = False,
-    anchors: o.Anchors = None,
     judge: Annotated[
         str | None,
         typer.Option(
@@ -39,11 +40,6 @@ def drift(
             autocompletion=completing.judges,
         ),
     ] = None,
-    store: o.StoreOption = None,
-    concurrency: o.Concurrency = None,
-    runner: o.RunnerOption = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
     log: o.Log = None,
     log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
@@ -57,64 +53,45 @@ def drift(
     Anchors are a fixed set of answers: `anchors = N` in a study, or `run --anchors N`, draws them once, and every run
     on a new day has the same version of the judge score them anew, past the call cache.
     """
-    from flows.reporting.judge_drift import report
+    from flows.cli.shared.flow_run import print_outcome, run_flow
+    from flows.execution.run import running
+    from flows.pipeline.anchors import anchors_to_do, today
+    from flows.reporting.judge_drift import report as report_drift
     from flows.store.store import Store
     from flows.support.progress import make_report
 
-    target = Store.open(store or DEFAULT_STORE)
+    target = Store.open(given.store)
     name = judge
     if now:
-        _take_anchors(
-            target,
-            {
-                "judge": judge,
-                "concurrency": concurrency,
-                "runner": runner,
-                "budget_usd": budget_usd,
-                "budget_tokens": budget_tokens,
-            },
-            anchors,
-            make_report(quiet or as_json),
-            ephemeral=ephemeral,
-            verbose=verbose,
-            log=log,
-            log_items=log_items,
-        )
+        flags = {**given.flags, "judge": judge} if judge else dict(given.flags)
+        flags.pop("store", None)
+        study = _study_of_anchors(target, flags)
+        report = make_report(quiet or as_json)
+        with running(study, report, what="drift", is_whole_store=True) as active, active.logged(log, items=log_items):
+            if not any(
+                anchors_to_do(target, study, active.engine, active.scope.points(), today(), at_once=True).values()
+            ):
+                report.say("nothing to do: the anchors have been scored today")
+            else:
+                run_flow(active, _drift, ephemeral=ephemeral, verbose=verbose)
+        if active.stopped:
+            print_outcome(active, quiet=False, as_json=False, nothing_to_do=False)
         name = None
     layout = o.layout(format, as_json)
-    o.echo_of(target, report(target.database, name, layout), layout)
+    o.echo_of(target, report_drift(target.database, name, layout), layout)
 
 
-def _take_anchors(
-    store: Store,
-    flags: dict[str, object],
-    anchors: int | None,
-    report: Report,
-    *,
-    ephemeral: bool,
-    verbose: bool,
-    log: str | None,
-    log_items: bool,
-) -> None:
-    from flows.cli.shared.flow_run import print_outcome, run_flow
+def _study_of_anchors(store: Store, flags: Mapping[str, object]) -> Study:
+    """The study of the store's results with what was given. Raises UsageError where nobody says how many anchors."""
     from flows.config.model_check import check_models
-    from flows.execution.run import running
-    from flows.pipeline.anchors import anchors_to_do, today
     from flows.pipeline.backfill.selection import study_of_backfill
     from flows.support.errors import UsageError
 
     study = study_of_backfill(store, flags, None)
-    study = study if anchors is None else replace(study, anchors=anchors)
     if not study.anchors:
         raise UsageError("the store's last run has no anchors; say how many to draw with --anchors N")
     check_models(study)
-    with running(study, report, what="drift", is_whole_store=True) as active, active.logged(log, items=log_items):
-        if not any(anchors_to_do(store, study, active.engine, active.scope.points(), today(), at_once=True).values()):
-            report.say("nothing to do: the anchors have been scored today")
-            return
-        run_flow(active, _drift, ephemeral=ephemeral, verbose=verbose)
-    if active.stopped:
-        print_outcome(active, quiet=False, as_json=False, nothing_to_do=False)
+    return study
 
 
 async def _drift(active: Run) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
+from flows.cli.shared.study_options import Given, takes_study
 
 
 @command(
@@ -13,15 +14,9 @@ from flows.cli.shared.commands import command
     'ingest "logs/**/*.jsonl.zst" --store /data/store',
     order=40,
 )
+@takes_study("sources", "store", "study", "concurrency", "runner", "tokenizer", "redact", "task_types")
 def ingest(
-    sources: o.Sources = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    concurrency: o.Concurrency = None,
-    runner: o.RunnerOption = None,
-    tokenizer: o.Tokenizer = None,
-    no_redact: o.NoRedact = False,
-    task_types: o.TaskTypes = None,
+    given: Given,
     log: o.Log = None,
     log_items: o.LogItems = False,
     ephemeral: o.Ephemeral = False,
@@ -36,7 +31,6 @@ def ingest(
     """
     from flows.cli.shared.flow_run import import_flows
     from flows.cli.shared.ingest_report import print_files
-    from flows.config.study import make_study
     from flows.execution.prefect_server import prefect_api, prepare
     from flows.execution.run import running
     from flows.pipeline.load.provenance import Provenance, loaded_study
@@ -45,16 +39,7 @@ def ingest(
     from flows.store.store import Store
     from flows.support.progress import make_report
 
-    flags = {
-        "sources": tuple(sources or ()),
-        "store": store,
-        "concurrency": concurrency,
-        "runner": runner,
-        "tokenizer": tokenizer,
-        "redact": False if no_redact else None,
-        "task_types": task_types,
-    }
-    effective = make_study(flags, study)
+    effective = given.study()
     check_sources(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)

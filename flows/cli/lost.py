@@ -10,9 +10,67 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
+from flows.cli.shared.study_options import Given, takes_study
 
 if TYPE_CHECKING:
     from judge.outcomes import Topic
+
+
+Session = Annotated[
+    str | None, typer.Argument(metavar="SESSION", help="The log of one session, of any format.", show_default=False)
+]
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Instead of a log: the newest of claude_code, codex, copilot, gemini, opencode, openhands or pi.",
+        show_default=False,
+    ),
+]
+SessionId = Annotated[
+    str | None, typer.Option("--session", metavar="ID", help="Of a file with several.", show_default=False)
+]
+AtMessage = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=10**9,
+        help="Look at the session as it was after N messages (default: where its last compaction was)",
+        show_default=False,
+    ),
+]
+Compacted = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What another tool left of it: messages in any format, or a text. Without --at it was made at the end "
+        "of the session.",
+        show_default=False,
+    ),
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B(X=1)",
+        help="What methods of ours leave of it, without a language model.",
+        show_default=False,
+        autocompletion=completing.strategies,
+    ),
+]
+ShowAll = Annotated[
+    bool,
+    typer.Option("--all", help="All statements, also those that are kept (default: the first ten that are not)"),
+]
+FailIfLost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="End with exit code 5 when one of these is lost, stale or denied: constraints, open, decisions, "
+        "files, errors, values.",
+        show_default=False,
+    ),
+]
 
 
 @command(
@@ -22,65 +80,19 @@ if TYPE_CHECKING:
     "lost session.jsonl --compacted summary.md --fail-if-lost constraints,files",
     order=5,
 )
+@takes_study("tokenizer")
 def lost(
-    session: Annotated[
-        str | None, typer.Argument(metavar="SESSION", help="The log of one session, of any format.", show_default=False)
-    ] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Instead of a log: the newest of claude_code, codex, copilot, gemini, opencode, openhands or pi.",
-            show_default=False,
-        ),
-    ] = None,
-    session_id: Annotated[
-        str | None, typer.Option("--session", metavar="ID", help="Of a file with several.", show_default=False)
-    ] = None,
-    at: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=10**9,
-            help="Look at the session as it was after N messages (default: where its last compaction was)",
-            show_default=False,
-        ),
-    ] = None,
-    compacted: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What another tool left of it: messages in any format, or a text. Without --at it was made at the end "
-            "of the session.",
-            show_default=False,
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B(X=1)",
-            help="What methods of ours leave of it, without a language model.",
-            show_default=False,
-            autocompletion=completing.strategies,
-        ),
-    ] = None,
-    show_all: Annotated[
-        bool,
-        typer.Option("--all", help="All statements, also those that are kept (default: the first ten that are not)"),
-    ] = False,
-    fail_if_lost: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B",
-            help="End with exit code 5 when one of these is lost, stale or denied: constraints, open, decisions, "
-            "files, errors, values.",
-            show_default=False,
-        ),
-    ] = None,
+    given: Given,
+    session: Session = None,
+    agent: Agent = None,
+    session_id: SessionId = None,
+    at: AtMessage = None,
+    compacted: Compacted = None,
+    method: Method = None,
+    show_all: ShowAll = False,
+    fail_if_lost: FailIfLost = None,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: o.AsJson = False,
-    tokenizer: o.Tokenizer = None,
     verbose: o.Verbose = False,
 ) -> None:
     """Say what a compaction kept and lost of one session: constraints first, then open work, decisions, files, values.
@@ -109,7 +121,7 @@ def lost(
         raise UsageError(str(error)) from None
     found = session_outcomes(
         source,
-        TiktokenCounter(tokenizer or DEFAULT_ENCODING),
+        TiktokenCounter(given.value("tokenizer") or DEFAULT_ENCODING),
         Redactor(),
         session_id=session_id or "",
         at=at,

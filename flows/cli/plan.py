@@ -8,6 +8,7 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
+from flows.cli.shared.study_options import ALL, Given, takes_study
 
 if TYPE_CHECKING:
     from flows.dry_run import Line, RunPlan
@@ -18,26 +19,9 @@ if TYPE_CHECKING:
     "plan --study study.toml --json",
     order=30,
 )
+@takes_study(*ALL)
 def plan(
-    sources: o.Sources = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    strategies: o.Strategies = None,
-    points: o.Points = None,
-    history: o.HistoryOption = None,
-    model: o.Model = None,
-    summarizer: o.Summarizer = None,
-    responder: o.Responder = None,
-    prober: o.Prober = None,
-    judge: o.JudgeOption = None,
-    rubric: o.RubricOption = None,
-    protocol: o.Protocol = None,
-    replicates: o.Replicates = None,
-    judge_replicates: o.JudgeReplicates = None,
-    anchors: o.Anchors = None,
-    limit: o.Limit = None,
-    concurrency: o.Concurrency = None,
-    tokenizer: o.Tokenizer = None,
+    given: Given,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
@@ -49,36 +33,13 @@ def plan(
     """
     import asyncio
 
-    from flows.config.study import make_study
     from flows.dry_run import forecast
     from flows.execution.prefect_server import prepare
     from flows.pipeline.plan import check_sources
     from flows.support.errors import DONE
     from flows.support.progress import make_report
 
-    effective = make_study(
-        {
-            "sources": tuple(sources or ()),
-            "store": store,
-            "strategies": strategies,
-            "points": points,
-            "history": history,
-            "model": model,
-            "summarizer": summarizer,
-            "responder": responder,
-            "prober": prober,
-            "judge": judge,
-            "rubric": rubric,
-            "protocol": protocol,
-            "replicates": replicates,
-            "judge_replicates": judge_replicates,
-            "anchors": anchors,
-            "limit": limit,
-            "concurrency": concurrency,
-            "tokenizer": tokenizer,
-        },
-        study,
-    )
+    effective = given.study()
     check_sources(effective)
     prepare(verbose)
     print_plan(asyncio.run(forecast(effective, make_report(quiet or as_json))), as_json)

@@ -103,6 +103,48 @@ def query(
     o.echo_of(found, _with_head(chosen, text, layout) if layout.format == "table" else text, layout)
 
 
+Relation = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RELATION",
+        help="Tables and views to write.",
+        show_default=False,
+        autocompletion=completing.relations,
+    ),
+]
+Target = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DIR|FILE",
+        help="A folder; or a file for a single relation, whose ending says the format.",
+        show_default=False,
+    ),
+]
+All = Annotated[
+    bool,
+    typer.Option(
+        "--all",
+        help="All tables and views, without the inner ones (stg_, int_, agg_, check_) and the texts "
+        "(messages, contexts).",
+    ),
+]
+Query = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--query",
+        metavar="NAME",
+        help="The answer of a ready query; repeat it.",
+        show_default=False,
+        autocompletion=completing.queries,
+    ),
+]
+Format = Annotated[
+    FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)", show_default=False)
+]
+
+
 @command(
     "export leaderboard paired_differences --output results/",
     "export answers --output answers.csv --spreadsheet-safe",
@@ -111,46 +153,11 @@ def query(
     order=140,
 )
 def export(
-    relation: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RELATION",
-            help="Tables and views to write.",
-            show_default=False,
-            autocompletion=completing.relations,
-        ),
-    ] = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR|FILE",
-            help="A folder; or a file for a single relation, whose ending says the format.",
-            show_default=False,
-        ),
-    ] = Path("."),
-    all_: Annotated[
-        bool,
-        typer.Option(
-            "--all",
-            help="All tables and views, without the inner ones (stg_, int_, agg_, check_) and the texts "
-            "(messages, contexts).",
-        ),
-    ] = False,
-    query: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--query",
-            metavar="NAME",
-            help="The answer of a ready query; repeat it.",
-            show_default=False,
-            autocompletion=completing.queries,
-        ),
-    ] = None,
-    format: Annotated[
-        FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)", show_default=False)
-    ] = None,
+    relation: Relation = None,
+    output: Target = Path("."),
+    all_: All = False,
+    query: Query = None,
+    format: Format = None,
     store: o.StoreOption = None,
     judge: o.JudgeOfStore = None,
     spreadsheet_safe: SpreadsheetSafe = False,

@@ -15,6 +15,19 @@ from flows.support.choices import DEFAULT_STORE, PAGE_BYTES
 Language = Literal["en", "zh"]
 
 
+MaxMb = Annotated[
+    float,
+    typer.Option(
+        "--max-mb",
+        metavar="N",
+        min=0.1,
+        max=2000,
+        callback=o.finite,
+        help="Size of the page in MB at most; answers are in it as fit.",
+    ),
+]
+
+
 @command(
     "report report.html",
     "report report.html --store /data/store --judge openai:gpt-5.2",
@@ -26,17 +39,7 @@ def report(
     store: o.StoreOption = None,
     judge: o.JudgeOfStore = None,
     language: Annotated[Language, typer.Option("--lang", help="The language of the page.")] = "en",
-    max_mb: Annotated[
-        float,
-        typer.Option(
-            "--max-mb",
-            metavar="N",
-            min=0.1,
-            max=2000,
-            callback=o.finite,
-            help="Size of the page in MB at most; answers are in it as fit.",
-        ),
-    ] = PAGE_BYTES / 1e6,
+    max_mb: MaxMb = PAGE_BYTES / 1e6,
     no_texts: Annotated[bool, typer.Option("--no-texts", help="Leave texts of sessions and answers out.")] = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
+from flows.cli.shared.study_options import ALL, Given, takes_study
 
 if TYPE_CHECKING:
     from flows.execution.run import Run
@@ -17,31 +18,9 @@ if TYPE_CHECKING:
     'run logs/ --points messages:40 --strategies "none,empty,head_tail(tail=20)"',
     order=20,
 )
+@takes_study(*ALL)
 def run(
-    sources: o.Sources = None,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    strategies: o.Strategies = None,
-    points: o.Points = None,
-    history: o.HistoryOption = None,
-    model: o.Model = None,
-    summarizer: o.Summarizer = None,
-    responder: o.Responder = None,
-    prober: o.Prober = None,
-    judge: o.JudgeOption = None,
-    rubric: o.RubricOption = None,
-    protocol: o.Protocol = None,
-    replicates: o.Replicates = None,
-    judge_replicates: o.JudgeReplicates = None,
-    anchors: o.Anchors = None,
-    limit: o.Limit = None,
-    concurrency: o.Concurrency = None,
-    runner: o.RunnerOption = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
-    tokenizer: o.Tokenizer = None,
-    no_redact: o.NoRedact = False,
-    task_types: o.TaskTypes = None,
+    given: Given,
     fail_if_worse: o.FailIfWorse = None,
     log: o.Log = None,
     log_items: o.LogItems = False,
@@ -57,7 +36,6 @@ def run(
     """
     from flows.cli.shared.flow_run import print_outcome, run_flow
     from flows.config.model_check import check_models
-    from flows.config.study import make_study
     from flows.execution.run import load_database, running
     from flows.pipeline.anchors import is_due
     from flows.pipeline.load.tables import has_night, is_loaded
@@ -66,34 +44,7 @@ def run(
     from flows.store.store import Store
     from flows.support.progress import make_report
 
-    effective = make_study(
-        {
-            "sources": tuple(sources or ()),
-            "store": store,
-            "strategies": strategies,
-            "points": points,
-            "history": history,
-            "model": model,
-            "summarizer": summarizer,
-            "responder": responder,
-            "prober": prober,
-            "judge": judge,
-            "rubric": rubric,
-            "replicates": replicates,
-            "judge_replicates": judge_replicates,
-            "anchors": anchors,
-            "limit": limit,
-            "concurrency": concurrency,
-            "runner": runner,
-            "tokenizer": tokenizer,
-            "task_types": task_types,
-            "redact": False if no_redact else None,
-            "protocol": protocol,
-            "budget_usd": budget_usd,
-            "budget_tokens": budget_tokens,
-        },
-        study,
-    )
+    effective = given.study()
     check_sources(effective)
     check_models(effective)
     report = make_report(quiet or as_json)

@@ -16,6 +16,38 @@ TOP = 12
 """Methods before the fold, where the option does not say."""
 
 
+Base = Annotated[
+    str | None,
+    typer.Option(
+        "--base",
+        metavar="DIR_OR_URL",
+        help="Compare with this store, on the questions that both have.",
+        show_default=False,
+    ),
+]
+Method = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Show this method only, as the leaderboard names it; may be repeated.",
+        show_default=False,
+        autocompletion=completing.methods,
+    ),
+]
+FailIfWorse = Annotated[
+    float | None,
+    typer.Option(
+        "--fail-if-worse",
+        metavar="X",
+        min=0.0,
+        max=5.0,
+        callback=o.finite,
+        help="With --base: end with exit code 5 when a method's overall is lower by more than X, beyond noise.",
+        show_default=False,
+    ),
+]
+
+
 @command(
     "scorecard > scorecard.md",
     "scorecard --store head-store --base base-store --fail-if-worse 0.2",
@@ -24,39 +56,12 @@ TOP = 12
 )
 def scorecard(
     store: o.StoreOption = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base",
-            metavar="DIR_OR_URL",
-            help="Compare with this store, on the questions that both have.",
-            show_default=False,
-        ),
-    ] = None,
+    base: Base = None,
     judge: o.JudgeOfStore = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Show this method only, as the leaderboard names it; may be repeated.",
-            show_default=False,
-            autocompletion=completing.methods,
-        ),
-    ] = None,
+    method: Method = None,
     top: Annotated[int, typer.Option(metavar="N", min=1, max=10_000, help="Methods to show before the fold.")] = TOP,
     fail_below: o.FailBelow = None,
-    fail_if_worse: Annotated[
-        float | None,
-        typer.Option(
-            "--fail-if-worse",
-            metavar="X",
-            min=0.0,
-            max=5.0,
-            callback=o.finite,
-            help="With --base: end with exit code 5 when a method's overall is lower by more than X, beyond noise.",
-            show_default=False,
-        ),
-    ] = None,
+    fail_if_worse: FailIfWorse = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Print a short Markdown scorecard for a pull request: a table, how sure it is, what is missing, what moved.

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
+from flows.cli.shared.study_options import ALL, Given, takes_study
+
+Cron = Annotated[
+    str,
+    typer.Option(metavar="'M H D M W'", help="When: minute, hour, day, month, weekday; '0 2 * * *' is 2 a.m."),
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Of the schedule, such as Europe/Berlin (default: the machine's)", show_default=False
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Of the deployment (default: the store's folder and six digits)", show_default=False
+    ),
+]
 
 
 @command(
@@ -17,47 +35,13 @@ from flows.cli.shared.commands import command
     'serve --study study.toml --cron "0 2 * * *" --now',
     order=170,
 )
+@takes_study(*ALL)
 def serve(
-    cron: Annotated[
-        str,
-        typer.Option(metavar="'M H D M W'", help="When: minute, hour, day, month, weekday; '0 2 * * *' is 2 a.m."),
-    ],
-    sources: o.Sources = None,
-    timezone: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Of the schedule, such as Europe/Berlin (default: the machine's)", show_default=False
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Of the deployment (default: the store's folder and six digits)", show_default=False
-        ),
-    ] = None,
+    given: Given,
+    cron: Cron,
+    timezone: Timezone = None,
+    name: Name = None,
     now: Annotated[bool, typer.Option("--now", help="Begin with a night at once.")] = False,
-    store: o.StoreOption = None,
-    study: o.StudyOption = None,
-    strategies: o.Strategies = None,
-    points: o.Points = None,
-    history: o.HistoryOption = None,
-    model: o.Model = None,
-    summarizer: o.Summarizer = None,
-    responder: o.Responder = None,
-    prober: o.Prober = None,
-    judge: o.JudgeOption = None,
-    rubric: o.RubricOption = None,
-    protocol: o.Protocol = None,
-    replicates: o.Replicates = None,
-    judge_replicates: o.JudgeReplicates = None,
-    anchors: o.Anchors = None,
-    limit: o.Limit = None,
-    concurrency: o.Concurrency = None,
-    budget_usd: o.BudgetUsd = None,
-    budget_tokens: o.BudgetTokens = None,
-    tokenizer: o.Tokenizer = None,
-    no_redact: o.NoRedact = False,
-    task_types: o.TaskTypes = None,
     fail_if_worse: o.FailIfWorse = None,
     log: o.Log = None,
     log_items: o.LogItems = False,
@@ -69,7 +53,6 @@ def serve(
     is told of, and the next one goes on from there. Without a configured Prefect server this process keeps one.
     """
     from flows.config.model_check import check_models
-    from flows.config.study import make_study
     from flows.pipeline.plan import inputs_of
     from flows.reporting.night_report import store_slug
     from flows.serving.plan import ServePlan
@@ -78,32 +61,10 @@ def serve(
     from flows.store.store import Store
     from flows.support.errors import UsageError
 
-    given = {
-        "sources": [_absolute_source(source) for source in sources or ()],
-        "store": store,
-        "strategies": strategies,
-        "points": points,
-        "history": history,
-        "model": model,
-        "summarizer": summarizer,
-        "responder": responder,
-        "prober": prober,
-        "judge": judge,
-        "rubric": rubric,
-        "replicates": replicates,
-        "judge_replicates": judge_replicates,
-        "anchors": anchors,
-        "limit": limit,
-        "concurrency": concurrency,
-        "tokenizer": tokenizer,
-        "task_types": task_types,
-        "redact": False if no_redact else None,
-        "protocol": protocol,
-        "budget_usd": budget_usd,
-        "budget_tokens": budget_tokens,
-    }
-    keys: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, [])}
-    effective = make_study(keys, study)
+    keys = dict(given.flags)
+    if "sources" in keys:
+        keys["sources"] = [_absolute_source(source) for source in keys["sources"]]
+    effective = Given(keys, given.path).study()
     inputs_of(effective)
     check_models(effective)
     target = Store.create(effective.store, effective.tokenizer)
@@ -116,7 +77,7 @@ def serve(
         timezone=timezone or local_timezone(),
         parameters={
             "study": {**keys, "store": target.full_name},
-            "study_file": str(Path(study).absolute()) if study else None,
+            "study_file": str(Path(given.path).absolute()) if given.path else None,
             "fail_if_worse": fail_if_worse,
             "log": str(Path(log).absolute()) if log and log != "-" else log,
             "log_items": log_items,

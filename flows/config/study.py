@@ -7,99 +7,33 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method, parse_methods
 from compaction.closest import did_you_mean
-from compaction.methods import try_parameters
-from compaction.tokens import DEFAULT_ENCODING
-from flows.config.runner_spec import LOCAL, Runner
-from flows.config.study_values import MODEL_ROLES, check_methods, check_model, check_value
+from compaction.methods import split_specs, try_parameters
+from flows.config.runner_spec import Runner
+from flows.config.study_keys import JUDGE_KEYS, KEYS, MODEL_ROLES, StudyKeys
+from flows.config.study_values import check_methods, check_model, check_runner
 from flows.llm.settings import ModelSettings, is_model, make_settings
 from flows.sessions.task_type_labels import MOST_BYTES, read_labels
-from flows.support.choices import DEFAULT_STORE
 from flows.support.errors import UsageError
 from flows.support.ids import content_id
+from flows.support.key_values import check_value
 from flows.support.toml_lines import KeyPositions, Step, read_toml
 from judge.given_files import read_given
-from judge.rubric import DEFAULT_RUBRIC, Rubric, RubricError, load_rubric
+from judge.rubric import Rubric, RubricError, load_rubric
 
-JUDGE_KEYS = (
-    "judge",
-    "rubric",
-    "protocol",
-    "judge_replicates",
-    "concurrency",
-    "runner",
-    "budget_usd",
-    "budget_tokens",
-)
-"""What of a study a backfill may change."""
 IN_FLIGHT = 64
 """Model calls at a time, where the study does not say."""
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(StudyKeys):
     """Everything that a run depends on. Plain data, so that Prefect can show and store it."""
-
-    sources: tuple[str, ...] = ()
-    """Files, folders and globs of sessions; empty for the sample sessions of the package."""
-    store: str = DEFAULT_STORE
-    """Where everything is kept: a folder, or the URL of an object store (``s3://bucket/prefix``)."""
-    strategies: tuple[str, ...] = ()
-    """``id``, ``id(name=value,…)`` or a set (``@recency-ladder``); empty for ``@defaults``."""
-    named_methods: tuple[str, ...] = ()
-    """Methods of one's own, ``name = id(…)``, which ``strategies`` may name; in a study file ``[[methods]]``, which run
-    beside what the file's ``strategies`` list."""
-    points: str = "tokens:32000"
-    """Where sessions are compacted: ``tokens:N``, ``messages:N`` (every so many), ``share:0.5,0.9`` (of a session's
-    tokens), or ``recorded`` (where they were)."""
-    history: str = "prefix"
-    """``prefix``: each point compacts the session up to it. ``chain``: what the method left last time, and the rest."""
-    summarizer: str = "embedded"
-    """What writes the summaries: ``embedded`` (no language model), ``openai:MODEL`` or ``anthropic:MODEL``."""
-    responder: str = "embedded"
-    """What answers the probes, from the compacted context."""
-    prober: str = "embedded"
-    """What makes the probes, from the history before the point."""
-    judge: str = "embedded"
-    """What scores the answers."""
-    rubric: str = DEFAULT_RUBRIC
-    """Id of a rubric, or the path of its TOML file."""
-    replicates: int = 1
-    """How often each compaction is made and answered."""
-    judge_replicates: int = 1
-    """How often each answer is judged."""
-    anchors: int = 0
-    """Answers that are drawn once and scored anew by every run on a new day, to see the judge drift; 0 for none."""
-    anchor_days: int = 1
-    """Days from one scoring of the anchors to the next."""
-    limit: int | None = None
-    """The first so many sessions only; None for all."""
-    concurrency: int | None = None
-    """Most things at a time: worker processes (None: one a core) and model calls in flight (None: 64)."""
-    runner: str = LOCAL
-    """What does the work that only computes: ``local``, ``dask``, ``dask:ADDRESS`` (``flows.config.runner_spec``); it
-    changes no result."""
-    tokenizer: str = DEFAULT_ENCODING
-    """What tokens are counted with; a store keeps to the first."""
-    redact: bool = True
-    """Whether credentials are masked before anything is stored."""
-    task_types: str | None = None
-    """A file of task types by session (CSV, Parquet, JSON lines), which go before the rule's; None for the rule's."""
-    protocol: str = "auto"
-    """What a model as judge is shown. ``study``: the compacted context too. ``closed``: question, answer and truth
-    only. ``auto``: ``study``, unless a method leaves contexts that only its provider can read."""
-    budget_usd: float | None = None
-    """US dollars that one run may spend on model calls; None for no limit."""
-    budget_tokens: int | None = None
-    """Tokens, sent and received together, that one run may spend; None for no limit."""
-    models: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Spec → settings of every model that the study names (``flows.llm.settings``), base URL filled in."""
 
     @property
     def points_spec(self) -> PointsSpec:
@@ -167,9 +101,6 @@ class Study:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as stored with the run."""
         return asdict(self)
-
-
-_KEYS = tuple(known.name for known in fields(Study) if known.name not in ("named_methods", "models"))
 
 
 def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
@@ -253,10 +184,10 @@ def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -
         if key == "methods":
             changes["named_methods"] = check_methods(value, place)
             continue
-        if key not in _KEYS:
-            known = sorted((*_KEYS, "methods", "model"))
+        if key not in KEYS:
+            known = sorted((*KEYS, "methods", "model"))
             raise UsageError(f"{place(key)}: unknown key{did_you_mean(key, known)}; known: {', '.join(known)}")
-        changes[key] = check_value(key, value, place(key))
+        changes[key] = _check(key, value, place(key))
     if changes.get("strategies") and "named_methods" in changes:  # a method that a file names is wanted
         names = [parse_method(spec).name for spec in changes["named_methods"]]
         changes["strategies"] = tuple(dict.fromkeys([*changes["strategies"], *names]))
@@ -267,6 +198,15 @@ def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -
         if key in values:
             _check_meaning(changed, key, place(key))
     return changed
+
+
+def _check(key: str, value: Any, place: str) -> Any:
+    found = check_value(KEYS[key], value, place)
+    if key in MODEL_ROLES:
+        return check_model(found, place)
+    if key == "runner":
+        return check_runner(found, place)
+    return tuple(spec for item in found for spec in split_specs(item)) if key == "strategies" else found
 
 
 def _check_meaning(study: Study, key: str, place: str) -> None:

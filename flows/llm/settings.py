@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from compaction.closest import did_you_mean
-from compaction.parameters import CONTROL, value_text
+from compaction.parameters import CONTROL
 from flows.support.errors import UsageError
+from flows.support.key_values import check_value
+from flows.support.keys import LONGEST_TEXT, Key, keys_of
 
 Provider = Literal["openai", "anthropic"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
@@ -42,37 +44,70 @@ SAMPLED_CLAUDES = (
 """Beginnings of the names of the Claude models that take a temperature; later ones, from Opus 4.7 on, refuse it."""
 
 
+def _price(about: str, example: float) -> Key:
+    known = "the price in the package's table, which knows few models"
+    return Key(about, known, noun="a price", least=0, most=10**6, example=example)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """One model as a study uses it."""
 
     spec: str
     """``openai:NAME`` or ``anthropic:NAME``."""
-    base_url: str
-    api: Literal["chat", "responses"] = "chat"
-    """OpenAI's two interfaces; every compatible server has ``chat``."""
-    temperature: float | None = 0.0
-    """None where the model takes none, or for the server's own."""
-    top_p: float | None = None
-    """None for the server's own."""
-    seed: int | None = None
-    """Sent along, for servers that take one; None for none."""
-    reasoning_effort: str | None = None
-    """``minimal``, ``low``, ``medium``, ``high``: whatever the model knows; None for the model's own."""
-    reasoning_tokens: int = 0
-    """Tokens that the model may spend on reasoning beside the answer's: added to the token limit of every call."""
-    structured: Literal["json_schema", "json_object", "prompt"] = "json_schema"
-    """How a JSON answer is asked for. A server that refuses one is asked in the next way."""
-    check_model: bool = True
-    """Whether an answer of another model than the one that was asked is an error. Gateways may rename models."""
-    timeout: float = 120.0
-    """Seconds of one try, from the request to the last byte of the answer."""
-    input_usd: float | None = None
-    """US dollars a million tokens sent; None for the table that comes with the package, which knows few models."""
-    output_usd: float | None = None
-    """US dollars a million tokens received; None for the table's."""
-    cached_input_usd: float | None = None
-    """US dollars a million tokens that the provider had in its own cache; None for the table's."""
+    base_url: Annotated[
+        str,
+        Key(
+            "Where its server is.",
+            "OPENAI_BASE_URL or ANTHROPIC_BASE_URL, else the provider's address",
+            example="http://127.0.0.1:8000/v1",
+        ),
+    ]
+    api: Annotated[Literal["chat", "responses"], Key("OpenAI's two interfaces; compatible servers have chat.")] = "chat"
+    temperature: Annotated[
+        float | None,
+        Key(
+            "false where the model takes none, or for the server's own.",
+            noun="false or a number",
+            least=0,
+            most=100,
+        ),
+    ] = 0.0
+    top_p: Annotated[
+        float | None,
+        Key("Share of the likeliest tokens that it draws from.", "the server's own", least=0, most=1, example=1.0),
+    ] = None
+    seed: Annotated[
+        int | None, Key("Sent along, for servers that take one.", "none", least=0, most=2**63 - 1, example=7)
+    ] = None
+    reasoning_effort: Annotated[
+        str | None, Key("minimal, low, medium, high: whatever the model knows.", "the model's own", example="medium")
+    ] = None
+    reasoning_tokens: Annotated[
+        int,
+        Key(
+            "Tokens that the model may spend on reasoning beside the answer's: added to the token limit of every call.",
+            least=0,
+            most=10**7,
+        ),
+    ] = 0
+    structured: Annotated[
+        Literal["json_schema", "json_object", "prompt"],
+        Key("How a JSON answer is asked for. A server that refuses one is asked in the next way."),
+    ] = "json_schema"
+    check_model: Annotated[
+        bool,
+        Key("Whether an answer of another model than the one that was asked is an error. Gateways may rename models."),
+    ] = True
+    timeout: Annotated[
+        float,
+        Key("Seconds of one try, from the request to the last byte of the answer.", least=0, most=86_400, is_open=True),
+    ] = 120.0
+    input_usd: Annotated[float | None, _price("US dollars a million tokens sent.", 1.25)] = None
+    output_usd: Annotated[float | None, _price("US dollars a million tokens received.", 10.0)] = None
+    cached_input_usd: Annotated[
+        float | None, _price("US dollars a million tokens that the provider had in its own cache.", 0.125)
+    ] = None
 
     @property
     def provider(self) -> Provider:
@@ -103,16 +138,7 @@ class ModelSettings:
         return os.environ.get(KEY_VARIABLES[self.provider]) or None
 
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    name: get_args(get_type_hints(ModelSettings)[name]) for name in ("api", "structured")
-}
-"""Setting → what it may be."""
-
-_SET = {field.name: field for field in fields(ModelSettings) if field.name != "spec"}
-
-
-LONGEST_TEXT = 4_096
-"""Characters of a name or an address."""
+SETTINGS: Mapping[str, Key] = keys_of(ModelSettings)
 
 
 def is_model(spec: str) -> bool:
@@ -131,18 +157,19 @@ def make_settings(
     """
     at = at or (lambda name: f"{place}: {name}")
     provider, _, model = spec.partition(":")
-    unknown = sorted(set(given) - set(_SET))
+    unknown = sorted(set(given) - set(SETTINGS))
     if unknown:
-        raise UsageError(
-            f"{at(unknown[0])}: unknown setting of {spec}{did_you_mean(unknown[0], _SET)}; known: {', '.join(_SET)}"
-        )
+        meant = did_you_mean(unknown[0], SETTINGS)
+        raise UsageError(f"{at(unknown[0])}: unknown setting of {spec}{meant}; known: {', '.join(SETTINGS)}")
     values: dict[str, Any] = {
         "base_url": os.environ.get(BASE_URL_VARIABLES[provider]) or BASE_URLS[provider],
         "temperature": 0.0 if _takes_temperature(provider, model) else None,
     }
     if provider == "anthropic" and "top_p" in given:
         values["temperature"] = None  # from Opus 4.1 on both together are refused
-    values |= {name: _check_value(name, value, at(name)) for name, value in given.items()}
+    for name, value in given.items():
+        is_none = name == "temperature" and value is False  # TOML has no null
+        values[name] = None if is_none else check_value(SETTINGS[name], value, at(name))
     values["base_url"] = values["base_url"].rstrip("/")
     at_url = at("base_url") if "base_url" in given else BASE_URL_VARIABLES[provider]
     try:
@@ -182,50 +209,3 @@ def _takes_temperature(provider: str, model: str) -> bool:
     if provider == "openai":
         return not model.removeprefix("ft:").startswith(REASONING)  # "ft:" begins the name of a model of one's own
     return not model.startswith("claude-") or model.startswith(SAMPLED_CLAUDES)
-
-
-def _check_value(name: str, value: Any, place: str) -> Any:
-    choices = CHOICES.get(name)
-    if choices and value not in choices:
-        raise UsageError(f"{place}: expected {' or '.join(choices)}, found {value_text(value)}")
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if name == "temperature" and value is False:
-        return None  # TOML has no null
-    if name == "check_model":
-        fits = isinstance(value, bool)
-    elif name in ("seed", "reasoning_tokens"):
-        fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST[name]
-    elif name in ("temperature", "top_p", "timeout", "input_usd", "output_usd", "cached_input_usd"):
-        fits = number and 0 <= value <= MOST[name] and (name != "timeout" or value > 0)
-    else:
-        fits = (
-            isinstance(value, str) and bool(value.strip()) and len(value) <= LONGEST_TEXT and not CONTROL.search(value)
-        )
-    if not fits:
-        most = f" and at most {MOST[name]:,}" if number and name in MOST and value > MOST[name] else ""
-        raise UsageError(f"{place}: expected {_KINDS.get(name, 'a text')}{most}, found {value_text(value)}")
-    return float(value) if number and name not in ("seed", "reasoning_tokens") else value
-
-
-MOST: Mapping[str, int] = {
-    "seed": 2**63 - 1,
-    "reasoning_tokens": 10**7,
-    "temperature": 100,
-    "top_p": 1,
-    "timeout": 86_400,
-    "input_usd": 10**6,
-    "output_usd": 10**6,
-    "cached_input_usd": 10**6,
-}
-"""Setting that is a number → its largest value."""
-_KINDS = {
-    "check_model": "true or false",
-    "seed": "a whole number of at least 0",
-    "reasoning_tokens": "a whole number of at least 0",
-    "temperature": "a number of at least 0, or false",
-    "top_p": "a number of at least 0",
-    "timeout": "a number above 0",
-    "input_usd": "a price of at least 0",
-    "output_usd": "a price of at least 0",
-    "cached_input_usd": "a price of at least 0",
-}

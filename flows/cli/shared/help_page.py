@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from typer import BadParameter
 from typer.core import TyperArgument, TyperCommand
 
+from flows.config.study_keys import COMPARED, KEYS, MODELS, RUNS
+
 if TYPE_CHECKING:
     from typer._click import Context
     from typer._click import HelpFormatter as Formatter
@@ -16,15 +18,15 @@ if TYPE_CHECKING:
 FEW = 14
 """Options that need no groups."""
 
+
+def _keys(heading: str) -> tuple[str, ...]:
+    return tuple(name for name, key in KEYS.items() if key.heading == heading)
+
+
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "What is compared": (
-        *("study", "strategies", "points", "history", "replicates", "limit", "task_types", "tokenizer"),
-        *("no_redact", "rubric", "anchors", "judge_replicates"),
-    ),
-    "Language models": (
-        *("model", "summarizer", "responder", "prober", "judge", "protocol", "budget_usd", "budget_tokens", "batch"),
-    ),
-    "How it runs": ("store", "concurrency", "runner", "ephemeral", "timeout"),
+    COMPARED: ("study", "no_redact", *_keys(COMPARED)),
+    MODELS: ("model", *_keys(MODELS), "batch"),
+    RUNS: (*_keys(RUNS), "ephemeral", "timeout"),
     "Output": (
         *("fail_if_worse", "fail_below", "format", "wide", "output", "force", "as_json", "log", "log_items"),
         *("quiet", "verbose", "help"),

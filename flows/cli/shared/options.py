@@ -13,7 +13,7 @@ import orjson
 import typer
 
 from flows.cli.shared import completing
-from flows.support.choices import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS, Format
+from flows.support.choices import DEFAULT_STORE, Format
 from flows.support.terminal_text import without_controls
 
 if TYPE_CHECKING:
@@ -27,12 +27,6 @@ LEAST_COLUMNS, MOST_COLUMNS = 60, 220
 MOST_METHODS = 40
 """Rows of a leaderboard that are shown without ``--wide``."""
 
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SOURCE", help="Files, folders or globs of sessions; the format is detected.", show_default=False
-    ),
-]
 StoreOption = Annotated[
     str | None,
     typer.Option(
@@ -49,45 +43,6 @@ StudyOption = Annotated[
     str | None,
     typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.", show_default=False),
 ]
-Strategies = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B(X=1),@SET",
-        help="Strategies to compare; sets: @defaults (all that can run), @recency-ladder (plain recency at several "
-        "sizes, for the view matched_budget) (default: @defaults)",
-        show_default=False,
-        autocompletion=completing.strategies,
-    ),
-]
-Points = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SPEC",
-        help="Where to compact: tokens:N, messages:N, share:0.5,0.9 (of a session) or recorded (default: tokens:32000)",
-        show_default=False,
-        autocompletion=completing.points,
-    ),
-]
-HistoryOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="|".join(HISTORIES),
-        help="prefix: each point compacts the whole session so far. chain: a method lives with what it left "
-        "(default: prefix)",
-        show_default=False,
-        autocompletion=lambda: list(HISTORIES),
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SPEC",
-        help="Summariser, responder and prober at once: embedded, openai:MODEL (OPENAI_API_KEY; OPENAI_BASE_URL for "
-        "any compatible server) or anthropic:MODEL (default: embedded)",
-        show_default=False,
-        autocompletion=completing.specs,
-    ),
-]
 
 
 def finite(value: float | None) -> float | None:
@@ -97,115 +52,6 @@ def finite(value: float | None) -> float | None:
     return value
 
 
-def _model_option(help: str) -> Any:
-    return typer.Option(metavar="SPEC", help=help, show_default=False, autocompletion=completing.specs)
-
-
-Summarizer = Annotated[str | None, _model_option("What summarises.")]
-Responder = Annotated[str | None, _model_option("What answers the probes.")]
-Prober = Annotated[str | None, _model_option("What makes the probes.")]
-JudgeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--judge",
-        metavar="SPEC",
-        help="What scores the answers: embedded, openai:MODEL or anthropic:MODEL (default: embedded)",
-        show_default=False,
-        autocompletion=completing.specs,
-    ),
-]
-Protocol = Annotated[
-    str | None,
-    typer.Option(
-        metavar="|".join(PROTOCOLS),
-        help="What a model as judge is shown. study: the compacted context too. closed: question, answer and truth "
-        "only. auto: study, unless a method leaves what only its provider can read (default: auto)",
-        show_default=False,
-        autocompletion=lambda: list(PROTOCOLS),
-    ),
-]
-BudgetUsd = Annotated[
-    float | None,
-    typer.Option("--budget-usd", metavar="X", help="Spend at most X US dollars on model calls.", show_default=False),
-]
-BudgetTokens = Annotated[
-    int | None,
-    typer.Option("--budget-tokens", metavar="N", help="Spend at most N tokens on model calls.", show_default=False),
-]
-RubricOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ID|FILE.toml",
-        help="What it scores them by.",
-        show_default=False,
-        autocompletion=completing.rubrics,
-    ),
-]
-Replicates = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="How often each compaction is made, and each answered (default: 1)", show_default=False
-    ),
-]
-JudgeReplicates = Annotated[
-    int | None, typer.Option(metavar="N", help="How often each answer is judged (default: 1)", show_default=False)
-]
-Anchors = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=0,
-        max=10**6,
-        help="Draw N answers once, and score them anew in every run on a new day: see drift (default: 0)",
-        show_default=False,
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, max=10**9, help="Take N sessions only, those of the sources first.", show_default=False
-    ),
-]
-Concurrency = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Most worker processes, and most model calls in flight (default: one a core, and 64)",
-        show_default=False,
-    ),
-]
-RunnerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--runner",
-        metavar="local|dask[:ADDRESS]",
-        help="What does the work that only computes: processes of this machine, or a cluster: the one at ADDRESS, or "
-        "one that is started for the run (default: local)",
-        show_default=False,
-    ),
-]
-Tokenizer = Annotated[
-    str | None,
-    typer.Option(
-        metavar="|".join(TOKENIZERS),
-        help="What counts tokens (default: o200k_base)",
-        show_default=False,
-        autocompletion=lambda: list(TOKENIZERS),
-    ),
-]
-NoRedact = Annotated[
-    bool,
-    typer.Option("--no-redact", help="Store credentials as they are in the sessions, instead of a mark for each."),
-]
-TaskTypes = Annotated[
-    str | None,
-    typer.Option(
-        "--task-types",
-        metavar="FILE",
-        help="CSV, Parquet or JSON lines with session_id (or source_path) and task_type; goes before the rule.",
-        show_default=False,
-    ),
-]
 FailIfWorse = Annotated[
     float | None,
     typer.Option(

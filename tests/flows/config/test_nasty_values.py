@@ -21,10 +21,9 @@ from compaction.parameters import MOST as LARGEST_COUNT
 from compaction.strategy import StrategyError
 from flows.cli.app import app
 from flows.cli.pages.docs_pages import commands
-from flows.config.study import _KEYS, make_study
-from flows.config.study_values import LEAST
-from flows.llm.settings import MOST as LARGEST_SETTING
-from flows.llm.settings import ModelSettings, make_settings
+from flows.config.study import make_study
+from flows.config.study_keys import KEYS
+from flows.llm.settings import SETTINGS, make_settings
 from flows.sessions.task_type_labels import read_labels
 from flows.support.errors import UsageError
 from flows.validation.label_sheet import LabelTargets, read_sheet
@@ -125,7 +124,7 @@ def test_parameters_that_do_not_go_together_are_refused_before_anything_starts(s
     assert str(caught.value)
 
 
-@pytest.mark.parametrize("key", [*_KEYS, "model", "methods", "models"])
+@pytest.mark.parametrize("key", [*KEYS, "model", "methods", "models"])
 def test_a_key_of_a_study_takes_what_it_is_made_for_and_nothing_else(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,9 +139,9 @@ def test_a_key_of_a_study_takes_what_it_is_made_for_and_nothing_else(
             continue  # a flag that was not given
         assert not plainly_wrong(value) or (key, value) == ("sources", "a\x1bb"), f"{key} = {value!r:.50}"
         kept = getattr(study, key, None)
-        if key in LEAST:
+        if key in KEYS and KEYS[key].type is int:
             assert type(kept) is int
-            assert LEAST[key] <= kept < 10**15
+            assert (KEYS[key].least or 0) <= kept <= 10**15
         elif key == "budget_usd":
             assert type(kept) is float
             assert 0 < kept <= 10**9
@@ -152,7 +151,7 @@ def test_a_key_of_a_study_takes_what_it_is_made_for_and_nothing_else(
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", [name for name in ModelSettings.__dataclass_fields__ if name != "spec"])
+@pytest.mark.parametrize("name", [*SETTINGS])
 def test_a_setting_of_a_model_takes_what_it_is_made_for_and_nothing_else(name: str) -> None:
     for value in (*NASTY, "http://[", "http://a:b", "http://a:99999"):
         try:
@@ -162,7 +161,8 @@ def test_a_setting_of_a_model_takes_what_it_is_made_for_and_nothing_else(name: s
             continue
         kept = getattr(settings, name)
         assert not plainly_wrong(value), f"{name} = {value!r:.50}"
-        assert name not in LARGEST_SETTING or kept is None or 0 <= kept <= LARGEST_SETTING[name]
+        most = SETTINGS[name].most
+        assert most is None or kept is None or 0 <= kept <= most
 
 
 def numeric_options() -> list[tuple[Any, tuple[str, ...], str]]:
@@ -184,7 +184,7 @@ def test_an_option_that_is_a_number_is_finite_and_in_a_range() -> None:
     wrong = []
     for one, path, option in options:
         key = option.removeprefix("--").replace("-", "_")
-        if key in {*LEAST, "budget_usd"} - {"limit", "anchors"}:
+        if key in KEYS:
             continue
         for value in ("-1", "nan", "inf", "1" + "0" * 20, "1e999", "", "x", "9" * 5000):
             try:

@@ -37,7 +37,7 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
         ('judge = "gpt-5"\n', "line 1: judge: expected embedded, openai:MODEL, anthropic:MODEL, found 'gpt-5'"),
         ('model = "openai:"\n', "line 1: model: expected embedded, openai:MODEL, anthropic:MODEL, found 'openai:'"),
         ('protocol = "open"\n', "line 1: protocol: expected auto or study or closed, found 'open'"),
-        ("budget_usd = 0\n", "line 1: budget_usd: expected an amount above 0 in US dollars, found 0"),
+        ("budget_usd = 0\n", "line 1: budget_usd: expected an amount in US dollars above 0, found 0"),
         ("budget_tokens = 1.5\n", "line 1: budget_tokens: expected a whole number of at least 1, found 1.5"),
         ('models = "all"\n', 'line 1: models: expected tables such as [models."openai:NAME"]'),
         ('[models."gpt"]\nseed = 1\n', "line 1: gpt: this is no model; expected openai:NAME or anthropic:NAME"),
