@@ -30,7 +30,8 @@ def lost(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Instead of a log: the newest of claude_code, codex, copilot, gemini, goose, opencode, openhands, pi.",
+            help="Instead of a log: the newest of claude_code, codex, copilot, cursor, cursor_agent, gemini, goose, "
+            "opencode, openhands or pi.",
             show_default=False,
         ),
     ] = None,
