@@ -31,7 +31,7 @@ def lost(
         typer.Option(
             metavar="NAME",
             help="Instead of a log: the newest of claude_code, codex, copilot, cursor, cursor_agent, gemini, goose, "
-            "opencode, openhands or pi.",
+            "opencode, openhands, pi or vscode_copilot.",
             show_default=False,
         ),
     ] = None,

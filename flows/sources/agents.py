@@ -45,6 +45,9 @@ AGENTS: Mapping[str, AgentFolder] = {
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),
+    "vscode_copilot": AgentFolder(
+        "vscode_copilot_chat", ".config", "Code/User/workspaceStorage", other_homes=_OTHER_HOMES
+    ),
 }
 
 _SUB_AGENTS = "subagents"

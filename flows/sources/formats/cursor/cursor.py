@@ -22,7 +22,7 @@ from flows.sources.reading.values import as_list, need_object, nested, objects_i
 NAME = "cursor"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CHAT, _BUBBLE = "composerData:", "bubbleId:"
-_LIST = "select key, cast(value as blob) from cursorDiskKV where key >= ? and key < ? order by rowid"
+_LIST = "select key, cast(value as blob) from cursorDiskKV where key >= ? and key < ? order by key"
 _CHAT_VALUE = "select cast(value as blob) from cursorDiskKV where key = ?"
 _LAST = "\U0010ffff"
 
