@@ -93,6 +93,16 @@ def test_older_versions_have_the_bubbles_in_the_chat(path: Path) -> None:
     assert len(chat) == 4
 
 
+def test_a_prompt_may_stand_in_the_form_of_the_editor(path: Path) -> None:
+    def paragraph(*texts: str) -> dict[str, Any]:
+        return {"type": "paragraph", "children": [{"type": "text", "text": text} for text in texts]}
+
+    rich = json.dumps({"root": {"type": "root", "children": [paragraph("Mend ", "@mill"), paragraph("Soon.")]}})
+    chat = read_one(path, {"a": bubble(1, richText=rich), "b": bubble(1, richText="{"), "c": bubble(2, "Yes.")})
+    assert said(chat) == [("user", "Mend @mill\nSoon."), ("assistant", "Yes.")]
+    assert chat.set_aside == {"empty message": 1}
+
+
 def test_errors_and_calls_without_a_result_are_told_apart(path: Path) -> None:
     error = json.dumps({"clientVisibleErrorMessage": "Failed", "modelVisibleErrorMessage": "no such file"})
     chat = read_one(

@@ -133,6 +133,13 @@ def test_an_answer_without_rounds_is_read_from_the_screen(read) -> None:
     assert transcript.set_aside == {"bookkeeping": 2}
 
 
+def test_an_answer_that_failed_is_told_to_the_person_only_and_old_ones_are_lists_of_texts(read) -> None:
+    failed = request("q1", "Go.") | {"result": {"errorDetails": {"message": "No network."}}}
+    transcript = one(read("c.json", chat(failed, request("q2", "Again.") | {"response": ["Yes.", 7]})))
+    assert said(transcript) == [("user", "Go."), ("user", "Again."), ("assistant", "Yes.")]
+    assert transcript.set_aside == {"shown to the person only": 1}
+
+
 def test_thoughts_that_only_the_screen_has_go_to_the_rounds_whose_calls_follow(read) -> None:
     def thought(text: str) -> dict[str, Any]:
         return {"kind": "thinking", "value": text}

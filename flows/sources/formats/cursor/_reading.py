@@ -88,10 +88,8 @@ class Reading:
 
     def _prompt(self, bubble: Record, ref: str, time: str | None) -> None:
         self.answer = None
-        texts = [
-            text_of(bubble.get("text") or bubble.get("rawText") or ""),
-            *("[image]" for _ in as_list(bubble.get("images"))),
-        ]
+        written = first_text(bubble.get("text"), bubble.get("rawText")) or _rich_text(bubble.get("richText"))
+        texts = [text_of(written), *("[image]" for _ in as_list(bubble.get("images")))]
         text = "\n".join(filter(None, texts))
         if text:
             self.session.say("user", text, ref, time, typed=True)
@@ -183,6 +181,19 @@ def _decoded(value: Any) -> Any:
         return orjson.loads(value)
     except orjson.JSONDecodeError:
         return value
+
+
+def _rich_text(value: Any) -> str:
+    """The text of a prompt in the form of Cursor's editor, a tree as JSON; a paragraph is a line."""
+    lines: list[str] = []
+    waiting: list[Any] = [nested(_decoded(value), "root")]
+    while waiting:
+        node = waiting.pop()
+        if nested(node, "type") == "paragraph" or not lines:
+            lines.append("")
+        lines[-1] += text_or_none(nested(node, "text")) or ""
+        waiting += reversed(as_list(nested(node, "children")))
+    return "\n".join(lines).strip()
 
 
 def _result_text(result: Any) -> str:

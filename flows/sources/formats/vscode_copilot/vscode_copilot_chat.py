@@ -30,6 +30,7 @@ from flows.sources.reading.usage import from_openai, make_usage
 from flows.sources.reading.values import as_dict, as_list, first_text, need_object, nested, objects_in, text_or_none
 
 NAME = "vscode_copilot_chat"
+FOR_THE_PERSON = "shown to the person only"
 _ONLY_TAGS = re.compile(r"(?:</?[\w-]+>|\s)*")
 
 
@@ -132,7 +133,10 @@ class _Reading:
         counts = (nested(used, "promptTokens"), nested(used, "completionTokens")) if used else ()
         counts = counts or (details.get("promptTokens"), details.get("outputTokens"))
         self.session.use(own, make_usage(*counts) or from_openai(used))
-        parts = self._own_parts(objects_in(request.get("response")), ref)
+        if nested(request, "result", "errorDetails"):
+            self.session.leave_out(FOR_THE_PERSON)
+        answer = [{"value": one} if isinstance(one, str) else one for one in as_list(request.get("response"))]
+        parts = self._own_parts(objects_in(answer), ref)
         rounds = objects_in(details.get("toolCallRounds"))
         results = as_dict(details.get("toolCallResults"))
         thoughts = _shown_thoughts(parts, rounds)
@@ -238,7 +242,7 @@ class _Reading:
         start, ref = self.starts.get(call, ({}, self.source.name))
         data = as_dict(start.get("toolSpecificData"))
         if text_in(data.get("prompt")):
-            session.say("user", text_in(data["prompt"]), ref, self.time, is_harness=True)
+            session.say("user", text_in(data["prompt"]), ref, self.time, typed=True)
         self._shown(session, parts, ref)
         if text_in(data.get("result")):
             session.respond(None, ref, self.time).add_text(text_in(data["result"]))
