@@ -23,7 +23,8 @@ Agent = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Instead of a log: the newest of claude_code, codex, copilot, gemini, opencode, openhands or pi.",
+        help="Instead of a log: the newest of claude_code, codex, copilot, cursor, cursor_agent, gemini, goose, "
+        "opencode, openhands, pi or vscode_copilot.",
         show_default=False,
     ),
 ]

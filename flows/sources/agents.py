@@ -27,16 +27,27 @@ class AgentFolder:
     """Pattern of the files there that have all sessions; without one the folder is searched to the bottom."""
     file_variable: str = ""
     """Environment variable that names another file there, or anywhere."""
+    other_homes: tuple[str, ...] = ()
+    """In place of ``home``, on systems where programs keep their files elsewhere."""
 
 
+_OTHER_HOMES = ("Library/Application Support", "AppData/Roaming")
 AGENTS: Mapping[str, AgentFolder] = {
     "claude_code": AgentFolder("claude_code", ".claude", "projects", "CLAUDE_CONFIG_DIR"),
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
+    "cursor": AgentFolder(
+        "cursor", ".config", "Cursor/User/globalStorage", files="state.vscdb", other_homes=_OTHER_HOMES
+    ),
+    "cursor_agent": AgentFolder("cursor", ".cursor", "projects"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
+    "goose": AgentFolder("goose", ".local/share", "goose/sessions", "XDG_DATA_HOME", "sessions.db"),
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),
+    "vscode_copilot": AgentFolder(
+        "vscode_copilot_chat", ".config", "Code/User/workspaceStorage", other_homes=_OTHER_HOMES
+    ),
 }
 
 _SUB_AGENTS = "subagents"
@@ -52,7 +63,10 @@ def newest_session(agent: str, home: Path, environment: Mapping[str, str]) -> In
     if agent not in AGENTS:
         raise SourceError(f"unknown agent {agent!r}{closest_or_all(agent, AGENTS)}")
     known = AGENTS[agent]
-    folder = Path(environment.get(known.variable) or home / known.home) / known.folder
+    named_home = environment.get(known.variable)
+    homes = [named_home] if named_home else [home / place for place in (known.home, *known.other_homes)]
+    folders = [Path(place) / known.folder for place in homes]
+    folder = next((one for one in folders if one.exists()), folders[0])
     places = [folder]
     if known.files:
         named = environment.get(known.file_variable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -66,8 +66,8 @@ class Head:
     is_zip: bool = False
     """Whether the file is a zip archive; ``entries`` has the names in it."""
     entries: Collection[str] = ()
-    tables: Collection[str] = ()
-    """The names of the tables, when the file is a SQLite database."""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """The tables, when the file is a SQLite database: name → the statement that made it."""
 
     def values(self, most: int | None = None) -> Sequence[Any]:
         """The first items of the list that the file is, at most so many; else the records."""
@@ -207,12 +207,12 @@ class Source:
             self._tables(),
         )
 
-    def _tables(self) -> Collection[str]:
+    def _tables(self) -> Mapping[str, str]:
         try:
-            return self.database.tables if self.database is not None else ()
+            return self.database.tables if self.database is not None else {}
         except DamagedError as error:
             self.quarantine(None, f"a damaged database: {error}")
-            return ()
+            return {}
 
     def _first_records(self) -> list[Record]:
         found: list[Record] = []

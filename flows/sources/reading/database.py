@@ -37,10 +37,10 @@ class Database:
         self.path = path
 
     @cached_property
-    def tables(self) -> frozenset[str]:
-        """The names of its tables."""
+    def tables(self) -> dict[str, str]:
+        """Its tables: name → the statement that made it, which has the names of its columns."""
         with self.snapshot() as select:
-            return frozenset(name for (name,) in select("select name from sqlite_master where type = 'table'"))
+            return {name: sql or "" for name, sql in select("select name, sql from sqlite_master where type = 'table'")}
 
     @contextmanager
     def snapshot(self) -> Iterator[Select]:

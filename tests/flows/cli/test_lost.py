@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.flows.conftest import ROOT, Command, session_lines, write_session
-from tests.flows.sources.logs import opencode_db, opencode_export
+from tests.flows.sources.logs import goose, opencode_db, opencode_export
 
 SAMPLE = ROOT / "flows" / "samples" / "logquery.jsonl"
 """With one recorded compaction, before message 65."""
@@ -174,6 +174,15 @@ def test_the_newest_session_of_opencodes_database_is_looked_at(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / ".local" / "share"))
     assert document(command, "--agent", "opencode")["session"] == "opencode_db-ses_2"
     database.close()
+
+
+def test_the_newest_session_of_gooses_database_is_looked_at(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (tmp_path / "goose" / "sessions").mkdir(parents=True)
+    goose.DATABASE(tmp_path / "goose" / "sessions" / "sessions.db")
+    assert document(command, "--agent", "goose")["session"] == "goose-20251009_1"
 
 
 def test_the_exit_code_says_what_was_lost(command: Command) -> None:

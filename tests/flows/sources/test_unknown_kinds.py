@@ -38,18 +38,6 @@ def droid():
     ]
 
 
-def goose():
-    call = {"status": "success", "value": {"name": "shell", "arguments": {"command": "ls"}}}
-    given = {"status": "success", "value": [{"type": "text", "text": "a.c"}]}
-    return [
-        {"working_dir": "/w", "description": "Mend", "message_count": 4},
-        {"role": "user", "created": 1, "content": [{"type": "text", "text": "Mend the mill"}]},
-        {"role": "assistant", "created": 2, "content": [{"type": "toolRequest", "id": "t1", "toolCall": call}]},
-        {"role": "user", "created": 3, "content": [{"type": "toolResponse", "id": "t1", "toolResult": given}]},
-        {"role": "assistant", "created": 4, "content": [{"type": "text", "text": "Done"}]},
-    ]
-
-
 def amp():
     result = {"type": "tool_result", "toolUseID": "t1", "run": {"status": "done", "result": "a.c"}}
     messages = [
@@ -72,7 +60,7 @@ def by_type():
     ]
 
 
-@pytest.mark.parametrize("lines", [gemini_stream, droid, goose, amp, by_type])
+@pytest.mark.parametrize("lines", [gemini_stream, droid, amp, by_type])
 def test_the_log_of_an_agent_without_a_reader_is_taken_by_none_for_its_shape(read, lines) -> None:
     result = read("out.jsonl", lines=lines())
     assert (result.format, result.transcripts) == (None, ())

@@ -9,16 +9,15 @@ credentials in them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.opencode._reading import Placed, Reading
 from flows.sources.formats.opencode._version2 import SWITCHES, Reading2, as_exported
-from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
-from flows.sources.reading.database import DamagedError, Database, Select
-from flows.sources.reading.decode import loads_line
+from flows.sources.reading.base import Head, Record, Source, SourceFormat
+from flows.sources.reading.database import Database, Select
 from flows.sources.reading.session import BOOKKEEPING
+from flows.sources.reading.stored import StoredSession, decode_value, number, read_each, shown
 from flows.sources.reading.values import need_object
 
 NAME = "opencode_db"
@@ -35,14 +34,6 @@ where message.session_id = ? order by part.id
 _MESSAGES_2 = "select id, type, cast(data as blob) from session_message where session_id = ? order by seq"
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    id: str
-    table: str
-    is_root: bool
-    updated: Any
-
-
 def detect(head: Head) -> bool:
     """Whether it is a database with the tables of one of the two versions."""
     return any(version <= set(head.tables) for version in (_VERSION_1, _VERSION_2))
@@ -50,51 +41,18 @@ def detect(head: Head) -> bool:
 
 def read(source: Source) -> Iterator[Transcript]:
     """The sessions one by one, those of sub-agents too; a damaged one is passed over."""
-    assert source.database is not None
-    sessions, broken = _list_sessions(source.database)
-    damaged = 0
-    for session in sessions if source.input.only is None else _find(sessions, source.input.only):
-        try:
-            found = _read_session(source, source.database, session)
-        except DamagedError as error:
-            damaged, broken = damaged + 1, str(error)
-            continue
-        yield from found
-        if found and source.input.only is not None:
-            break
-    if broken:
-        left_out = f"{damaged:,} of the {len(sessions):,} sessions found in it are left out"
-        source.quarantine(None, f"the database cannot be read whole ({broken}): {left_out}")
+    return read_each(source, NAME, _list_sessions, _read_session)
 
 
-def _list_sessions(database: Database) -> tuple[list[_Session], str]:
-    """Each session, in the newer of the tables that have it, and why the list is not whole."""
-    found: dict[str, _Session] = {}
-    try:
-        for table in [table for table in ("session", "session_v2") if table in database.tables]:
-            with database.snapshot() as select:
-                for own, parent, updated in select(_LIST.format(table)):
-                    found[own] = _Session(own, table, not parent, updated)
-    except DamagedError as error:
-        return list(found.values()), str(error)
-    return list(found.values()), ""
+def _list_sessions(database: Database) -> Iterator[StoredSession]:
+    """Each session; one that both tables have comes again, from the newer of them."""
+    for table in [table for table in ("session", "session_v2") if table in database.tables]:
+        with database.snapshot() as select:
+            for own, parent, updated in select(_LIST.format(table)):
+                yield StoredSession(own, not parent, number(updated), table)
 
 
-def _find(sessions: list[_Session], only: str) -> list[_Session]:
-    """The session of an id; without one those that are no sub-agent's, the newest first."""
-    if only:
-        named = [session for session in sessions if session.id == only.removeprefix(f"{NAME}-")]
-        if not named:
-            raise MalformedError(f"no session {only!r} among {len(sessions):,}")
-        return named
-    return sorted((one for one in sessions if one.is_root), key=lambda one: _number(one.updated), reverse=True)
-
-
-def _number(value: Any) -> float:
-    return value if isinstance(value, (int, float)) else 0
-
-
-def _read_session(source: Source, database: Database, session: _Session) -> list[Transcript]:
+def _read_session(source: Source, database: Database, session: StoredSession) -> list[Transcript]:
     with database.snapshot() as select:
         info = _describe(select, session)
         is_new = session.table == "session_v2"
@@ -109,7 +67,7 @@ def _read_session(source: Source, database: Database, session: _Session) -> list
     return reading.read([one for one in placed if one[1] is not None])
 
 
-def _describe(select: Select, session: _Session) -> Record:
+def _describe(select: Select, session: StoredSession) -> Record:
     for title, directory, parent, created, updated in select(_SESSION.format(session.table), session.id):
         time = {"created": created, "updated": updated}
         return {"id": session.id, "title": title, "directory": directory, "parentID": parent, "time": time}
@@ -127,12 +85,12 @@ def _messages_1(source: Source, select: Select, session: str) -> list[Placed]:
     parts: dict[str, list[Record]] = {}
     for own, data in select(_MESSAGES, session):
         ref = f"{source.name}#{own}"
-        with source.setting_aside(None, ref, _shown(data)):
+        with source.setting_aside(None, ref, shown(data)):
             info = {**_decode(data), "id": own, "sessionID": session}
             parts[own] = []
             placed.append((None, {"info": info, "parts": parts[own]}, ref))
     for message, own, data in select(_PARTS, session):
-        with source.setting_aside(None, f"{source.name}#{own}", _shown(data)):
+        with source.setting_aside(None, f"{source.name}#{own}", shown(data)):
             part = {**_decode(data), "id": own, "sessionID": session, "messageID": message}
             parts.get(message, []).append(part)
     return placed
@@ -143,21 +101,14 @@ def _messages_2(source: Source, select: Select, session: str) -> list[Placed]:
     placed: list[Placed] = []
     for own, kind, data in select(_MESSAGES_2, session):
         ref = f"{source.name}#{own}"
-        with source.setting_aside(None, ref, _shown(data)):
+        with source.setting_aside(None, ref, shown(data)):
             message = None if kind in SWITCHES else as_exported(own, kind, _decode(data))
             placed.append((None, message, ref))
     return placed
 
 
 def _decode(data: Any) -> Record:
-    values, reason, _ = loads_line(data, at_most=1)
-    if reason or not values:
-        raise MalformedError(reason or "nothing in it")
-    return need_object(values[0], "data")
-
-
-def _shown(data: Any) -> str:
-    return data[:4_000].decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+    return need_object(decode_value(data), "data")
 
 
 FORMAT = SourceFormat(
