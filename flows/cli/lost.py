@@ -30,7 +30,8 @@ def lost(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Instead of a log: the newest of claude_code, codex, copilot, gemini, opencode, openhands or pi.",
+            help="Instead of a log: the newest of claude_code, codex, copilot, gemini, kimi, kimi-code, opencode, "
+            "openhands or pi.",
             show_default=False,
         ),
     ] = None,

@@ -24,7 +24,7 @@ class AgentFolder:
     variable: str = ""
     """Environment variable that names another folder in place of ``home``."""
     files: str = ""
-    """Pattern of the files there that have all sessions; without one the folder is searched to the bottom."""
+    """Pattern of the files there that are looked at; without one the folder is searched to the bottom."""
     file_variable: str = ""
     """Environment variable that names another file there, or anywhere."""
 
@@ -34,6 +34,8 @@ AGENTS: Mapping[str, AgentFolder] = {
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
+    "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
+    "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),
