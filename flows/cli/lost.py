@@ -31,7 +31,7 @@ def lost(
         typer.Option(
             metavar="NAME",
             help="Instead of a log: the newest of claude_code, codex, copilot, gemini, kimi, kimi-code, opencode, "
-            "openhands or pi.",
+            "openhands, pi or qwen.",
             show_default=False,
         ),
     ] = None,

@@ -39,6 +39,7 @@ AGENTS: Mapping[str, AgentFolder] = {
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),
+    "qwen": AgentFolder("qwen_code", ".qwen", "projects", files="*/chats/*.jsonl"),
 }
 
 _SUB_AGENTS = "subagents"
