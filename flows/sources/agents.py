@@ -33,6 +33,7 @@ AGENTS: Mapping[str, AgentFolder] = {
     "claude_code": AgentFolder("claude_code", ".claude", "projects", "CLAUDE_CONFIG_DIR"),
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
+    "droid": AgentFolder("factory_droid", ".factory", "sessions"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
     "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
     "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),

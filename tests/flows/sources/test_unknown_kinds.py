@@ -21,10 +21,9 @@ def gemini_stream():
     ]
 
 
-def droid():
+def droid_without_its_header():
     """The envelope of pi round the blocks of Anthropic."""
     return [
-        {"type": "session_start", "id": "d-1", "title": "Mend", "cwd": "/w"},
         *(
             {"type": "message", "id": str(number), "message": {"role": role, "content": [block]}}
             for number, (role, block) in enumerate(
@@ -72,7 +71,7 @@ def by_type():
     ]
 
 
-@pytest.mark.parametrize("lines", [gemini_stream, droid, goose, amp, by_type])
+@pytest.mark.parametrize("lines", [gemini_stream, droid_without_its_header, goose, amp, by_type])
 def test_the_log_of_an_agent_without_a_reader_is_taken_by_none_for_its_shape(read, lines) -> None:
     result = read("out.jsonl", lines=lines())
     assert (result.format, result.transcripts) == (None, ())
