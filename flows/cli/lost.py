@@ -30,8 +30,8 @@ def lost(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Instead of a log: the newest of claude_code, codex, copilot, droid, gemini, kimi, kimi-code, "
-            "opencode, openhands, pi or qwen.",
+            help="Instead of a log: the newest of amp, claude_code, codex, copilot, droid, gemini, kimi, "
+            "kimi-code, opencode, openhands, pi or qwen.",
             show_default=False,
         ),
     ] = None,

@@ -30,6 +30,7 @@ class AgentFolder:
 
 
 AGENTS: Mapping[str, AgentFolder] = {
+    "amp": AgentFolder("amp", ".local/share", "amp/threads", "XDG_DATA_HOME"),
     "claude_code": AgentFolder("claude_code", ".claude", "projects", "CLAUDE_CONFIG_DIR"),
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
