@@ -23,8 +23,8 @@ Agent = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Instead of a log: the newest of claude_code, codex, copilot, cursor, cursor_agent, gemini, goose, "
-        "opencode, openhands, pi or vscode_copilot.",
+        help="Instead of a log: the newest session of an agent: claude_code, codex, cursor, opencode and others; an "
+        "unknown name is answered with all.",
         show_default=False,
     ),
 ]

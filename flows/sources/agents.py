@@ -24,7 +24,7 @@ class AgentFolder:
     variable: str = ""
     """Environment variable that names another folder in place of ``home``."""
     files: str = ""
-    """Pattern of the files there that have all sessions; without one the folder is searched to the bottom."""
+    """Pattern of the files there that are looked at; without one the folder is searched to the bottom."""
     file_variable: str = ""
     """Environment variable that names another file there, or anywhere."""
     other_homes: tuple[str, ...] = ()
@@ -33,6 +33,7 @@ class AgentFolder:
 
 _OTHER_HOMES = ("Library/Application Support", "AppData/Roaming")
 AGENTS: Mapping[str, AgentFolder] = {
+    "amp": AgentFolder("amp", ".local/share", "amp/threads", "XDG_DATA_HOME"),
     "claude_code": AgentFolder("claude_code", ".claude", "projects", "CLAUDE_CONFIG_DIR"),
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
@@ -40,11 +41,15 @@ AGENTS: Mapping[str, AgentFolder] = {
         "cursor", ".config", "Cursor/User/globalStorage", files="state.vscdb", other_homes=_OTHER_HOMES
     ),
     "cursor_agent": AgentFolder("cursor", ".cursor", "projects"),
+    "droid": AgentFolder("factory_droid", ".factory", "sessions"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
     "goose": AgentFolder("goose", ".local/share", "goose/sessions", "XDG_DATA_HOME", "sessions.db"),
+    "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
+    "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),
+    "qwen": AgentFolder("qwen_code", ".qwen", "projects", files="*/chats/*.jsonl"),
     "vscode_copilot": AgentFolder(
         "vscode_copilot_chat", ".config", "Code/User/workspaceStorage", other_homes=_OTHER_HOMES
     ),

@@ -136,7 +136,7 @@ def strings_in(value, path=()):
     return [found for key, item in items for found in strings_in(item, (*path, key))]
 
 
-TIME_KEYS = re.compile(r"(?i)time|stamp|^ts$|date|created|started|began|begin|start|end|completed|_at$")
+TIME_KEYS = re.compile(r"(?i)time|stamp|^ts$|date|created|started|began|begin|start|end|completed|sentat|_at$")
 NO_TIMES = {
     **{
         name: f"@@{name}@@" for name in ("400 digits", "minus 400 digits", "infinite", "minus infinite", "not a number")

@@ -21,10 +21,9 @@ def gemini_stream():
     ]
 
 
-def droid():
+def droid_without_its_header():
     """The envelope of pi round the blocks of Anthropic."""
     return [
-        {"type": "session_start", "id": "d-1", "title": "Mend", "cwd": "/w"},
         *(
             {"type": "message", "id": str(number), "message": {"role": role, "content": [block]}}
             for number, (role, block) in enumerate(
@@ -38,17 +37,6 @@ def droid():
     ]
 
 
-def amp():
-    result = {"type": "tool_result", "toolUseID": "t1", "run": {"status": "done", "result": "a.c"}}
-    messages = [
-        {"role": "user", "content": [{"type": "text", "text": "Mend the mill"}]},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"cmd": "ls"}}]},
-        {"role": "user", "content": [result]},
-        {"role": "assistant", "content": [{"type": "text", "text": "Done"}]},
-    ]
-    return [{"v": 3, "id": "T-1", "created": 1, "messages": messages}]
-
-
 def by_type():
     """Turns by their type, with items of the Responses API between them."""
     return [
@@ -60,7 +48,7 @@ def by_type():
     ]
 
 
-@pytest.mark.parametrize("lines", [gemini_stream, droid, amp, by_type])
+@pytest.mark.parametrize("lines", [gemini_stream, droid_without_its_header, by_type])
 def test_the_log_of_an_agent_without_a_reader_is_taken_by_none_for_its_shape(read, lines) -> None:
     result = read("out.jsonl", lines=lines())
     assert (result.format, result.transcripts) == (None, ())

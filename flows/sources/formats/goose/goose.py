@@ -179,6 +179,6 @@ FORMAT = SourceFormat(
     "tables `sessions` with `working_dir` and `messages` with `content_json`; `created` and goose's blocks",
     detect,
     read,
-    order=48,
+    order=49,
     shared_suffixes=(".db",),
 )

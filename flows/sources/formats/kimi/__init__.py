@@ -1,0 +1,1 @@
+"""Kimi's command line: its contexts, and the logs of Kimi Code."""
