@@ -88,4 +88,4 @@ def test_the_notice_that_a_task_ended_reaches_the_model_and_is_nobodys_prompt(re
 def test_the_envelope_of_claude_code_round_turns_of_gemini_is_another_agents_log(read):
     turn = {"type": "user", "uuid": "u-1", "sessionId": "q", "message": {"role": "user", "parts": [{"text": "Hi"}]}}
     notice = {"type": "system", "uuid": "u-2", "sessionId": "q", "parentUuid": "u-1", "subtype": "telemetry"}
-    assert read("q.jsonl", lines=[turn, notice]).format is None
+    assert read("q.jsonl", lines=[turn, notice]).format == "qwen_code"
