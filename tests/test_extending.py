@@ -72,7 +72,7 @@ def carry_out(title: str, folder: Path) -> None:
             put_after_last(path, r'    "retention": ', text)
         elif words.startswith("Above `models`"):
             source = path.read_text(encoding="utf-8")
-            path.write_text(source.replace("    models: ", f"{text}    models: ", 1), encoding="utf-8")
+            path.write_text(source.replace("    models: ", f"    {text}    models: ", 1), encoding="utf-8")
         elif words.startswith("At the end"):
             with path.open("a", encoding="utf-8") as file:
                 file.write(f"\n\n{text}")

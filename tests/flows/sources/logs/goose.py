@@ -12,17 +12,17 @@ NOTE = """Your context was compacted. The previous message contains a summary of
 Do not mention that you read a summary or that conversation summarization occurred.
 Just continue the conversation naturally based on the summarized context."""
 _TABLES = """
-create table schema_version (version integer primary key, applied_at timestamp default current_timestamp);
+create table schema_version (version integer primary key, applied_at timestamp default '2026-03-01 10:00:00');
 create table sessions (
     id text primary key, name text not null default '', description text not null default '',
     user_set_name boolean default false, session_type text not null default 'user', working_dir text not null,
-    created_at timestamp default current_timestamp, updated_at timestamp default current_timestamp,
+    created_at timestamp default '2026-03-01 10:00:00', updated_at timestamp default '2026-03-01 10:00:00',
     extension_data text default '{}', total_tokens integer, input_tokens integer, output_tokens integer,
     accumulated_total_tokens integer, accumulated_input_tokens integer, accumulated_output_tokens integer
 );
 create table messages (
     id integer primary key autoincrement, session_id text not null references sessions (id), role text not null,
-    content_json text not null, created_timestamp integer not null, timestamp timestamp default current_timestamp,
+    content_json text not null, created_timestamp integer not null, timestamp timestamp default '2026-03-01 10:00:00',
     tokens integer
 );
 """
