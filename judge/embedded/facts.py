@@ -229,6 +229,21 @@ class SessionFacts(SessionNeeds):
         """What the person said last before ``cut``."""
         return next((m for m in reversed(self.person) if (m.seq or 0) < cut), None)
 
+    def before(self, seq: int) -> Message | None:
+        """The message before one, those of the system and the harness aside."""
+        earlier = reversed(self.messages[:seq])
+        return next(
+            (m for m in earlier if m.role in ("assistant", "tool") or (m.role == "user" and not m.author)), None
+        )
+
+    def told_before(self, seq: int, cut: int) -> str:
+        """The sentence with which the agent had ended its turn; empty where it was at work, or says it twice."""
+        before = self.before(seq)
+        if before is None or before.role != "assistant" or before.tool_calls:
+            return ""
+        told = (sentences(before.text) or [""])[-1]
+        return told if sum(told in m.text for m in self.messages[:cut] if m.role == "assistant") == 1 else ""
+
     def holders(self, words: tuple[str, ...], cut: int) -> tuple[int, ...]:
         """``seq`` of the messages before ``cut`` that have all of some words."""
         return tuple(seq for seq in range(cut) if all(word in self.text(seq) for word in words))

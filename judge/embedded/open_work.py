@@ -11,7 +11,7 @@ from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Run, SessionFacts
 from judge.embedded.net_files import NetFile, is_passed_over, may_be_ignored, net_files
-from judge.embedded.own_words import agrees, requests
+from judge.embedded.own_words import agrees, orders, requests
 from judge.statement import Statement
 
 RUN_AGE = 50
@@ -25,6 +25,9 @@ MAX_ERRORS = 4
 
 ANNOUNCED = 10
 """Messages in which a step was announced that is still to be taken."""
+
+NEW = 40
+"""Messages in which a request is new."""
 
 _STEP = re.compile(
     r"\b(?:i[’']ll|i will|i[’']m(?: going to)?|let me|let's|i need to|we need to) (?:now |also )?"
@@ -47,8 +50,11 @@ _SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|t
 _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
 
-def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
-    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended."""
+def open_work(session: SessionFacts, since: int, cut: int) -> dict[str, list[Statement]]:
+    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended.
+
+    A request stands alone only if it is new: not the session's first, and given since the last point or just now.
+    """
     if turn_has_ended(session.messages, cut):
         return {}
     found = {
@@ -59,8 +65,11 @@ def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
         "next": _announced(session, cut),
     }
     found = {part: statements for part, statements in found.items() if statements}
-    if found and (asked := _request(session, cut)):
-        found["asked"] = asked
+    part, asked = _request(session, cut)
+    newest = cut - ANNOUNCED if part == "thrown" else min(since, cut - NEW)
+    is_new = asked and session.person[0].seq != asked[0].evidence[0] >= newest
+    if asked and (is_new or (found and part == "asked")):
+        found[part] = asked
     return found
 
 
@@ -179,17 +188,19 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
     return [Statement("next_step", shorten(step, 400), (seq,), (step,), needed_at=edits[0])] if fits else []
 
 
-def _request(session: SessionFacts, cut: int) -> list[Statement]:
-    """Every sentence of the last request.
+def _request(session: SessionFacts, cut: int) -> tuple[str, list[Statement]]:
+    """(part, every sentence) of the last request, which may have been thrown in while the agent was at work.
 
-    None where it was thrown in while the agent worked, or the agent has reported since and the person agreed to go on:
-    then it is not what the work is about.
+    None where the agent has reported since and the person agreed to go on: then it is not what the work is about.
     """
     said = [m for m in session.person if (m.seq or 0) < cut]
     last = next((m for m in reversed(said) if not agrees(m.text)), None)
-    if last is None or (last.seq and session.messages[last.seq - 1].role == "tool"):
-        return []
+    if last is None:
+        return "asked", []
     agreed = (session.messages[(m.seq or 1) - 1] for m in said[said.index(last) + 1 :])
     if any(before.role == "assistant" and not before.tool_calls for before in agreed):
-        return []
-    return [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in requests(last.text)]
+        return "asked", []
+    before = session.messages[last.seq - 1] if last.seq else None
+    part = "thrown" if before and (before.role == "tool" or before.tool_calls) else "asked"
+    asked = orders(last.text, or_asks=True) if last is not session.person[0] else requests(last.text)
+    return part, [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in asked]

@@ -8,8 +8,8 @@ from compaction import CompactionPoint, Message
 from judge.embedded.constraints import is_rule
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES
-from judge.embedded.prober import EmbeddedProber
-from judge.embedded.recall_facts import recall_facts
+from judge.embedded.prober import EmbeddedProber, _Asked, _SessionProbes
+from judge.embedded.recall_facts import later_requests, recall_facts
 from judge.probe import NotAsked, Probe
 from tests.judge.embedded.prober_sessions import Steps, asked, called, edited, ran, said, session, told, truth, wrote
 
@@ -330,21 +330,68 @@ def test_open_items_are_those_of_the_list_that_the_next_call_does_not_tick_off()
     assert "Read the column order; Write the migration notes" in truth("continuation", before)
 
 
-def test_the_request_is_asked_for_only_together_with_something_open() -> None:
+WISH = "Sort the totals of each ledger by month."
+BEGUN = [TASK, ran("ls"), told("The columns are read in their new order."), said(WISH)]
+
+
+def test_a_new_request_is_open_alone_and_the_first_one_only_where_recall_does_not_ask_for_it() -> None:
+    edit = edited("ledger/rows.py", "order = 1", "order = 2")
     assert truth("continuation", [TASK, ran("ls")]) == ""
-    before = [TASK, ran("ls"), edited("ledger/rows.py", "order = 1", "order = 2")]
-    assert truth("continuation", before) == (
-        "Untested: ledger/rows.py was modified and no tests were run since\n"
-        "Asked: Make the ledger import read the new column order."
+    assert truth("continuation", [TASK, ran("ls"), edit]) == (
+        "Untested: ledger/rows.py was modified and no tests were run since"
     )
+    assert truth("continuation", [*BEGUN, ran("ls")]) == f"Asked: {WISH}"
+    assert truth("continuation", [*BEGUN, ran("ls"), edit]).splitlines()[1:] == [f"Asked: {WISH}"]
+    assert truth("continuation", [*BEGUN[:-1], said("The months of the ledger are wrong."), ran("ls")]) == ""
+    assert truth("continuation", [*BEGUN, *[ran("ls")] * 25]) == f"Asked: {WISH}", "no point was since"
 
 
-def test_a_request_is_not_the_open_one_that_was_thrown_in_or_that_the_agent_has_reported_on() -> None:
+def test_a_request_is_open_for_some_messages_behind_the_last_point() -> None:
+    for n_steps, is_open in ((10, True), (25, False)):
+        before = [*BEGUN, *[ran("ls")] * n_steps]
+        transcript = session(*before, ran("ls"))
+        point = CompactionPoint("s", 2, len(session(*before).messages), 0, (6,))
+        session_probes = _SessionProbes(transcript)
+        found = session_probes.candidates("continuation", 6, point.cut_seq, _Asked())
+        assert bool(found) is is_open
+
+
+def test_a_request_is_not_the_open_one_that_the_agent_has_reported_on() -> None:
     edit = edited("ledger/rows.py", "order = 1", "order = 2") + ran("ls")
-    assert "Asked" in truth("continuation", [TASK, edit])
     assert truth("continuation", [TASK, edit[:2]]) == "", "an agent that runs nothing leaves testing to the person"
-    assert "Asked" not in truth("continuation", [TASK, edit, said("please fix the address of the remote"), ran("ls")])
-    assert "Asked" not in truth("continuation", [TASK, told("It is read. Shall I go on?"), said("yes, go ahead"), edit])
+    reported = [told("They are sorted. Shall I go on?"), said("yes, go ahead"), edit]
+    assert "Asked" not in truth("continuation", [*BEGUN, *reported])
+
+
+def test_what_was_thrown_in_while_the_agent_was_at_work_is_open_for_a_moment() -> None:
+    thrown = [TASK, ran("ls"), said("please fix the address of the remote"), ran("ls")]
+    assert truth("continuation", thrown) == "Thrown in: please fix the address of the remote"
+    assert truth("continuation", [*thrown, *[ran("ls")] * 5]) == ""
+
+
+def test_recall_asks_for_a_later_request_that_was_worked_on_where_the_first_is_known() -> None:
+    change = edited("ledger/rows.py", "order = 1", "order = 2")
+    work = [change, told("The totals are sorted by month now.")]
+    transcript = session(*BEGUN, *work, said("Name the file by day."), told("Ok."))
+    recall = [EmbeddedProber().probes(transcript, CompactionPoint("s", 2, cut, 0, (3,)))[0] for cut in (5, 9)]
+    assert isinstance(recall[0], NotAsked), "it is open"
+    assert isinstance(recall[1], Probe)
+    assert recall[1].ground_truth == WISH
+    assert "ended with “The columns are read in their new order.”" in recall[1].question
+    looked = session(*BEGUN, ran("ls"), told("They are sorted."), said("Name the file by day."), told("Ok."))
+    assert isinstance(EmbeddedProber().probes(looked, CompactionPoint("s", 2, 9, 0, (3,)))[0], NotAsked)
+
+
+def test_a_request_that_the_next_words_take_up_again_is_not_settled() -> None:
+    again = said("No, sort the totals of the year by day instead of each month.")
+    steps = [*BEGUN, edited("ledger/rows.py", "order = 1", "order = 2"), told("The totals are sorted."), again]
+    facts_read = SessionFacts(session(*steps, ran("ls")))
+    assert [c.truth for c in later_requests(facts_read, 0, 8)] == [WISH]
+    assert later_requests(facts_read, 0, 9) == []
+
+
+def test_a_command_of_the_harness_is_not_what_was_asked_for_first() -> None:
+    assert truth("recall", [said("/mode"), TASK, ran("ls")]) == REQUEST
 
 
 def test_nothing_is_open_when_the_turn_had_ended() -> None:
