@@ -198,10 +198,10 @@ class SessionFacts(SessionNeeds):
         calls = self.messages[seq].tool_calls
         return not self._has_results or any(self.results.get(call.id) is not None for call in calls)
 
-    def may_have_changed(self, since: int, cut: int) -> bool:
-        """Whether a call between two positions changes a file and has no result, so that nobody tells what it did."""
-        unanswered = (seq for seq in range(since, cut) if not self.happened(seq))
-        return any(op.verb != "examined" and not op.scratch for seq in unanswered for op in self.ops.get(seq, ()))
+    def may_have_changed(self, since: int, cut: int) -> set[str]:
+        """The files that calls without a result change between two positions, so that nobody tells what they did."""
+        ops = (op for seq in range(since, cut) if not self.happened(seq) for op in self.ops.get(seq, ()))
+        return {op.path for op in ops if op.verb != "examined" and not op.scratch}
 
     @cached_property
     def _has_results(self) -> bool:

@@ -90,6 +90,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
     """The project's files on which calls between two positions left something, those touched last at the end."""
     files: dict[str, NetFile] = {}
     made = _scaffolded(session, cut)
+    lost = set[str]()  # files that a call would have created which was not carried out
     for seq in range(cut):
         texts = [c for _, c in read_message(session.messages[seq]).commands] if session.happened(seq) else []
         if any(map(_ALL_UNDONE.search, texts)):
@@ -99,7 +100,10 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
         ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_globbed(files, seq, texts)]
         if any(map(_PATCHES.search, texts)) and _has_failed(session, seq):
             ops = [op for op in ops if op.verb != "modified"]
-        for op in ops if session.happened(seq) else ():
+        if not session.happened(seq):
+            lost.update(op.path for op in ops if op.verb == "created")
+            continue
+        for op in ops:
             if not _is_own(op.path, session) or _LOCK.search(op.path):
                 continue
             file = files.setdefault(op.path, NetFile(op.path))
@@ -112,7 +116,8 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             elif file.changes and _undoes(session, op, file.changes[-1]):
                 file.changes.pop()
             else:
-                file.take(op if op.path.split("/")[0] not in made else _as_new(op))
+                is_new = op.path.split("/")[0] in made or (op.path in lost and not file.changes)
+                file.take(_as_new(op) if is_new else op)
         if seq in session.commits:
             pending = [file for file in files.values() if file.is_left or len(file.changes) > file.committed]
             held = _HELD.findall(session.commits[seq].output)

@@ -47,6 +47,7 @@ _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-]
 _SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
 """Files that an agent makes to try something out: called so, or beside the project's folders."""
 
+_SEARCHED = re.compile(r"\|\s*grep\b[^|;&]*")
 _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
 
@@ -106,14 +107,23 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last; none where that can be disputed."""
     tests = [run for run in session.runs if run.ended < cut and run.is_test]
-    ran = tests[-1].seq if tests else -1
-    if not session.commands or (tests and not _has_tested(tests[-1])) or session.may_have_changed(ran + 1, cut):
+    tried = max((run.seq for run in tests), default=-1)
+    files = _waiting(session, tried, cut)
+    if not session.commands or not session.may_have_changed(tried + 1, cut) <= {f.path for f in files}:
         return []  # an agent that runs nothing leaves testing to the person
-    files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
-    files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    # A run that got as far as no test may count or not: the files have to be the same.
+    tested = max((run.seq for run in tests if _has_tested(run)), default=-1)
+    if [f.path for f in files] != [f.path for f in _waiting(session, tested, cut)]:
+        return []
     if len(files) > 2 * MAX_ITEMS or any(_was_run(session, f, cut) for f in files):
         return []
     return [Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs) for f in files]
+
+
+def _waiting(session: SessionFacts, tested: int, cut: int) -> list[NetFile]:
+    """Code that was changed after a run of tests, tests and scratch aside."""
+    files = [f for f in net_files(session, tested + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
+    return [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
 
 
 def _has_tested(run: Run) -> bool:
@@ -125,7 +135,8 @@ def _has_tested(run: Run) -> bool:
 def _was_run(session: SessionFacts, file: NetFile, cut: int) -> bool:
     """Whether a command has run the file itself after its last change."""
     name = re.compile(rf"(?<![\w-]){re.escape(file.path.rsplit('/', 1)[-1])}")
-    return any(file.seqs[-1] < seq and name.search(command) for seq, command in _tries(session, cut))
+    tries = ((seq, _SEARCHED.sub("", command)) for seq, command in _tries(session, cut))
+    return any(file.seqs[-1] < seq and name.search(command) for seq, command in tries)
 
 
 def _tries(session: SessionFacts, cut: int) -> Iterator[tuple[int, str]]:

@@ -91,6 +91,11 @@ def test_files_that_a_pattern_removes_are_gone() -> None:
     assert truth("artifact", [TASK, *scratch]) == "Created: ledger/test_two.py\nModified: none\nDeleted: none"
 
 
+def test_a_file_whose_first_creation_was_not_carried_out_is_created_by_the_next() -> None:
+    copy = ran("cp ledger/rows.py ledger/sums.py")
+    assert "Created: ledger/sums.py" in truth("artifact", [TASK, wrote("ledger/sums.py", "a = 1")[:1], copy])
+
+
 def test_lock_files_do_not_count() -> None:
     locked = edited("uv.lock", "version = 1", "version = 2")
     assert truth("artifact", [TASK, locked]) == ""
@@ -405,6 +410,7 @@ def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
     assert "Untested" not in truth("continuation", [TASK, edit, ran("pytest tests", "== 3 passed in 0.10s ==")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("python ledger/rows.py")]), "it was tried itself"
     assert "Untested" in truth("continuation", [TASK, edit, ran("python try_rows.py")]), "another file was"
+    assert "Untested" in truth("continuation", [TASK, edit, ran("mypy . | grep rows.py", "rows.py:4: error")])
 
 
 def test_a_run_that_was_aborted_has_tested_nothing() -> None:
@@ -412,6 +418,7 @@ def test_a_run_that_was_aborted_has_tested_nothing() -> None:
     edit = edited("ledger/rows.py", "order = 1", "order = 2")
     assert "Untested" not in truth("continuation", [TASK, edit, aborted]), "whether it was tested can be disputed"
     assert "Untested" in truth("continuation", [TASK, aborted, ran("pytest tests", "== 3 passed in 0.10s =="), edit])
+    assert "Untested" in truth("continuation", [TASK, aborted, edit]), "whether it counts or not"
     failed = ran("go test ./...", "--- FAIL: TestRows (0.00s)\nFAIL\nExit code 1", is_error=True)
     assert "Untested" not in truth("continuation", [TASK, edit, failed])
 
@@ -431,6 +438,8 @@ def test_nothing_is_open_for_certain_where_a_call_has_no_result() -> None:
     lost = edited("ledger/totals.py", "total = 1", "total = 2")[:1]
     assert "Untested" in truth("continuation", [TASK, ran("ls"), edit])
     assert "Untested" not in truth("continuation", [TASK, ran("ls"), edit, lost, ran("ls")])
+    again = edited("ledger/rows.py", "order = 2", "order = 3")[:1]
+    assert "Untested" in truth("continuation", [TASK, ran("ls"), edit, again, ran("ls")]), "it is untested anyway"
     assert uncommitted(edit, lost, ran("ls")) == ""
 
 
