@@ -33,6 +33,7 @@ _LOCK = re.compile(
 
 _PATCHES = re.compile(r"(?:^|[;&|\n]\s*)(?:patch\b|git apply\b)")
 _HELD = re.compile(r"^ *(\d+) files? changed\b", re.MULTILINE)
+_GONE = re.compile(r"^ *delete mode \d+ (.+)$", re.MULTILINE)
 _TOOL_FOLDER = re.compile(
     r"(?:^|/)(?:\.(?!git(?:hub|lab)/)[\w-]+|node_modules|__pycache__|venv|dist|build|target|coverage)/"
 )
@@ -60,6 +61,8 @@ class NetFile:
     """``seq`` of the last change or undoing."""
     is_left: bool = False
     """Whether the last commit held fewer files than had been changed, so that nobody tells whether it held this."""
+    is_new: bool = False
+    """Whether the session made it."""
 
     @property
     def verb(self) -> Verb:
@@ -80,7 +83,8 @@ class NetFile:
 
     def take(self, op: FileOp) -> None:
         """Add a change."""
-        if op.verb == "deleted" and self.changes and self.changes[0].verb == "created":
+        self.is_new = self.is_new or (not self.changes and op.verb == "created")
+        if op.verb == "deleted" and self.is_new:
             self.changes, self.committed = [], 0
         else:
             self.changes.append(op)
@@ -119,8 +123,13 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
                 is_new = op.path.split("/")[0] in made or (op.path in lost and not file.changes)
                 file.take(_as_new(op) if is_new else op)
         if seq in session.commits:
+            output = session.commits[seq].output
+            for gone in _GONE.findall(output):
+                for file in files.values():
+                    if file.changes and same_file(gone, file.path) and file.verb != "deleted":
+                        file.take(FileOp(file.path, "deleted", seq))
             pending = [file for file in files.values() if file.is_left or len(file.changes) > file.committed]
-            held = _HELD.findall(session.commits[seq].output)
+            held = _HELD.findall(output)
             for file in pending:
                 file.committed = len(file.changes)
                 file.is_left = bool(held) and sum(map(int, held)) < len(pending)

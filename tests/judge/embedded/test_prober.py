@@ -96,6 +96,14 @@ def test_a_file_whose_first_creation_was_not_carried_out_is_created_by_the_next(
     assert "Created: ledger/sums.py" in truth("artifact", [TASK, wrote("ledger/sums.py", "a = 1")[:1], copy])
 
 
+def test_a_file_that_a_commit_reports_as_deleted_is_gone() -> None:
+    commit = ran("git commit -qam order", "[order 1dc1c5f] order\n 1 file changed\n delete mode 100644 ledger/old.py")
+    before = [TASK, wrote("ledger/new.py", "a = 1"), edited("ledger/old.py", "order = 1", "order = 2"), commit]
+    assert truth("artifact", before) == "Created: ledger/new.py\nModified: none\nDeleted: ledger/old.py"
+    own = wrote("ledger/old.py", "a = 2")
+    assert "Deleted: none" in truth("artifact", [TASK, own, *before[1:2], commit, ran("rm -f ledger/old.py")])
+
+
 def test_lock_files_do_not_count() -> None:
     locked = edited("uv.lock", "version = 1", "version = 2")
     assert truth("artifact", [TASK, locked]) == ""
