@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from compaction.points import LOOKAHEAD
 from compaction.reading.changed_names import changed_definitions
 from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
@@ -160,7 +161,10 @@ def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
 
 
 def is_scratch(session: SessionFacts, file: NetFile, cut: int) -> bool:
-    """Whether a file was made beside the project's folders, as an agent does to try something out."""
+    """Whether a file was made beside the project's folders to try something out, and nothing soon uses it again."""
+    coming = (call for message in session.messages[cut : cut + LOOKAHEAD] for call in message.tool_calls)
+    if any(file.path in call.arguments for call in coming):
+        return False
     has_folders = any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified)
     return has_folders and file.verb == "created" and not file.committed and _SCRATCH.search(file.path) is not None
 

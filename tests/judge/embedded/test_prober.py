@@ -113,6 +113,7 @@ def test_a_script_beside_the_projects_folders_counts_but_makes_no_question_alone
     look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
     scratch = [TASK, look, wrote("order.py", "a = 1")]
     assert truth("artifact", scratch) == ""
+    assert truth("artifact", scratch, [ran("python order.py")]).startswith("Created: order.py"), "it is used again"
     change = edited("ledger/rows.py", "order = 1", "order = 2")
     assert truth("artifact", [*scratch, change]) == "Created: order.py\nModified: ledger/rows.py\nDeleted: none"
     assert "Created: none" in truth("artifact", [*scratch, change, ran("rm -f order.py")])
