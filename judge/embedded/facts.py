@@ -11,7 +11,7 @@ from functools import cached_property
 from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences
+from compaction.reading.prose import sentences, terms
 from compaction.reading.shell.commands import placed_commands
 from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
@@ -243,6 +243,12 @@ class SessionFacts(SessionNeeds):
             return ""
         told = (sentences(before.text) or [""])[-1]
         return told if sum(told in m.text for m in self.messages[:cut] if m.role == "assistant") == 1 else ""
+
+    def is_taken_up(self, message: Message, cut: int) -> bool:
+        """Whether the person's next words are about the same again, so that what was said before is not settled."""
+        later = next((m for m in self.person if (message.seq or 0) < (m.seq or 0) < cut), None)
+        same = set(terms(own_words(message.text))) & set(terms(own_words(later.text) if later else ""))
+        return len(same) > MIN_TERMS
 
     def holders(self, words: tuple[str, ...], cut: int) -> tuple[int, ...]:
         """``seq`` of the messages before ``cut`` that have all of some words."""

@@ -11,7 +11,7 @@ from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.run_reports import without_colours
 from judge.embedded.facts import BEFORE, Candidate, Run, SessionFacts
 from judge.embedded.net_files import net_files
-from judge.embedded.own_words import FILLING, orders, own_words, requests
+from judge.embedded.own_words import FILLING, orders, requests
 from judge.statement import Statement, StatementKind
 
 MAX_LINE = 200
@@ -101,15 +101,14 @@ def later_requests(session: SessionFacts, since: int, cut: int) -> list[Candidat
 
     What it answered after a few looks is trivial, and what the person's next words take up again is not settled.
     """
-    found, end, has_calls, next_words = [], cut, any(m.tool_calls for m in session.messages[:cut]), set[str]()
+    found, end, has_calls = [], cut, any(m.tool_calls for m in session.messages[:cut])
     for message in reversed([m for m in session.person[1:] if since <= (m.seq or 0) < cut]):
         seq, told = message.seq or 0, session.told_before(message.seq or 0, cut)
         changes = sum(op.verb != "examined" for q in range(seq, end) for op in project_ops(session.ops.get(q, ())))
         matters = changes or end - seq > WORKED or not has_calls
         asked = orders(message.text) if matters and len(terms(told)) > 1 else ()
         words = set(terms(" ".join(asked)))
-        settled = len(words & next_words) < MIN_OWN and "go ahead" not in " ".join(asked)
-        end, next_words = seq, set(terms(own_words(message.text)))
+        end, settled = seq, "go ahead" not in " ".join(asked) and not session.is_taken_up(message, cut)
         if settled and len(words - set(terms(told)) - FILLING) >= MIN_OWN:
             question = f"What did the person ask for when the agent had ended with “{shorten(told, MAX_LINE)}”?"
             statements = tuple(Statement("request", one, (seq,), (one,)) for one in asked)

@@ -543,6 +543,24 @@ def test_a_reply_is_a_decision_where_it_chooses_in_words_of_its_own(reply: str, 
     assert (truth("decision", [TASK, told("Should the totals move?"), said(reply)]) == reply) is is_decision
 
 
+@pytest.mark.parametrize(
+    ("words", "is_decision"),
+    [
+        ("the totals should be sorted by month and day", True),
+        ("no cached rows! each import should read the file anew", True),
+        ("The import reads old rows. That should not stay so in the new release.", False),
+        ("the old rows should be in the archive folder, tell me which are wrong", False),
+        ("the import should have worked with the old files", False),
+        ("can you ask me what the import must do with old files", False),
+    ],
+)
+def test_what_the_work_has_to_be_like_is_a_decision(words: str, is_decision: bool) -> None:
+    told_of = [told("The columns are read."), [Message("system", "Default mode.")], said(words)]
+    assert (truth("decision", [TASK, *told_of]) == words) is is_decision
+    again = said(f"Or no: {words}, as in the other file")
+    assert truth("decision", [TASK, *told_of, told("Done."), again, told("Ok.")]) != words
+
+
 def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
     reply = "no, keep the totals in the flat file rather than the database"
     probe = asked("decision", [TASK, told("Should the totals move?"), said(reply)])
