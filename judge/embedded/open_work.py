@@ -47,6 +47,7 @@ _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-]
 _SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
 """Files that an agent makes to try something out: called so, or beside the project's folders."""
 
+_BUILDS = re.compile(r"\b(?:build|check|lint|clippy|vet|mypy|tsc|tsgo)\b")
 _SEARCHED = re.compile(r"\|\s*grep\b[^|;&]*")
 _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
@@ -162,7 +163,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
     """What the last run of each command left failing, unless files were changed and others were run since.
 
-    None where the report of one of them is not read whole.
+    Of tests, checks and builds whose report is not read whole only the command; of anything else nothing.
     """
     last = {run.cue: run for run in session.runs if cut - RUN_AGE <= run.seq and run.ended < cut}
     ran = max((seq for seq, _ in _tries(session, cut)), default=-1)
@@ -176,7 +177,10 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
         errors = run.errors if cue and not tests and run.seq == ran else ()
         n_failed = reading.totals[1] if reading.totals else 0
         if not (tests or errors) or len(errors) > MAX_ERRORS or n_failed > len(set(tests) or errors):
-            return []
+            if not cue or changed or run.seq != ran or not (run.is_test or _BUILDS.search(run.name)):
+                return []
+            tests, errors = [], ()
+            found[cue] = Statement("failing_test", f"`{cue}` failed when it was run last", (run.ended,), exact=(cue,))
         for test in tests:
             found[test] = Statement("failing_test", f"{test} fails", (run.ended,), exact=(test.split("::")[-1],))
         for error in errors:

@@ -468,15 +468,17 @@ def test_what_the_last_run_left_failing_is_open_until_another_is_run() -> None:
     assert "Failing" not in truth("continuation", [TASK, ran("pytest tests", report), mended])
 
 
-def test_failures_are_open_only_where_all_of_them_are_read() -> None:
+def test_failures_are_open_only_where_all_of_them_are_read_else_the_command_that_was_run_last() -> None:
     line = "FAILED tests/test_rows.py::test_order - AssertionError: 1 != 2\n"
-    assert "Failing" not in truth(
-        "continuation", [TASK, ran("pytest tests", f"{line}== 2 failed, 3 passed in 0.10s ==")]
-    )
-    unread = ran("make check", "rows: 2 problems", is_error=True)
+    unread = ran("pytest tests", f"{line}== 2 failed, 3 passed in 0.10s ==")
+    command = "Failing: `pytest tests` failed when it was run last"
+    assert truth("continuation", [TASK, unread]) == command
+    assert truth("continuation", [TASK, unread, edited("ledger/rows.py", "a = 1", "a = 2")]) != command
+    assert truth("continuation", [TASK, ran("python reproduce.py", "rows: 2 problems", is_error=True)]) == ""
+    unknown = ran("make rows", "rows: 2 problems", is_error=True)
     one = ran("pytest tests", f"{line}== 1 failed, 3 passed in 0.10s ==")
-    assert "Failing" not in truth("continuation", [TASK, one, unread])
-    assert "Failing" in truth("continuation", [TASK, one])
+    assert "Failing" not in truth("continuation", [TASK, one, unknown])
+    assert "test_order fails" in truth("continuation", [TASK, one])
 
 
 def test_of_a_run_with_several_errors_all_are_open_unless_one_follows_from_another() -> None:
