@@ -70,6 +70,9 @@ def open_work(session: SessionFacts, since: int, cut: int) -> dict[str, list[Sta
     part, asked = _request(session, cut)
     newest = cut - ANNOUNCED if part == "thrown" else min(since, cut - NEW)
     is_new = asked and session.person[0].seq != asked[0].evidence[0] >= newest
+    if is_new:  # other words since, though nobody reads them, may have asked for something
+        since_then = session.messages[asked[0].evidence[0] + 1 : cut]
+        is_new = not any(m.role == "user" and not m.author and m not in session.person for m in since_then)
     if asked and (is_new or (found and part == "asked")):
         found[part] = asked
     return found
@@ -79,7 +82,9 @@ def turn_has_ended(messages: Sequence[Message], cut: int) -> bool:
     """Whether the agent had said its last word before the cut, and a person has to speak."""
     before, after = messages[cut - 1], messages[cut] if cut < len(messages) else None
     ended = before.role == "assistant" and not before.tool_calls and bool(before.text.strip())
-    return (ended and after is None) or (after is not None and after.role == "user" and not agrees(after.text))
+    if after is None or after.role != "user":
+        return ended and after is None
+    return not agrees(after.text) or (ended and after.text.startswith("/"))
 
 
 def _todo_items(session: SessionFacts, cut: int) -> list[Statement]:

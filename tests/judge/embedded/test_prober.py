@@ -358,6 +358,9 @@ def test_a_new_request_is_open_alone_and_the_first_one_only_where_recall_does_no
     assert truth("continuation", [*BEGUN, ran("ls"), edit]).splitlines()[1:] == [f"Asked: {WISH}"]
     assert truth("continuation", [*BEGUN[:-1], said("The months of the ledger are wrong."), ran("ls")]) == ""
     assert truth("continuation", [*BEGUN, *[ran("ls")] * 25]) == f"Asked: {WISH}", "no point was since"
+    pasted = said("```\nSort the totals by day.\n```")
+    assert truth("continuation", [*BEGUN, ran("ls"), pasted, ran("ls")]) == "", "who knows what that asks for"
+    assert truth("continuation", [*BEGUN, told("They are sorted.")], [said("/mode")]) == ""
 
 
 def test_a_request_is_open_for_some_messages_behind_the_last_point() -> None:
@@ -472,8 +475,8 @@ def test_failures_are_open_only_where_all_of_them_are_read_else_the_command_that
     line = "FAILED tests/test_rows.py::test_order - AssertionError: 1 != 2\n"
     unread = ran("pytest tests", f"{line}== 2 failed, 3 passed in 0.10s ==")
     command = "Failing: `pytest tests` failed when it was run last"
-    assert truth("continuation", [TASK, unread]) == command
-    assert truth("continuation", [TASK, unread, edited("ledger/rows.py", "a = 1", "a = 2")]) != command
+    assert command in truth("continuation", [TASK, unread])
+    assert command not in truth("continuation", [TASK, unread, edited("ledger/rows.py", "a = 1", "a = 2")])
     assert truth("continuation", [TASK, ran("python reproduce.py", "rows: 2 problems", is_error=True)]) == ""
     unknown = ran("make rows", "rows: 2 problems", is_error=True)
     one = ran("pytest tests", f"{line}== 1 failed, 3 passed in 0.10s ==")
