@@ -47,6 +47,18 @@ _CHOOSES = re.compile(
     r"keep|go with|stick (?:to|with)|prefer|make it|call it|name it|drop|skip|(?:just )?(?:go ahead|do it|start))\b",
     re.IGNORECASE,
 )
+_NORM = re.compile(
+    r"\b(?:should(?:n't| not)?|must(?:n't| not)?) (?!have\b|work|happen|never happen)\w+|\bneeds? to be\b|"
+    r"\bno need (?:to|for)\b|^no \w+ \w+!|\bdon'?t (?:set|use|modify|add|touch|change|make)\b",
+    re.IGNORECASE,
+)
+_NO_NORM = re.compile(
+    r"\b(?:i (?:don'?t )?(?:guess|think|see|know)|be (?:good|fine|able)|let me|not sure|maybe|where|tell me|adhere)\b|"
+    r"[❯➜{}]|^(?:can|could|would|what|why|how)\b",
+    re.IGNORECASE,
+)
+"""How the person says what the work has to be like, and what only sounds like it."""
+
 _REPLIES = re.compile(r"(?:yes|yeah|yep|no|nope|both|neither|all of|none)\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?:option|variant|approach|number) *#?\w\b|^\W*\w\W*$", re.IGNORECASE)
 """A choice by a number or letter, which says nothing without the list."""
@@ -148,18 +160,19 @@ def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """What the person answered or chose when the agent had ended its turn; the whole of a short message."""
     for message in session.person:
         seq, words = message.seq or 0, own_words(message.text)
-        before = session.messages[seq - 1] if 0 < seq < cut and len(words) <= MAX_REPLY else None
-        told = (
-            (sentences(before.text) or [""])[-1]
-            if before and before.role == "assistant" and not before.tool_calls
-            else ""
-        )
+        before = session.before(seq)
+        told = session.told_before(seq, cut) if seq < cut and len(words) <= MAX_REPLY else ""
         said = sentences(words) if told else []
-        offered = set(terms(before.text)) if before else set()
+        demands = bool(said) and _NORM.search(said[0]) and not any(map(_NO_NORM.search, said))
+        demands = demands and not session.is_taken_up(message, cut)
+        offered = set(terms(before.text)) if before and not demands else set()
         own = {term for sentence in said for term in terms(sentence)} - offered - FILLING
         chooses = said and (_CHOOSES.search(said[0]) or (told.endswith("?") and _REPLIES.match(said[0])))
-        once = sum(told in m.text for m in session.messages[:cut] if m.role == "assistant") == 1
-        if chooses and once and len(own) >= MIN_OWN and not any(s.endswith("?") or _NUMBERED.search(s) for s in said):
+        if (
+            (chooses or demands)
+            and len(own) >= MIN_OWN
+            and not any(s.endswith("?") or _NUMBERED.search(s) for s in said)
+        ):
             statements = tuple(_decided(s, seq, tuple(_CONTRAST.findall(s))) for s in said)
             question = f"What did the person answer when the agent had ended with “{shorten(told, 200)}”?"
             yield Candidate("choice", question, " ".join(said), statements)

@@ -11,7 +11,7 @@ from functools import cached_property
 from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
 from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences
+from compaction.reading.prose import sentences, terms
 from compaction.reading.shell.commands import placed_commands
 from compaction.reading.shell.effects import only_reads, program_runs
 from compaction.reading.todos import TodoList, latest_todos
@@ -198,10 +198,10 @@ class SessionFacts(SessionNeeds):
         calls = self.messages[seq].tool_calls
         return not self._has_results or any(self.results.get(call.id) is not None for call in calls)
 
-    def may_have_changed(self, since: int, cut: int) -> bool:
-        """Whether a call between two positions changes a file and has no result, so that nobody tells what it did."""
-        unanswered = (seq for seq in range(since, cut) if not self.happened(seq))
-        return any(op.verb != "examined" and not op.scratch for seq in unanswered for op in self.ops.get(seq, ()))
+    def may_have_changed(self, since: int, cut: int) -> set[str]:
+        """The files that calls without a result change between two positions, so that nobody tells what they did."""
+        ops = (op for seq in range(since, cut) if not self.happened(seq) for op in self.ops.get(seq, ()))
+        return {op.path for op in ops if op.verb != "examined" and not op.scratch}
 
     @cached_property
     def _has_results(self) -> bool:
@@ -228,6 +228,27 @@ class SessionFacts(SessionNeeds):
     def request(self, cut: int) -> Message | None:
         """What the person said last before ``cut``."""
         return next((m for m in reversed(self.person) if (m.seq or 0) < cut), None)
+
+    def before(self, seq: int) -> Message | None:
+        """The message before one, those of the system and the harness aside."""
+        earlier = reversed(self.messages[:seq])
+        return next(
+            (m for m in earlier if m.role in ("assistant", "tool") or (m.role == "user" and not m.author)), None
+        )
+
+    def told_before(self, seq: int, cut: int) -> str:
+        """The sentence with which the agent had ended its turn; empty where it was at work, or says it twice."""
+        before = self.before(seq)
+        if before is None or before.role != "assistant" or before.tool_calls:
+            return ""
+        told = (sentences(before.text) or [""])[-1]
+        return told if sum(told in m.text for m in self.messages[:cut] if m.role == "assistant") == 1 else ""
+
+    def is_taken_up(self, message: Message, cut: int) -> bool:
+        """Whether the person's next words are about the same again, so that what was said before is not settled."""
+        later = next((m for m in self.person if (message.seq or 0) < (m.seq or 0) < cut), None)
+        same = set(terms(own_words(message.text))) & set(terms(own_words(later.text) if later else ""))
+        return len(same) > MIN_TERMS
 
     def holders(self, words: tuple[str, ...], cut: int) -> tuple[int, ...]:
         """``seq`` of the messages before ``cut`` that have all of some words."""

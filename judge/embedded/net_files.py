@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from compaction.points import LOOKAHEAD
 from compaction.reading.changed_names import changed_definitions
 from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
@@ -33,6 +34,7 @@ _LOCK = re.compile(
 
 _PATCHES = re.compile(r"(?:^|[;&|\n]\s*)(?:patch\b|git apply\b)")
 _HELD = re.compile(r"^ *(\d+) files? changed\b", re.MULTILINE)
+_GONE = re.compile(r"^ *delete mode \d+ (.+)$", re.MULTILINE)
 _TOOL_FOLDER = re.compile(
     r"(?:^|/)(?:\.(?!git(?:hub|lab)/)[\w-]+|node_modules|__pycache__|venv|dist|build|target|coverage)/"
 )
@@ -60,6 +62,8 @@ class NetFile:
     """``seq`` of the last change or undoing."""
     is_left: bool = False
     """Whether the last commit held fewer files than had been changed, so that nobody tells whether it held this."""
+    is_new: bool = False
+    """Whether the session made it."""
 
     @property
     def verb(self) -> Verb:
@@ -80,7 +84,8 @@ class NetFile:
 
     def take(self, op: FileOp) -> None:
         """Add a change."""
-        if op.verb == "deleted" and self.changes and self.changes[0].verb == "created":
+        self.is_new = self.is_new or (not self.changes and op.verb == "created")
+        if op.verb == "deleted" and self.is_new:
             self.changes, self.committed = [], 0
         else:
             self.changes.append(op)
@@ -90,6 +95,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
     """The project's files on which calls between two positions left something, those touched last at the end."""
     files: dict[str, NetFile] = {}
     made = _scaffolded(session, cut)
+    lost = set[str]()  # files that a call would have created which was not carried out
     for seq in range(cut):
         texts = [c for _, c in read_message(session.messages[seq]).commands] if session.happened(seq) else []
         if any(map(_ALL_UNDONE.search, texts)):
@@ -99,7 +105,10 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
         ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_globbed(files, seq, texts)]
         if any(map(_PATCHES.search, texts)) and _has_failed(session, seq):
             ops = [op for op in ops if op.verb != "modified"]
-        for op in ops if session.happened(seq) else ():
+        if not session.happened(seq):
+            lost.update(op.path for op in ops if op.verb == "created")
+            continue
+        for op in ops:
             if not _is_own(op.path, session) or _LOCK.search(op.path):
                 continue
             file = files.setdefault(op.path, NetFile(op.path))
@@ -112,10 +121,16 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             elif file.changes and _undoes(session, op, file.changes[-1]):
                 file.changes.pop()
             else:
-                file.take(op if op.path.split("/")[0] not in made else _as_new(op))
+                is_new = op.path.split("/")[0] in made or (op.path in lost and not file.changes)
+                file.take(_as_new(op) if is_new else op)
         if seq in session.commits:
+            output = session.commits[seq].output
+            for gone in _GONE.findall(output):
+                for file in files.values():
+                    if file.changes and same_file(gone, file.path) and file.verb != "deleted":
+                        file.take(FileOp(file.path, "deleted", seq))
             pending = [file for file in files.values() if file.is_left or len(file.changes) > file.committed]
-            held = _HELD.findall(session.commits[seq].output)
+            held = _HELD.findall(output)
             for file in pending:
                 file.committed = len(file.changes)
                 file.is_left = bool(held) and sum(map(int, held)) < len(pending)
@@ -146,7 +161,10 @@ def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
 
 
 def is_scratch(session: SessionFacts, file: NetFile, cut: int) -> bool:
-    """Whether a file was made beside the project's folders, as an agent does to try something out."""
+    """Whether a file was made beside the project's folders to try something out, and nothing soon uses it again."""
+    coming = (call for message in session.messages[cut : cut + LOOKAHEAD] for call in message.tool_calls)
+    if any(file.path in call.arguments for call in coming):
+        return False
     has_folders = any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified)
     return has_folders and file.verb == "created" and not file.committed and _SCRATCH.search(file.path) is not None
 

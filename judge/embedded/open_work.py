@@ -11,7 +11,7 @@ from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Run, SessionFacts
 from judge.embedded.net_files import NetFile, is_passed_over, may_be_ignored, net_files
-from judge.embedded.own_words import agrees, requests
+from judge.embedded.own_words import agrees, orders, requests
 from judge.statement import Statement
 
 RUN_AGE = 50
@@ -25,6 +25,9 @@ MAX_ERRORS = 4
 
 ANNOUNCED = 10
 """Messages in which a step was announced that is still to be taken."""
+
+NEW = 40
+"""Messages in which a request is new."""
 
 _STEP = re.compile(
     r"\b(?:i[’']ll|i will|i[’']m(?: going to)?|let me|let's|i need to|we need to) (?:now |also )?"
@@ -44,11 +47,16 @@ _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-]
 _SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
 """Files that an agent makes to try something out: called so, or beside the project's folders."""
 
+_BUILDS = re.compile(r"\b(?:build|check|lint|clippy|vet|mypy|tsc|tsgo)\b")
+_SEARCHED = re.compile(r"\|\s*grep\b[^|;&]*")
 _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
 
-def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
-    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended."""
+def open_work(session: SessionFacts, since: int, cut: int) -> dict[str, list[Statement]]:
+    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended.
+
+    A request stands alone only if it is new: not the session's first, and given since the last point or just now.
+    """
     if turn_has_ended(session.messages, cut):
         return {}
     found = {
@@ -59,8 +67,14 @@ def open_work(session: SessionFacts, cut: int) -> dict[str, list[Statement]]:
         "next": _announced(session, cut),
     }
     found = {part: statements for part, statements in found.items() if statements}
-    if found and (asked := _request(session, cut)):
-        found["asked"] = asked
+    part, asked = _request(session, cut)
+    newest = cut - ANNOUNCED if part == "thrown" else min(since, cut - NEW)
+    is_new = asked and session.person[0].seq != asked[0].evidence[0] >= newest
+    if is_new:  # other words since, though nobody reads them, may have asked for something
+        since_then = session.messages[asked[0].evidence[0] + 1 : cut]
+        is_new = not any(m.role == "user" and not m.author and m not in session.person for m in since_then)
+    if asked and (is_new or (found and part == "asked")):
+        found[part] = asked
     return found
 
 
@@ -68,7 +82,9 @@ def turn_has_ended(messages: Sequence[Message], cut: int) -> bool:
     """Whether the agent had said its last word before the cut, and a person has to speak."""
     before, after = messages[cut - 1], messages[cut] if cut < len(messages) else None
     ended = before.role == "assistant" and not before.tool_calls and bool(before.text.strip())
-    return (ended and after is None) or (after is not None and after.role == "user" and not agrees(after.text))
+    if after is None or after.role != "user":
+        return ended and after is None
+    return not agrees(after.text) or (ended and after.text.startswith("/"))
 
 
 def _todo_items(session: SessionFacts, cut: int) -> list[Statement]:
@@ -97,14 +113,23 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
 def _untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last; none where that can be disputed."""
     tests = [run for run in session.runs if run.ended < cut and run.is_test]
-    ran = tests[-1].seq if tests else -1
-    if not session.commands or (tests and not _has_tested(tests[-1])) or session.may_have_changed(ran + 1, cut):
+    tried = max((run.seq for run in tests), default=-1)
+    files = _waiting(session, tried, cut)
+    if not session.commands or not session.may_have_changed(tried + 1, cut) <= {f.path for f in files}:
         return []  # an agent that runs nothing leaves testing to the person
-    files = [f for f in net_files(session, ran + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
-    files = [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    # A run that got as far as no test may count or not: the files have to be the same.
+    tested = max((run.seq for run in tests if _has_tested(run)), default=-1)
+    if [f.path for f in files] != [f.path for f in _waiting(session, tested, cut)]:
+        return []
     if len(files) > 2 * MAX_ITEMS or any(_was_run(session, f, cut) for f in files):
         return []
     return [Statement("untested_edit", f"{f.path} was {f.verb} and no tests were run since", f.seqs) for f in files]
+
+
+def _waiting(session: SessionFacts, tested: int, cut: int) -> list[NetFile]:
+    """Code that was changed after a run of tests, tests and scratch aside."""
+    files = [f for f in net_files(session, tested + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
+    return [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
 
 
 def _has_tested(run: Run) -> bool:
@@ -116,7 +141,8 @@ def _has_tested(run: Run) -> bool:
 def _was_run(session: SessionFacts, file: NetFile, cut: int) -> bool:
     """Whether a command has run the file itself after its last change."""
     name = re.compile(rf"(?<![\w-]){re.escape(file.path.rsplit('/', 1)[-1])}")
-    return any(file.seqs[-1] < seq and name.search(command) for seq, command in _tries(session, cut))
+    tries = ((seq, _SEARCHED.sub("", command)) for seq, command in _tries(session, cut))
+    return any(file.seqs[-1] < seq and name.search(command) for seq, command in tries)
 
 
 def _tries(session: SessionFacts, cut: int) -> Iterator[tuple[int, str]]:
@@ -142,7 +168,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
     """What the last run of each command left failing, unless files were changed and others were run since.
 
-    None where the report of one of them is not read whole.
+    Of tests, checks and builds whose report is not read whole only the command; of anything else nothing.
     """
     last = {run.cue: run for run in session.runs if cut - RUN_AGE <= run.seq and run.ended < cut}
     ran = max((seq for seq, _ in _tries(session, cut)), default=-1)
@@ -156,7 +182,10 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
         errors = run.errors if cue and not tests and run.seq == ran else ()
         n_failed = reading.totals[1] if reading.totals else 0
         if not (tests or errors) or len(errors) > MAX_ERRORS or n_failed > len(set(tests) or errors):
-            return []
+            if not cue or changed or run.seq != ran or not (run.is_test or _BUILDS.search(run.name)):
+                return []
+            tests, errors = [], ()
+            found[cue] = Statement("failing_test", f"`{cue}` failed when it was run last", (run.ended,), exact=(cue,))
         for test in tests:
             found[test] = Statement("failing_test", f"{test} fails", (run.ended,), exact=(test.split("::")[-1],))
         for error in errors:
@@ -179,17 +208,19 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
     return [Statement("next_step", shorten(step, 400), (seq,), (step,), needed_at=edits[0])] if fits else []
 
 
-def _request(session: SessionFacts, cut: int) -> list[Statement]:
-    """Every sentence of the last request.
+def _request(session: SessionFacts, cut: int) -> tuple[str, list[Statement]]:
+    """(part, every sentence) of the last request, which may have been thrown in while the agent was at work.
 
-    None where it was thrown in while the agent worked, or the agent has reported since and the person agreed to go on:
-    then it is not what the work is about.
+    None where the agent has reported since and the person agreed to go on: then it is not what the work is about.
     """
     said = [m for m in session.person if (m.seq or 0) < cut]
     last = next((m for m in reversed(said) if not agrees(m.text)), None)
-    if last is None or (last.seq and session.messages[last.seq - 1].role == "tool"):
-        return []
+    if last is None:
+        return "asked", []
     agreed = (session.messages[(m.seq or 1) - 1] for m in said[said.index(last) + 1 :])
     if any(before.role == "assistant" and not before.tool_calls for before in agreed):
-        return []
-    return [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in requests(last.text)]
+        return "asked", []
+    before = session.messages[last.seq - 1] if last.seq else None
+    part = "thrown" if before and (before.role == "tool" or before.tool_calls) else "asked"
+    asked = orders(last.text, or_asks=True) if last is not session.person[0] else requests(last.text)
+    return part, [Statement("request", shorten(one, 400), (last.seq or 0,), (one,)) for one in asked]

@@ -30,7 +30,8 @@ _HARNESS = re.compile(
     r"Your (?:last |previous )?(?:response|output|message|command|reply|solution|answer) (?:did|was|is|has|had|must|"
     r"timed)|"
     r"(?:Please )?(?:continue|proceed) (?:working )?(?:on the task |with the (?:last|conversation))|"
-    r"(?:Please )?always provide exactly one|You (?:are|were) (?:an? |the |now |running|given)|Environment reminder)",
+    r"(?:Please )?always provide exactly one|You (?:are|were) (?:an? |the |now |running|given)|Environment reminder|"
+    r"/[\w:-]*\s*\Z)",
     re.IGNORECASE,
 )
 """Beginnings of messages that a harness, not a person, writes in the person's place."""
@@ -79,6 +80,20 @@ MAX_AGREEMENT = 300
 MIN_ASKED_TERMS = 3
 MAX_ASKED = 4
 """Sentences of a request; what says more is a document, and no list of what it asks for is complete."""
+
+_QUESTION = re.compile(r"(?<!i think)\?$|^(?:where|what|why|how|which|is|are|do|does|did)\b", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(?:png|jpe?g|gif)\b", re.IGNORECASE)
+_ORDER = re.compile(
+    r"\b(?:can|could|would) (?:you|we|u)\b|\bplease\b|\blet'?s\b|\b(?:i|we) (?:\w+ )?(?:want|need|should)\b|"
+    r"\b(?:should be|don'?t (?:chang|modif|touch|us)\w*)\b|"
+    r"^(?:(?:ok(?:ay)?|alright|and|so|now|then|also|just|actually|no|yes|yeah|well|go ahead and)\b[, ]*)*"
+    r"(?:add|apply|bring|build|change|check|clean|commit|compare|consider|convert|copy|create|delete|document|don'?t|"
+    r"drop|explain|extract|find|fix|get|give|group|implement|improve|investigate|keep|list|look|make|merge|modify|move|"
+    r"name|open|port|print|push|put|read|rebase|refactor|remove|rename|replace|reset|respond|revert|review|rewrite|run|"
+    r"set|show|sort|split|start|stop|store|summari[sz]e|switch|tell|test|try|undo|update|use|verify|wire|write)\b",
+    re.IGNORECASE,
+)
+"""A sentence that tells somebody to do something."""
 
 _RULES_FILE = re.compile(r"\s*(?:<[\w-]+>\s*)*(?:# ?|Contents of \S*?)((?:AGENTS|CLAUDE|GEMINI)\.md)\b", re.IGNORECASE)
 
@@ -142,6 +157,12 @@ def requests(text: str) -> tuple[str, ...]:
     clear = not any(_BROKEN_OFF.search(sentence) or _RHETORICAL.search(sentence) for sentence in said)
     telling = [term for term in terms(" ".join(said)) if not term.isdigit()]
     return said if clear and len(said) <= MAX_ASKED and len(telling) >= MIN_ASKED_TERMS else ()
+
+
+def orders(text: str, *, or_asks: bool = False) -> tuple[str, ...]:
+    """All sentences of a message that tells to do something, or asks a question; no remark, report or agreement."""
+    said = () if agrees(text) or _IMAGE.search(text) else requests(text)
+    return said if any(_ORDER.search(one) or (or_asks and _QUESTION.search(one)) for one in said) else ()
 
 
 def _title(text: str) -> str:

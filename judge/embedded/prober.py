@@ -22,11 +22,11 @@ from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, definitions, is_scratch, net_files
 from judge.embedded.open_work import open_work
-from judge.embedded.recall_facts import first_request, recall_facts
+from judge.embedded.recall_facts import first_request, later_requests, recall_facts
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 9
+VERSION = 10
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
@@ -71,9 +71,11 @@ PARTS = {
     "failing": ("Failing", "what the last run left failing"),
     "next": ("Next", "which change the agent has announced last and not yet begun"),
     "asked": ("Asked", "what the person has asked for last"),
+    "thrown": ("Thrown in", "what the person has said last, while the agent was at work"),
 }
 """Part of the open work → its line of the truth, and its words in the question."""
 
+REQUESTS = ("asked", "thrown")
 FILE_KINDS: dict[str, StatementKind] = {
     "created": "file_created",
     "modified": "file_modified",
@@ -204,11 +206,18 @@ class _SessionProbes:
         if probe_type == "artifact":
             return self._artifact(since, cut)
         if probe_type == "continuation":
-            return self._continuation(cut)
+            return self._continuation(since, cut, asked)
         if probe_type == "decision":
             return decisions(self.facts, cut)
         if probe_type == "recall":
-            return [*self._balanced(recall_facts(self.facts, cut), cut, asked), *first_request(self.facts, cut)]
+            parts = open_work(self.facts, since, cut)
+            open_request = {_key(statement) for part in REQUESTS for statement in parts.get(part, ())}
+            later = later_requests(self.facts, since, cut)
+            return [
+                *self._balanced(recall_facts(self.facts, cut), cut, asked),
+                *first_request(self.facts, cut),
+                *(c for c in later if open_request.isdisjoint(map(_key, c.statements))),
+            ]
         whole, single = constraints(self.facts, cut), list(single_rules(self.facts, cut))
         return [*self._balanced(whole, cut, asked), *self._balanced(single, cut, asked)]
 
@@ -242,8 +251,11 @@ class _SessionProbes:
         )
         return [Candidate("artifact", question, truth, statements)]
 
-    def _continuation(self, cut: int) -> list[Candidate]:
-        parts = open_work(self.facts, cut)
+    def _continuation(self, since: int, cut: int, asked_for: _Asked) -> list[Candidate]:
+        parts = open_work(self.facts, since, cut)
+        for part in REQUESTS:
+            if asked_for.statements.issuperset(map(_key, parts.get(part, ()))):
+                parts.pop(part, None)
         asked = "; ".join(PARTS[part][1] for part in parts)
         labels = ", ".join(f"`{PARTS[part][0]}:`" for part in parts)
         question = CONTINUATION_QUESTION.format(place=place_of(self.facts.roots), parts=asked)

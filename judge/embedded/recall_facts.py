@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from compaction.points import LOOKAHEAD
-from compaction.reading.message_facts import read_message
-from compaction.reading.prose import sentences, terms
+from compaction.reading.message_facts import project_ops, read_message
+from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.run_reports import without_colours
 from judge.embedded.facts import BEFORE, Candidate, Run, SessionFacts
 from judge.embedded.net_files import net_files
-from judge.embedded.own_words import requests
+from judge.embedded.own_words import FILLING, orders, requests
 from judge.statement import Statement, StatementKind
 
 MAX_LINE = 200
@@ -19,6 +19,12 @@ MAX_LINE = 200
 
 RECENT = 50
 """Messages in which a failure that was never looked at again still counts."""
+
+MIN_OWN = 3
+"""Content words of a request that are not the cue's."""
+
+WORKED = 12
+"""Messages of a turn in which more was done than a few looks."""
 
 SOON = 8
 """Messages within which a file is changed for the cause that the agent has stated."""
@@ -88,6 +94,26 @@ def first_request(session: SessionFacts, cut: int) -> list[Candidate]:
     statements = tuple(Statement("request", one, (first.seq or 0,), (one,)) for one in asked) if first else ()
     question = "What did the person ask for at the beginning?"
     return [Candidate("request", question, " ".join(asked), statements)] if asked else []
+
+
+def later_requests(session: SessionFacts, since: int, cut: int) -> list[Candidate]:
+    """What the person told an agent to do that had ended its turn, between two points, what changed most first.
+
+    What it answered after a few looks is trivial, and what the person's next words take up again is not settled.
+    """
+    found, end, has_calls = [], cut, any(m.tool_calls for m in session.messages[:cut])
+    for message in reversed([m for m in session.person[1:] if since <= (m.seq or 0) < cut]):
+        seq, told = message.seq or 0, session.told_before(message.seq or 0, cut)
+        changes = sum(op.verb != "examined" for q in range(seq, end) for op in project_ops(session.ops.get(q, ())))
+        matters = changes or end - seq > WORKED or not has_calls
+        asked = orders(message.text) if matters and len(terms(told)) > 1 else ()
+        words = set(terms(" ".join(asked)))
+        end, settled = seq, "go ahead" not in " ".join(asked) and not session.is_taken_up(message, cut)
+        if settled and len(words - set(terms(told)) - FILLING) >= MIN_OWN:
+            question = f"What did the person ask for when the agent had ended with “{shorten(told, MAX_LINE)}”?"
+            statements = tuple(Statement("request", one, (seq,), (one,)) for one in asked)
+            found.append((changes, Candidate("request", question, " ".join(asked), statements)))
+    return [candidate for _, candidate in sorted(found, key=lambda one: -one[0])]
 
 
 def _exact(

@@ -8,8 +8,8 @@ from compaction import CompactionPoint, Message
 from judge.embedded.constraints import is_rule
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES
-from judge.embedded.prober import EmbeddedProber
-from judge.embedded.recall_facts import recall_facts
+from judge.embedded.prober import EmbeddedProber, _Asked, _SessionProbes
+from judge.embedded.recall_facts import later_requests, recall_facts
 from judge.probe import NotAsked, Probe
 from tests.judge.embedded.prober_sessions import Steps, asked, called, edited, ran, said, session, told, truth, wrote
 
@@ -91,6 +91,19 @@ def test_files_that_a_pattern_removes_are_gone() -> None:
     assert truth("artifact", [TASK, *scratch]) == "Created: ledger/test_two.py\nModified: none\nDeleted: none"
 
 
+def test_a_file_whose_first_creation_was_not_carried_out_is_created_by_the_next() -> None:
+    copy = ran("cp ledger/rows.py ledger/sums.py")
+    assert "Created: ledger/sums.py" in truth("artifact", [TASK, wrote("ledger/sums.py", "a = 1")[:1], copy])
+
+
+def test_a_file_that_a_commit_reports_as_deleted_is_gone() -> None:
+    commit = ran("git commit -qam order", "[order 1dc1c5f] order\n 1 file changed\n delete mode 100644 ledger/old.py")
+    before = [TASK, wrote("ledger/new.py", "a = 1"), edited("ledger/old.py", "order = 1", "order = 2"), commit]
+    assert truth("artifact", before) == "Created: ledger/new.py\nModified: none\nDeleted: ledger/old.py"
+    own = wrote("ledger/old.py", "a = 2")
+    assert "Deleted: none" in truth("artifact", [TASK, own, *before[1:2], commit, ran("rm -f ledger/old.py")])
+
+
 def test_lock_files_do_not_count() -> None:
     locked = edited("uv.lock", "version = 1", "version = 2")
     assert truth("artifact", [TASK, locked]) == ""
@@ -100,6 +113,7 @@ def test_a_script_beside_the_projects_folders_counts_but_makes_no_question_alone
     look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
     scratch = [TASK, look, wrote("order.py", "a = 1")]
     assert truth("artifact", scratch) == ""
+    assert truth("artifact", scratch, [ran("python order.py")]).startswith("Created: order.py"), "it is used again"
     change = edited("ledger/rows.py", "order = 1", "order = 2")
     assert truth("artifact", [*scratch, change]) == "Created: order.py\nModified: ledger/rows.py\nDeleted: none"
     assert "Created: none" in truth("artifact", [*scratch, change, ran("rm -f order.py")])
@@ -330,21 +344,71 @@ def test_open_items_are_those_of_the_list_that_the_next_call_does_not_tick_off()
     assert "Read the column order; Write the migration notes" in truth("continuation", before)
 
 
-def test_the_request_is_asked_for_only_together_with_something_open() -> None:
+WISH = "Sort the totals of each ledger by month."
+BEGUN = [TASK, ran("ls"), told("The columns are read in their new order."), said(WISH)]
+
+
+def test_a_new_request_is_open_alone_and_the_first_one_only_where_recall_does_not_ask_for_it() -> None:
+    edit = edited("ledger/rows.py", "order = 1", "order = 2")
     assert truth("continuation", [TASK, ran("ls")]) == ""
-    before = [TASK, ran("ls"), edited("ledger/rows.py", "order = 1", "order = 2")]
-    assert truth("continuation", before) == (
-        "Untested: ledger/rows.py was modified and no tests were run since\n"
-        "Asked: Make the ledger import read the new column order."
+    assert truth("continuation", [TASK, ran("ls"), edit]) == (
+        "Untested: ledger/rows.py was modified and no tests were run since"
     )
+    assert truth("continuation", [*BEGUN, ran("ls")]) == f"Asked: {WISH}"
+    assert truth("continuation", [*BEGUN, ran("ls"), edit]).splitlines()[1:] == [f"Asked: {WISH}"]
+    assert truth("continuation", [*BEGUN[:-1], said("The months of the ledger are wrong."), ran("ls")]) == ""
+    assert truth("continuation", [*BEGUN, *[ran("ls")] * 25]) == f"Asked: {WISH}", "no point was since"
+    pasted = said("```\nSort the totals by day.\n```")
+    assert truth("continuation", [*BEGUN, ran("ls"), pasted, ran("ls")]) == "", "who knows what that asks for"
+    assert truth("continuation", [*BEGUN, told("They are sorted.")], [said("/mode")]) == ""
 
 
-def test_a_request_is_not_the_open_one_that_was_thrown_in_or_that_the_agent_has_reported_on() -> None:
+def test_a_request_is_open_for_some_messages_behind_the_last_point() -> None:
+    for n_steps, is_open in ((10, True), (25, False)):
+        before = [*BEGUN, *[ran("ls")] * n_steps]
+        transcript = session(*before, ran("ls"))
+        point = CompactionPoint("s", 2, len(session(*before).messages), 0, (6,))
+        session_probes = _SessionProbes(transcript)
+        found = session_probes.candidates("continuation", 6, point.cut_seq, _Asked())
+        assert bool(found) is is_open
+
+
+def test_a_request_is_not_the_open_one_that_the_agent_has_reported_on() -> None:
     edit = edited("ledger/rows.py", "order = 1", "order = 2") + ran("ls")
-    assert "Asked" in truth("continuation", [TASK, edit])
     assert truth("continuation", [TASK, edit[:2]]) == "", "an agent that runs nothing leaves testing to the person"
-    assert "Asked" not in truth("continuation", [TASK, edit, said("please fix the address of the remote"), ran("ls")])
-    assert "Asked" not in truth("continuation", [TASK, told("It is read. Shall I go on?"), said("yes, go ahead"), edit])
+    reported = [told("They are sorted. Shall I go on?"), said("yes, go ahead"), edit]
+    assert "Asked" not in truth("continuation", [*BEGUN, *reported])
+
+
+def test_what_was_thrown_in_while_the_agent_was_at_work_is_open_for_a_moment() -> None:
+    thrown = [TASK, ran("ls"), said("please fix the address of the remote"), ran("ls")]
+    assert truth("continuation", thrown) == "Thrown in: please fix the address of the remote"
+    assert truth("continuation", [*thrown, *[ran("ls")] * 5]) == ""
+
+
+def test_recall_asks_for_a_later_request_that_was_worked_on_where_the_first_is_known() -> None:
+    change = edited("ledger/rows.py", "order = 1", "order = 2")
+    work = [change, told("The totals are sorted by month now.")]
+    transcript = session(*BEGUN, *work, said("Name the file by day."), told("Ok."))
+    recall = [EmbeddedProber().probes(transcript, CompactionPoint("s", 2, cut, 0, (3,)))[0] for cut in (5, 9)]
+    assert isinstance(recall[0], NotAsked), "it is open"
+    assert isinstance(recall[1], Probe)
+    assert recall[1].ground_truth == WISH
+    assert "ended with “The columns are read in their new order.”" in recall[1].question
+    looked = session(*BEGUN, ran("ls"), told("They are sorted."), said("Name the file by day."), told("Ok."))
+    assert isinstance(EmbeddedProber().probes(looked, CompactionPoint("s", 2, 9, 0, (3,)))[0], NotAsked)
+
+
+def test_a_request_that_the_next_words_take_up_again_is_not_settled() -> None:
+    again = said("No, sort the totals of the year by day instead of each month.")
+    steps = [*BEGUN, edited("ledger/rows.py", "order = 1", "order = 2"), told("The totals are sorted."), again]
+    facts_read = SessionFacts(session(*steps, ran("ls")))
+    assert [c.truth for c in later_requests(facts_read, 0, 8)] == [WISH]
+    assert later_requests(facts_read, 0, 9) == []
+
+
+def test_a_command_of_the_harness_is_not_what_was_asked_for_first() -> None:
+    assert truth("recall", [said("/mode"), TASK, ran("ls")]) == REQUEST
 
 
 def test_nothing_is_open_when_the_turn_had_ended() -> None:
@@ -358,6 +422,7 @@ def test_an_edit_is_tested_by_a_later_run_of_tests_alone() -> None:
     assert "Untested" not in truth("continuation", [TASK, edit, ran("pytest tests", "== 3 passed in 0.10s ==")])
     assert "Untested" not in truth("continuation", [TASK, edit, ran("python ledger/rows.py")]), "it was tried itself"
     assert "Untested" in truth("continuation", [TASK, edit, ran("python try_rows.py")]), "another file was"
+    assert "Untested" in truth("continuation", [TASK, edit, ran("mypy . | grep rows.py", "rows.py:4: error")])
 
 
 def test_a_run_that_was_aborted_has_tested_nothing() -> None:
@@ -365,6 +430,7 @@ def test_a_run_that_was_aborted_has_tested_nothing() -> None:
     edit = edited("ledger/rows.py", "order = 1", "order = 2")
     assert "Untested" not in truth("continuation", [TASK, edit, aborted]), "whether it was tested can be disputed"
     assert "Untested" in truth("continuation", [TASK, aborted, ran("pytest tests", "== 3 passed in 0.10s =="), edit])
+    assert "Untested" in truth("continuation", [TASK, aborted, edit]), "whether it counts or not"
     failed = ran("go test ./...", "--- FAIL: TestRows (0.00s)\nFAIL\nExit code 1", is_error=True)
     assert "Untested" not in truth("continuation", [TASK, edit, failed])
 
@@ -384,6 +450,8 @@ def test_nothing_is_open_for_certain_where_a_call_has_no_result() -> None:
     lost = edited("ledger/totals.py", "total = 1", "total = 2")[:1]
     assert "Untested" in truth("continuation", [TASK, ran("ls"), edit])
     assert "Untested" not in truth("continuation", [TASK, ran("ls"), edit, lost, ran("ls")])
+    again = edited("ledger/rows.py", "order = 2", "order = 3")[:1]
+    assert "Untested" in truth("continuation", [TASK, ran("ls"), edit, again, ran("ls")]), "it is untested anyway"
     assert uncommitted(edit, lost, ran("ls")) == ""
 
 
@@ -403,15 +471,17 @@ def test_what_the_last_run_left_failing_is_open_until_another_is_run() -> None:
     assert "Failing" not in truth("continuation", [TASK, ran("pytest tests", report), mended])
 
 
-def test_failures_are_open_only_where_all_of_them_are_read() -> None:
+def test_failures_are_open_only_where_all_of_them_are_read_else_the_command_that_was_run_last() -> None:
     line = "FAILED tests/test_rows.py::test_order - AssertionError: 1 != 2\n"
-    assert "Failing" not in truth(
-        "continuation", [TASK, ran("pytest tests", f"{line}== 2 failed, 3 passed in 0.10s ==")]
-    )
-    unread = ran("make check", "rows: 2 problems", is_error=True)
+    unread = ran("pytest tests", f"{line}== 2 failed, 3 passed in 0.10s ==")
+    command = "Failing: `pytest tests` failed when it was run last"
+    assert command in truth("continuation", [TASK, unread])
+    assert command not in truth("continuation", [TASK, unread, edited("ledger/rows.py", "a = 1", "a = 2")])
+    assert truth("continuation", [TASK, ran("python reproduce.py", "rows: 2 problems", is_error=True)]) == ""
+    unknown = ran("make rows", "rows: 2 problems", is_error=True)
     one = ran("pytest tests", f"{line}== 1 failed, 3 passed in 0.10s ==")
-    assert "Failing" not in truth("continuation", [TASK, one, unread])
-    assert "Failing" in truth("continuation", [TASK, one])
+    assert "Failing" not in truth("continuation", [TASK, one, unknown])
+    assert "test_order fails" in truth("continuation", [TASK, one])
 
 
 def test_of_a_run_with_several_errors_all_are_open_unless_one_follows_from_another() -> None:
@@ -476,6 +546,24 @@ def test_calls_that_were_refused_twice_are_not_asked_for() -> None:
 )
 def test_a_reply_is_a_decision_where_it_chooses_in_words_of_its_own(reply: str, is_decision: bool) -> None:
     assert (truth("decision", [TASK, told("Should the totals move?"), said(reply)]) == reply) is is_decision
+
+
+@pytest.mark.parametrize(
+    ("words", "is_decision"),
+    [
+        ("the totals should be sorted by month and day", True),
+        ("no cached rows! each import should read the file anew", True),
+        ("The import reads old rows. That should not stay so in the new release.", False),
+        ("the old rows should be in the archive folder, tell me which are wrong", False),
+        ("the import should have worked with the old files", False),
+        ("can you ask me what the import must do with old files", False),
+    ],
+)
+def test_what_the_work_has_to_be_like_is_a_decision(words: str, is_decision: bool) -> None:
+    told_of = [told("The columns are read."), [Message("system", "Default mode.")], said(words)]
+    assert (truth("decision", [TASK, *told_of]) == words) is is_decision
+    again = said(f"Or no: {words}, as in the other file")
+    assert truth("decision", [TASK, *told_of, told("Done."), again, told("Ok.")]) != words
 
 
 def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
