@@ -51,14 +51,13 @@ def _read_thread(source: Source, where: int | None, ref: str, thread: Record) ->
                 parts[agent] = _Thread(source, thread)
             parts[agent].take(message, f"{ref}#{number}")
     native = text_or_none(thread.get("id"))
-    origin = text_or_none(thread.get("mainThreadID"))
     if not any("usage" in message for message in objects_in(thread["messages"])):
         parts[None].use(objects_in(nested(thread, "usageLedger", "events")))
     for agent, part in parts.items():
         if agent is not None and native:
             yield from part.session.build(NAME, f"{native}-{agent}", parent_session_id=f"{NAME}-{native}")
         elif agent is not None or part.session.drafts or len(parts) == 1:
-            yield from part.session.build(NAME, native, parent_session_id=f"{NAME}-{origin}" if origin else None)
+            yield from part.session.build(NAME, native)
 
 
 class _Thread:

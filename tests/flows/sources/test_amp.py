@@ -57,7 +57,7 @@ def test_a_hidden_command_is_left_out_and_a_message_that_is_none_is_set_aside(re
 def test_older_threads_say_in_a_ledger_what_was_used_and_a_folder_of_windows_is_a_path(read):
     events = [{"model": "amp-test-1", "tokens": {"input": 10, "output": 5}}, {"tokens": {"input": 1, "output": 1}}]
     tree = {"uri": "file:///c%3A/Users/ada"}
-    about = {"usageLedger": {"events": events}, "env": {"initial": {"trees": [tree]}}, "mainThreadID": "T-0"}
+    about = {"usageLedger": {"events": events}, "env": {"initial": {"trees": [tree]}}}
     (transcript,) = read("T-1.json", thread(say(0, "user", text("Go")), **about)).transcripts
     assert (transcript.usage.input_tokens, transcript.usage.output_tokens, transcript.model) == (11, 6, "amp-test-1")
-    assert (transcript.cwd, transcript.parent_session_id) == ("c:/Users/ada", "amp-T-0")
+    assert transcript.cwd == "c:/Users/ada"
