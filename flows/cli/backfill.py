@@ -123,7 +123,7 @@ def backfill(
     from flows.support.progress import Silent, make_report
 
     target = Store.open(given.store)
-    flags = {**{key: value for key, value in given.flags.items() if key != "store"}, "judge": judge}
+    flags = {**given.changes, "judge": judge}
     selection = Selection(since, tuple(method or ()), until, at_most, "all" if method else versions)
     effective = study_of_backfill(target, flags, given.path, selection.versions)
     query_values(effective, selection)

@@ -63,9 +63,7 @@ def drift(
     target = Store.open(given.store)
     name = judge
     if now:
-        flags = {**given.flags, "judge": judge} if judge else dict(given.flags)
-        flags.pop("store", None)
-        study = _study_of_anchors(target, flags)
+        study = _study_of_anchors(target, given.changes | ({"judge": judge} if judge else {}))
         report = make_report(quiet or as_json)
         with running(study, report, what="drift", is_whole_store=True) as active, active.logged(log, items=log_items):
             if not any(

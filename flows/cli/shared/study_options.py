@@ -46,6 +46,11 @@ class Given:
         """Where everything is kept."""
         return str(self.flags.get("store") or DEFAULT_STORE)
 
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What was given of a study that the store has: all but the store."""
+        return {name: value for name, value in self.flags.items() if name != "store"}
+
     def value(self, name: str) -> Any:
         """One key; None where it was not given. Raises UsageError, naming the flag."""
         from flows.support.key_values import check_value
@@ -77,8 +82,9 @@ def takes_study(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
         def wrapped(**values: Any) -> None:
             given = {name: values.pop(_option_name(name)) for name in ALL if name in names}
             path = given.pop(FILE, None)
-            if "redact" in given:
-                given["redact"] = False if given["redact"] else None
+            for name in given.keys() & KEYS.keys():
+                if KEYS[name].type is bool:
+                    given[name] = False if given[name] else None
             function(Given({name: one for name, one in given.items() if one not in (None, [])}, path), **values)
 
         keyword_only = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
@@ -91,7 +97,7 @@ def takes_study(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def _option_name(name: str) -> str:
-    return "no_redact" if name == "redact" else name
+    return f"no_{name}" if name in KEYS and KEYS[name].type is bool else name
 
 
 def _declare(name: str) -> dict[str, Any]:

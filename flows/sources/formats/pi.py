@@ -11,6 +11,7 @@ from compaction.transcript import Transcript, Usage
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import block_text, iso_time, text_of
+from flows.sources.reading.branches import rewound_ids
 from flows.sources.reading.kinds import has_only, kind_of_unknown, knows_most
 from flows.sources.reading.session import (
     BOOKKEEPING,
@@ -62,7 +63,8 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file, along the branch that was live at its end."""
     entries = list(_slim_entries(source))
     reading = _Reading(source)
-    reading.not_live = _dead_branch_ids([entry for _, entry in entries])
+    tree = [entry for _, entry in entries if entry.get("type") != "session"]
+    reading.not_live = rewound_ids(tree, "id", "parentId")
     for where, entry in entries:
         source.guard(reading.take, where, entry)
     session, header = reading.session, reading.header
@@ -85,25 +87,6 @@ def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
         if isinstance(message, dict):
             message.pop("details", None)
         yield where, entry
-
-
-def _dead_branch_ids(entries: list[Record]) -> set[str]:
-    """Ids of entries that are not on the path from the last entry back to the root.
-
-    Where the path is broken (a damaged line) everything before the break may belong to it and stays.
-    """
-    places: dict[str, int] = {}
-    for at, entry in enumerate(entries):
-        if isinstance(entry.get("id"), str) and entry.get("type") != "session":
-            places.setdefault(entry["id"], at)
-    live: set[str] = set()
-    own, last = next(reversed(places), None), -1
-    while isinstance(own, str) and own in places and own not in live:
-        live.add(own)
-        last = places[own]
-        own = entries[last].get("parentId")
-    before = -1 if own is None else last
-    return {own for own, at in places.items() if own not in live and at > before}
 
 
 def _origin(source: Source, header: Record) -> tuple[str | None, bool]:

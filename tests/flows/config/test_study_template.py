@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from compaction.tokens import DEFAULT_ENCODING
+from flows.config.runner_spec import LOCAL
 from flows.config.study import Study, make_study
 from flows.config.study_keys import KEYS
 from flows.config.study_template import NAMED, make_template
 from flows.llm.settings import SETTINGS, ModelSettings
 from flows.support.errors import UsageError
 from flows.support.toml_lines import lines_of
+from judge.rubric import DEFAULT_RUBRIC
 from tests.flows.conftest import Command, write_session
 
 
@@ -54,6 +57,11 @@ def test_every_key_of_a_study_and_of_a_model_says_what_it_is() -> None:
     assert set(SETTINGS) == {field.name for field in fields(ModelSettings)} - {"spec"}
     assert all(key.about.endswith(".") for key in (*KEYS.values(), *SETTINGS.values()))
     assert not re.search(r"\bNone\b", make_template())
+
+
+def test_defaults_that_stand_elsewhere_too_are_the_same() -> None:
+    study = Study()
+    assert (study.rubric, study.tokenizer, study.runner) == (DEFAULT_RUBRIC, DEFAULT_ENCODING, LOCAL)
 
 
 def test_a_file_that_is_there_stays_unless_force_is_said(command: Command, tmp_path: Path) -> None:

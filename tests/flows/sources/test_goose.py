@@ -215,3 +215,10 @@ def test_exports_and_printed_events_are_read(read) -> None:
     assert (printed.format, len(printed.transcripts[0])) == ("goose", 4)
     whole = read("run.json", {"messages": made.MESSAGES, "metadata": {"total_tokens": 9, "status": "completed"}})
     assert (whole.format, len(whole.transcripts[0])) == ("goose", 4)
+
+
+def test_a_plain_chat_with_times_in_whole_seconds_is_nobodys_in_particular(read):
+    lines = [
+        {"role": role, "created": 1, "content": [{"type": "text", "text": "Hi"}]} for role in ("user", "assistant")
+    ]
+    assert read("log.jsonl", lines=lines).format == "openai_chat"

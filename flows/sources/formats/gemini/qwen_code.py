@@ -14,6 +14,7 @@ from flows.sources.formats.gemini._parts import Turn, parts_of, sort_parts
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.branches import rewound_ids
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.session import (
@@ -59,29 +60,10 @@ def read(source: Source) -> Iterator[Transcript]:
         agent = text_or_none(record.get("agentId")) if record.get("isSidechain") is True else None
         groups[agent].append((where, record))
     for agent, lines in groups.items():
-        chat = _Chat(source, _left_ids([record for _, record in lines]))
+        chat = _Chat(source, rewound_ids([record for _, record in lines], "uuid", "parentUuid"))
         for where, record in lines:
             source.guard(chat.take, where, record)
         yield from chat.build(agent)
-
-
-def _left_ids(records: list[Record]) -> set[str]:
-    """Ids of lines that are not on the way from the last line back to the first.
-
-    Where the way is broken (a lost line) everything before the break may belong to it and stays.
-    """
-    places: dict[str, int] = {}
-    for at, record in enumerate(records):
-        if isinstance(record.get("uuid"), str):
-            places.setdefault(record["uuid"], at)
-    live: set[str] = set()
-    own, last = next(reversed(places), None), -1
-    while isinstance(own, str) and own in places and own not in live:
-        live.add(own)
-        last = places[own]
-        own = records[last].get("parentUuid")
-    before = -1 if own is None else last
-    return {own for own, at in places.items() if own not in live and at > before}
 
 
 class _Chat:

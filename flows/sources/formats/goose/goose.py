@@ -34,6 +34,8 @@ _BLOCKS = {
     "contextLengthExceeded",
     "summarizationRequested",
 }
+_OF_ANYBODY = {"text", "image", "thinking"}
+"""Blocks that other agents have too."""
 _USED = tuple(f"accumulated_{what}" for what in ("input_tokens", "output_tokens", "cache_read_tokens", "cost"))
 _LISTED = ("id", "session_type", "updated_at")
 _DESCRIBED = (
@@ -78,15 +80,16 @@ def _unwrapped(record: Record) -> Any:
 
 
 def _is_message(value: Any) -> bool:
-    """Whether it is a message of goose: its time in whole seconds under ``created``, and goose's blocks."""
+    """Whether it is a message of goose: its time in whole seconds, its blocks, and one mark that others have not."""
     if (
         not isinstance(value, dict)
         or type(value.get("created")) is not int
         or value.get("role") not in ("user", "assistant")
     ):
         return False
-    blocks = value.get("content")
-    return isinstance(blocks, list) and all(nested(block, "type") in _BLOCKS for block in blocks)
+    kinds = [nested(block, "type") for block in as_list(value.get("content"))]
+    is_marked = any(kind not in _OF_ANYBODY for kind in kinds) or nested(value, "metadata", "userVisible") is not None
+    return is_marked and all(kind in _BLOCKS for kind in kinds)
 
 
 def read(source: Source) -> Iterator[Transcript]:
