@@ -189,8 +189,8 @@ class PointMatcher:
 
     def _quote(self, documents: Numbers, shares: Shares, where: Numbers, n: int = NEAR) -> str:
         """The lines of a context that say most of something, from the place in its first document that does."""
-        best = max(documents.tolist(), key=shares.__getitem__, default=-1)
-        return self._index.quote(best, int(where[best]), n) if best >= 0 and shares[best] else ""
+        best = documents[np.argmax(shares[documents])] if len(documents) else -1
+        return self._index.quote(int(best), int(where[best]), n) if best >= 0 and shares[best] else ""
 
     def _cover(self, units: Numbers, table: Shares, asked: Sequence[Token], weights: Shares) -> tuple[Shares, Numbers]:
         """Shares of the statement by document: in 3 lines, in 8, then beside each group; and the unit of the first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,20 +41,20 @@ class Relatives:
         self._grams, self._having = grams[once], of_word[once]
         """Every trigram of every word, in order, and the place of the word."""
         self._sizes = np.bincount(self._having, minlength=len(words))
-        self._ends: dict[str, list[int]] = defaultdict(list)
+        self._backwards: list[tuple[str, int]] = []
+        """Tokens of several parts from their ends on, sorted."""
         self._versions: dict[str, list[int]] = defaultdict(list)
         hashes = []
         for text, id in token_ids.items():
             if _SPECIFIC.search(text):
-                plain = text.replace("\\", "/")
-                for match in re.finditer(r"[/.]", plain[:-1]):
-                    self._ends[plain[match.end() :]].append(id)
+                self._backwards.append((text.replace("\\", "/")[::-1], id))
                 if any(c.isdigit() for c in text):
                     for version in _versions(text):
                         self._versions[version].append(id)
             if _HASH.fullmatch(text):
                 hashes.append((text, id))
         self._hashes = sorted(hashes)
+        self._backwards.sort()
         self._known: dict[Token, list[tuple[int, float]]] = {}
 
     def of(self, token: Token) -> list[tuple[int, float]]:
@@ -73,12 +73,10 @@ class Relatives:
         if token.kind != "name":
             return
         if "/" in text or "\\" in text or "." in text or (len(text) >= MIN_NAME and re.search("[_-]", text)):
-            yield from ((id, 1.0) for id in self._ends.get(text.replace("\\", "/"), ()))
+            backwards = text.replace("\\", "/")[::-1]
+            yield from ((id, 1.0) for joint in "/." for id in _beginning(self._backwards, backwards + joint))
         if _HASH.fullmatch(text):
-            for known, id in self._hashes[bisect_left(self._hashes, (text, -1)) :]:
-                if not known.startswith(text):
-                    break
-                yield id, 1.0
+            yield from ((id, 1.0) for id in _beginning(self._hashes, text))
             for end in range(MIN_HASH, len(text)):
                 at = bisect_left(self._hashes, (text[:end], -1))
                 if at < len(self._hashes) and self._hashes[at][0] == text[:end]:
@@ -95,6 +93,14 @@ class Relatives:
         return [
             (int(self._words[n]), WORTH * float(alike[n])) for n in np.flatnonzero(alike >= MIN_ALIKE) if alike[n] < 1
         ]
+
+
+def _beginning(known: Sequence[tuple[str, int]], text: str) -> Iterator[int]:
+    """What belongs to the texts, of a sorted list, that begin with one."""
+    for n in range(bisect_left(known, (text, -1)), len(known)):
+        if not known[n][0].startswith(text):
+            return
+        yield known[n][1]
 
 
 def _trigrams(text: str) -> NDArray[np.int64]:

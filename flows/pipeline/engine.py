@@ -64,7 +64,7 @@ class Engine:
     gateway: Callable[[], Calls] = no_gateway
     """What the models call through."""
 
-    @property
+    @cached_property
     def judge_id(self) -> str:
         """Hash of everything that the judge's scores depend on."""
         return content_id("judge", asdict(self.judge.version))

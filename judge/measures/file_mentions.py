@@ -15,8 +15,8 @@ _LISTED = re.compile(
     r"`?(?=\s*(?:[(:,–—-]|\Z))"
 )
 """A file without an ending, as an item of a list begins with it."""
-_MAY_NAME = re.compile(r"[\w@.+-]\.[A-Za-z]|/|\A`?(?:\.|[A-Z]\w+file\b|LICENSE|NOTICE)")
-"""What every statement has that one of these can be found in."""
+_MAY_NAME = re.compile(r"\.[A-Za-z]|/|[A-Z]\w+file\b|LICENSE|NOTICE")
+"""What every line has that one of these can be found in."""
 _SOURCE = frozenset(
     """c cc cfg clj conf cpp cs css csv dart env ex exs go gradle graphql h hpp html ini ipynb java jl js json jsonl jsx
     kt less lock lua md mdx mjs mk ml php pl proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte swift tf toml
@@ -71,7 +71,7 @@ def file_mentions(message: Message) -> list[FileOp]:
     """
     made = message.seq is None
     found = []
-    for heading, said in statements(message.text) if made or "." in message.text else ():
+    for heading, said in statements(message.text, _MAY_NAME) if made or "." in message.text else ():
         for label, path, told, names in _named_in(said, made):
             verb = told or (_verb_of_label(joined(heading, label)) if made else None)
             if verb is not None:

@@ -30,6 +30,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\+(?!\s+`?[\w./@-]+\.\w)|\d{1,3}[.)])\s+(.
 _RULE = re.compile(r"[\s|:=-]+\Z")
 _KEY = re.compile(r"\**([A-Za-z][\w &/'-]{1,40})\**\s*:\**\s+(\S.*)\Z", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(`*_]*[A-Z0-9`/])")
+_ANY = re.compile("")
 _EMPTY = re.compile(r"^\(?(?:none|nothing|n/?a|empty|-)\b", re.IGNORECASE)
 
 
@@ -45,8 +46,8 @@ Said = tuple[LabelledStatement, ...]
 
 
 @lru_cache(maxsize=512)
-def statements(text: str) -> tuple[tuple[str, Said], ...]:
-    """What each line says that says something, in order, with the heading above it. Takes time linear in the text."""
+def statements(text: str, wanted: re.Pattern[str] = _ANY) -> tuple[tuple[str, Said], ...]:
+    """What each line says in which a pattern is found, in order, with the heading above it. Takes linear time."""
     value = _json(text)
     if value is not None:
         return (("", _said(_leaves(value, ""))),)
@@ -54,7 +55,7 @@ def statements(text: str) -> tuple[tuple[str, Said], ...]:
     heading = ""
     header: Sequence[str] = ()
     for line in text.split("\n"):  # not splitlines: a quoted command may hold other separators
-        title, said, cells = _read_line(line)
+        title, said, cells = _read_line(line, wanted)
         if said:
             found.append((heading, said))
         elif title is not None:
@@ -67,7 +68,7 @@ def statements(text: str) -> tuple[tuple[str, Said], ...]:
 
 
 @lru_cache(maxsize=16_384)
-def _read_line(line: str) -> tuple[str | None, Said, Sequence[str] | None]:
+def _read_line(line: str, wanted: re.Pattern[str]) -> tuple[str | None, Said, Sequence[str] | None]:
     """The heading that a line is, or what it says, or the cells of a table's row: none for what ends no table."""
     row = line.strip()
     if len(line) > MAX_LINE or not row or _FENCE.match(line):
@@ -75,7 +76,7 @@ def _read_line(line: str) -> tuple[str | None, Said, Sequence[str] | None]:
     if row.startswith("|") and row.count("|") >= 3:
         return None, (), () if _RULE.match(row) else [cell.strip() for cell in row.strip("|").split("|")]
     title = _title(line)
-    return title, _said(_of_line(line)) if title is None else (), None
+    return title, _said(_of_line(line)) if title is None and wanted.search(line) else (), None
 
 
 def _said(found: Iterable[LabelledStatement]) -> Said:

@@ -32,6 +32,7 @@ from flows.store import parquet_schemas
 from flows.store.row_codec import probe_of
 from flows.store.store import Store
 from flows.support import event_log
+from judge import Probe
 from judge.embedded import EmbeddedResponder
 
 
@@ -41,7 +42,7 @@ class _Asked(NamedTuple):
     info: SessionInfo
     job: AnswerJob
     context: tuple[Message, ...]
-    probe: dict[str, Any]
+    probe: Probe
 
 
 def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
@@ -55,7 +56,7 @@ def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
         context, fetched = recalled(
             methods[job.method],
             asked.context,
-            asked.probe["question"],
+            asked.probe.question,
             lambda: session(store, asked.info).messages[: job.cut_seq],
         )
         row = _answer(parts, context, asked.probe, job, states)
@@ -104,21 +105,21 @@ def _items(store: Store, work: Slice[AnswerJob]) -> Iterator[_Asked]:
     left, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
     for info, jobs in work.items:
         contexts = left.of(info, (job.compaction_id for job in jobs))
-        rows = probes.rows({job.probe_id for job in jobs})
+        asked = {id: probe_of(row) for id, row in probes.rows({job.probe_id for job in jobs}).items()}
         for job in jobs:
-            yield _Asked(info, job, contexts[job.compaction_id], rows[job.probe_id])
+            yield _Asked(info, job, contexts[job.compaction_id], asked[job.probe_id])
 
 
 def _answer(
-    parts: Engine, context: tuple[Message, ...], probe: dict[str, Any], job: AnswerJob, states: MeasuredStates
+    parts: Engine, context: tuple[Message, ...], probe: Probe, job: AnswerJob, states: MeasuredStates
 ) -> dict[str, Any]:
     start = perf_counter()
     try:
         with calling_for("answer", job.answer_id):
             answer = (
-                parts.responder.quote(states.of(job.compaction_id, probe_of(probe), job.probe_id), probe["max_tokens"])
+                parts.responder.quote(states.of(job.compaction_id, probe, job.probe_id), probe.max_tokens)
                 if isinstance(parts.responder, EmbeddedResponder)
-                else parts.responder.answer(context, probe["question"], probe["max_tokens"], job.replicate)
+                else parts.responder.answer(context, probe.question, probe.max_tokens, job.replicate)
             )
     except CallsStoppedError:
         raise
