@@ -44,6 +44,7 @@ AGENTS: Mapping[str, AgentFolder] = {
     "droid": AgentFolder("factory_droid", ".factory", "sessions"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
     "goose": AgentFolder("goose", ".local/share", "goose/sessions", "XDG_DATA_HOME", "sessions.db"),
+    "grok": AgentFolder("grok_build", ".grok", "sessions", "GROK_HOME", "*/*/chat_history.jsonl"),
     "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
     "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),

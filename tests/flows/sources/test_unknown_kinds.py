@@ -38,13 +38,13 @@ def droid_without_its_header():
 
 
 def by_type():
-    """Turns by their type, with items of the Responses API between them."""
+    """Turns by their type, with items of the Responses API between them, and no mark of Grok's."""
     return [
         {"type": "system", "content": "Be brief."},
         {"type": "user", "content": [{"type": "text", "text": "Mend the mill"}]},
         {"type": "reasoning", "id": "r1", "summary": [], "encrypted_content": "b3Bh"},
-        {"type": "assistant", "content": "", "tool_calls": [{"id": "t1", "name": "ls", "arguments": "{}"}]},
-        {"type": "tool_result", "tool_call_id": "t1", "content": "a.c"},
+        {"type": "assistant", "content": "", "tool_calls": [{"id": "t1", "name": "ls", "input": {}}]},
+        {"type": "tool_result", "for": "t1", "content": "a.c"},
     ]
 
 
