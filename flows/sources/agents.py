@@ -52,6 +52,7 @@ AGENTS: Mapping[str, AgentFolder] = {
     "kilo": AgentFolder("cline", ".config", f"{_VS_CODE}/kilocode.kilo-code/tasks", "", _TASKS, "", _OTHER_HOMES),
     "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
     "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),
+    "openclaw": AgentFolder("pi", ".openclaw", "agents", "OPENCLAW_STATE_DIR", "*/sessions/*.jsonl"),
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),

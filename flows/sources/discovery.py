@@ -31,10 +31,10 @@ _NEVER_READ = {
     "history_item.json",
 }
 _SAYS_LITTLE = re.compile(
-    r".*/(?:journal\.jsonl|wf_.*\.json|.*\.settings\.json|(?:summary|signals|plan|prompt_context)\.json"
+    r".*/(?:journal\.jsonl|wf_.*\.json|.*\.settings\.json|.*\.trajectory\.jsonl|(?:summary|signals|plan|prompt_context)\.json"
     r"|(?:updates|rewind_points|feedback)\.jsonl)|(?:compaction_checkpoints|compaction_requests|recap_requests)/.*"
 )
-"""Files of Claude Code's workflows, of Droid and of Grok, as ``folder/file``: inputs only where a format knows them."""
+"""What agents keep beside a log, as ``folder/file``: inputs only where a format knows it."""
 _GLOB = "*?["
 _COMPACTED = ".compaction.json"
 """Cline's context after a compaction, which is read with the history beside it."""
