@@ -31,10 +31,14 @@ class AgentFolder:
     """In place of ``home``, on systems where programs keep their files elsewhere."""
 
 
+_VS_CODE = "Code/User/globalStorage"
+_TASKS = "*/api_conversation_history.json"
 _OTHER_HOMES = ("Library/Application Support", "AppData/Roaming")
 AGENTS: Mapping[str, AgentFolder] = {
     "amp": AgentFolder("amp", ".local/share", "amp/threads", "XDG_DATA_HOME"),
     "claude_code": AgentFolder("claude_code", ".claude", "projects", "CLAUDE_CONFIG_DIR"),
+    "cline": AgentFolder("cline", ".config", f"{_VS_CODE}/saoudrizwan.claude-dev/tasks", "", _TASKS, "", _OTHER_HOMES),
+    "cline_sdk": AgentFolder("cline", ".cline", "data/sessions", "CLINE_DIR", "*/*.messages.json"),
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
     "cursor": AgentFolder(
@@ -44,12 +48,18 @@ AGENTS: Mapping[str, AgentFolder] = {
     "droid": AgentFolder("factory_droid", ".factory", "sessions"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
     "goose": AgentFolder("goose", ".local/share", "goose/sessions", "XDG_DATA_HOME", "sessions.db"),
+    "grok": AgentFolder("grok_build", ".grok", "sessions", "GROK_HOME", "*/*/chat_history.jsonl"),
+    "kilo": AgentFolder("cline", ".config", f"{_VS_CODE}/kilocode.kilo-code/tasks", "", _TASKS, "", _OTHER_HOMES),
     "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
     "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),
+    "openclaw": AgentFolder("pi", ".openclaw", "agents", "OPENCLAW_STATE_DIR", "*/sessions/*.jsonl"),
     "opencode": AgentFolder("opencode_db", ".local/share", "opencode", "XDG_DATA_HOME", "opencode*.db", "OPENCODE_DB"),
     "openhands": AgentFolder("openhands_v1_events", ".openhands", "conversations"),
     "pi": AgentFolder("pi", ".pi", "agent/sessions"),
     "qwen": AgentFolder("qwen_code", ".qwen", "projects", files="*/chats/*.jsonl"),
+    "roo": AgentFolder(
+        "cline", ".config", f"{_VS_CODE}/rooveterinaryinc.roo-cline/tasks", "", _TASKS, "", _OTHER_HOMES
+    ),
     "vscode_copilot": AgentFolder(
         "vscode_copilot_chat", ".config", "Code/User/workspaceStorage", other_homes=_OTHER_HOMES
     ),

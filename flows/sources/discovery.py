@@ -30,8 +30,11 @@ _NEVER_READ = {
     "context_history.json",
     "history_item.json",
 }
-_SAYS_LITTLE = re.compile(r"journal\.jsonl|wf_.*\.json")
-"""Names of Claude Code's records of workflows, which are inputs only where a format knows them."""
+_SAYS_LITTLE = re.compile(
+    r".*/(?:journal\.jsonl|wf_.*\.json|.*\.settings\.json|.*\.trajectory\.jsonl|(?:summary|signals|plan|prompt_context)\.json"
+    r"|(?:updates|rewind_points|feedback)\.jsonl)|(?:compaction_checkpoints|compaction_requests|recap_requests)/.*"
+)
+"""What agents keep beside a log, as ``folder/file``: inputs only where a format knows it."""
 _GLOB = "*?["
 _COMPACTED = ".compaction.json"
 """Cline's context after a compaction, which is read with the history beside it."""
@@ -256,7 +259,8 @@ def _is_input(path: Path) -> bool:
         return False
     if plain.endswith(_COMPACTED) and path.with_name(path.name[: -len(_COMPACTED)] + ".messages.json").exists():
         return False
-    if plain.endswith(_suffixes(shared=False)) and not _SAYS_LITTLE.fullmatch(plain):
+    says_little = _SAYS_LITTLE.fullmatch(f"{path.parent.name}/{plain}") is not None
+    if plain.endswith(_suffixes(shared=False)) and not says_little:
         return True
     if not plain.endswith((*_suffixes(shared=True), *_suffixes(shared=False))):
         return False

@@ -1,4 +1,8 @@
-"""Pi coding agent sessions: JSON lines, linear in version 1, a tree of entries (``id``, ``parentId``) since."""
+"""Pi coding agent sessions: JSON lines, linear in version 1, a tree of entries (``id``, ``parentId``) since.
+
+OpenClaw, which is built on pi, writes the same and some entries of its own: ``leaf`` goes to another branch, ``reset``
+begins the history anew.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,10 @@ from flows.support.clock import utc_time
 NAME = "pi"
 _LOG_NAME = re.compile(r".*_([^_]+)\.jsonl")
 _ROLES = {"user", "assistant", "toolResult", "bashExecution"}
-_BESIDE = {"model_change", "thinking_level_change", "custom", "label"}
+_BESIDE = {"model_change", "thinking_level_change", "custom", "label", "leaf"}
+_MIRRORS = ("delivery-mirror", "gateway-injected")
+"""Models that OpenClaw names for copies of what it sent to a channel."""
+_FOR_PERSON = "shown to the person only"
 _KINDS: dict[str, Kind] = {
     "user": "user",
     "assistant": "assistant",
@@ -39,7 +46,7 @@ _KINDS: dict[str, Kind] = {
     "custom": "user",
     "hookMessage": "user",
 }
-_BLOCKS = frozenset({"text", "thinking", "image", "toolCall"})
+_BLOCKS = frozenset({"text", "thinking", "image", "toolCall", "toolResult"})
 _BRANCH = "Summary of a branch that was left:\n\n"
 
 
@@ -63,7 +70,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file, along the branch that was live at its end."""
     entries = list(_slim_entries(source))
     reading = _Reading(source)
-    tree = [entry for _, entry in entries if entry.get("type") != "session"]
+    tree = [_linked(entry) for _, entry in entries if entry.get("type") != "session" and not _is_beside(entry)]
     reading.not_live = rewound_ids(tree, "id", "parentId")
     for where, entry in entries:
         source.guard(reading.take, where, entry)
@@ -78,6 +85,24 @@ def read(source: Source) -> Iterator[Transcript]:
     yield from session.build(
         NAME, text_or_none(header.get("id")), parent_session_id=f"{NAME}-{parent}" if parent else None
     )
+
+
+def _linked(entry: Record) -> Record:
+    """An entry with the one before it: from a ``leaf`` the way leads to its target."""
+    return {**entry, "parentId": entry.get("targetId")} if entry.get("type") == "leaf" else entry
+
+
+def _is_beside(entry: Record) -> bool:
+    """Whether an entry stands beside the branch, which goes on without it."""
+    return entry.get("appendMode") == "side" and entry.get("type") != "leaf"
+
+
+def _is_for_person(entry: Record) -> bool:
+    """Whether OpenClaw keeps a message from the model."""
+    message = as_dict(entry.get("message"))
+    is_mirror = message.get("provider") == "openclaw" and message.get("model") in _MIRRORS
+    is_hidden = message.get("excludeFromContext") is True and message.get("role") != "bashExecution"
+    return is_mirror or is_hidden or _is_beside(entry)
 
 
 def _slim_entries(source: Source) -> Iterator[tuple[int, Record]]:
@@ -144,11 +169,13 @@ class _Reading:
         if at and self.given_before and at < self.given_before:
             self._leave_out(INHERITED, entry)
             return
-        if kind == "message":
+        if _is_for_person(entry):
+            self._leave_out(_FOR_PERSON, entry)
+        elif kind == "message":
             self._message(entry.get("message"), ref, time)
         elif kind == "custom_message":
             session.say("user", text_of(entry.get("content")), ref, time, is_harness=True)
-        elif kind == "compaction":
+        elif kind in ("compaction", "reset"):
             self._compaction(entry)
         elif not isinstance(kind, str):
             raise MalformedError("an entry without a type")
@@ -227,10 +254,13 @@ class _Reading:
             start = self.starts[first]
         elif isinstance(own, str):
             start = self.places.get(own)
+        elif entry.get("type") == "reset":
+            start = len(self.session.drafts)
         self.session.compacted(
             summary=text_or_none(entry.get("summary")),
             dropped=None if start is None else self.session.drafts[:start],
             tokens_before=entry.get("tokensBefore"),
+            trigger="reset" if entry.get("type") == "reset" else None,
             summary_at=0,  # pi puts the summary before what it keeps
         )
 
@@ -251,10 +281,10 @@ def _bash(message: Record) -> str:
 
 FORMAT = SourceFormat(
     NAME,
-    "pi coding agent session (one JSON object a line)",
+    "pi coding agent or OpenClaw session (one JSON object a line)",
     "a first line of type session with id and cwd, or lines of type message with pi's roles",
     detect,
     read,
     order=50,
-    version=2,
+    version=3,
 )

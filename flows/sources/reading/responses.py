@@ -46,7 +46,8 @@ def is_item(value: Any) -> bool:
     if not isinstance(kind, str):
         return False
     if kind == "reasoning":
-        return isinstance(value.get("summary"), list) or "encrypted_content" in value
+        has_content = isinstance(value.get("summary"), list) or "encrypted_content" in value
+        return has_content and role is None  # Roo Code has such items among its messages, with a role
     if kind in COMPACTIONS:
         return "encrypted_content" in value
     is_output = kind.endswith("_output") and kind.removesuffix("_output") in ITEM_CALLS

@@ -246,3 +246,68 @@ def test_the_context_beside_a_history_is_a_recorded_compaction_and_no_session(wr
     assert len(transcript) == 6
     [done] = transcript.compactions
     assert (done.at_seq, done.dropped, done.summary, done.summary_at) == (5, (2, 3), "The mill was looked at.", 2)
+
+
+def roo_task():
+    """Six messages a second apart."""
+    task = [m for n in range(3) for m in (user(f"u{n}", DETAILS), assistant(*text(f"a{n}")))]
+    for number, message in enumerate(task):
+        message["ts"] = 1777073160794 + 1000 * number
+    return task
+
+
+def test_a_summary_of_the_persons_role_takes_the_place_of_all_before_it(read, write):
+    task = roo_task()
+    for message in task[:4]:
+        message["condenseParent"] = "c1"
+    summary = user("## Conversation Summary\nMended.", isSummary=True, condenseId="c1", ts=task[3]["ts"] + 1)
+    told = {"condenseId": "c1", "prevContextTokens": 900, "newContextTokens": 90, "summary": "Mended.", "cost": 0}
+    screen(write, {"type": "say", "say": "condense_context", "ts": task[3]["ts"] + 5, "contextCondense": told})
+    transcript = one(read(NAME, [*task[:4], summary, *task[4:]]))
+    (event,) = transcript.compactions
+    assert (event.at_seq, event.dropped, event.summary_at, event.tokens_before) == (4, (0, 1, 2, 3), 0, 900)
+    assert event.summary == "## Conversation Summary\nMended."
+    assert len(transcript) == 6
+
+
+def test_a_truncation_fired_where_the_screen_says_and_not_where_its_marker_stands(read, write):
+    task = roo_task()
+    for message in task[1:3]:
+        message["truncationParent"] = "t1"
+    marker = user("[2 hidden]", isTruncationMarker=True, truncationId="t1", ts=task[3]["ts"] - 1)
+    task.insert(3, marker)
+    (event,) = one(read(NAME, task)).compactions
+    assert (event.at_seq, event.dropped) == (3, (1, 2))
+    told = {"truncationId": "t1", "messagesRemoved": 2, "prevContextTokens": 700, "newContextTokens": 70}
+    when = task[5]["ts"] + 5
+    screen(write, {"type": "say", "say": "sliding_window_truncation", "ts": when, "contextTruncation": told})
+    (event,) = one(read(NAME, task)).compactions
+    assert (event.at_seq, event.dropped, event.summary, event.tokens_before) == (5, (1, 2), None, 700)
+
+
+def test_an_older_summary_stands_before_what_was_kept_behind_it(read):
+    task = roo_task()
+    for message in task[1:3]:
+        message["condenseParent"] = "c1"
+    task.insert(3, assistant(*text("So far."), isSummary=True, condenseId="c1"))
+    (event,) = one(read(NAME, task)).compactions
+    assert (event.dropped, event.summary, event.summary_at) == ((1, 2), "So far.", 1)
+
+
+def test_reasoning_of_roo_code_is_reasoning_wherever_it_stands(read):
+    answers = [
+        assistant({"type": "reasoning", "text": "hm", "summary": []}, *text("a")),
+        assistant(*text("b"), reasoning_content="hmm"),
+        assistant(*text("c"), reasoning_details=[{"type": "reasoning.text", "text": "hmmm"}]),
+        {"role": "assistant", "type": "reasoning", "summary": [], "encrypted_content": "b3Bh"},
+    ]
+    transcript = one(read(NAME, [DOCUMENT[0], *answers]))
+    assert [(m.text, m.reasoning) for m in transcript.messages[1:]] == [("a", "hm"), ("b", "hmm"), ("c", "hmmm")]
+    assert transcript.set_aside == {"bookkeeping": 1}
+
+
+def test_a_file_that_the_person_added_is_read_as_the_model_reads_it(read):
+    added = {"role": "user", "content": [*text("Look"), {"type": "file", "path": "a.py", "content": "x = 1"}]}
+    answer = assistant(*text("Seen"), modelInfo={"id": "m"})
+    transcript = one(read("s.messages.json", {"sessionId": "s", "messages": [added, answer]}))
+    assert transcript.messages[0].text == 'Look\n<file_content path="a.py">\nx = 1\n</file_content>'

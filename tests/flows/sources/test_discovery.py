@@ -144,6 +144,16 @@ def test_markdown_that_may_not_be_read_is_no_silent_loss(tmp_path, monkeypatch):
     assert [(one.path.name, one.mtime_ns) for one in discover([str(tmp_path)])] == [("chat.md", 0)]
 
 
+def test_what_an_agent_keeps_beside_its_log_is_no_input(tmp_path, write):
+    beside = {"summary.json": {"info": {"id": "g"}}, "compaction_checkpoints/c.json": {"compacted_history": []}}
+    for name, value in beside.items():
+        write(f"g/{name}", value)
+    write("g/updates.jsonl", lines=[{"method": "session/update", "params": {}}])
+    write("d.settings.json", {"model": "m"})
+    kept = write("e/summary.json", chat("mill")), write("g/chat_history.jsonl", chat("mill"))
+    assert [one.path for one in discover([str(tmp_path)])] == sorted(kept)
+
+
 def test_the_records_of_a_workflow_are_no_logs(tmp_path, write):
     started = {"type": "started", "key": "k", "agentId": "a1"}
     write("s/subagents/workflows/wf_1/journal.jsonl", lines=[started, {**started, "type": "result", "result": "ok"}])

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def one(result):
     assert result.format == "pi"
@@ -172,3 +174,67 @@ def test_of_a_fork_whose_parent_is_not_there_all_stays_and_the_name_of_the_log_g
     assert transcript.parent_session_id == "pi-p-1"
     [transcript] = read("g.jsonl", lines=fork("work.jsonl")).transcripts
     assert transcript.parent_session_id is None
+
+
+def openclaw(own, parent, role, *content, **more):
+    """An entry of OpenClaw with a message."""
+    about = {key: more.pop(key) for key in ("appendMode",) if key in more}
+    message = {"role": role, "content": list(content)} | more
+    return {"type": "message", "id": own, "parentId": parent, "message": message} | about
+
+
+def text(said):
+    return {"type": "text", "text": said}
+
+
+CLAW = {"type": "session", "version": 3, "id": "oc-1", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/home/ada"}
+
+
+def test_openclaw_has_copies_for_the_person_that_the_model_never_sees(read):
+    call = {"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}
+    result = {"type": "toolResult", "toolCallId": "c1", "name": "bash", "text": "a.c"}
+    mirror = {"api": "openai-responses", "provider": "openclaw", "model": "delivery-mirror"}
+    lines = [
+        CLAW,
+        openclaw("e1", None, "user", text("Look")),
+        openclaw("e2", "e1", "assistant", call, model="claude-test-1"),
+        openclaw("e3", "e2", "toolResult", result, toolCallId="c1", toolName="bash", isError=False),
+        openclaw("e4", "e3", "assistant", text("One file")),
+        {"type": "message", "message": {"role": "assistant", "content": [text("One file")]} | mirror},
+        openclaw("e5", "e4", "assistant", text("A notice"), excludeFromContext=True),
+        openclaw("e6", "e5", "assistant", text("Beside"), appendMode="side"),
+        openclaw("e7", "e5", "user", text("Thanks")),
+    ]
+    result = read("oc-1.jsonl", lines=lines)
+    assert (result.format, result.set_aside) == ("pi", ())
+    (transcript,) = result.transcripts
+    assert [m.text for m in transcript.messages] == ["Look", "", "a.c", "One file", "Thanks"]
+    assert transcript.model == "claude-test-1"
+    assert transcript.set_aside["shown to the person only"] == 3
+
+
+def test_openclaw_goes_to_another_branch_by_a_leaf(read):
+    lines = [
+        CLAW,
+        openclaw("e1", None, "user", text("One")),
+        openclaw("e2", "e1", "assistant", text("Left")),
+        {"type": "leaf", "id": "l1", "parentId": "e2", "targetId": "e1"},
+        openclaw("e3", "l1", "assistant", text("Two")),
+    ]
+    (transcript,) = read("oc-1.jsonl", lines=lines).transcripts
+    assert [m.text for m in transcript.messages] == ["One", "Two"]
+    assert transcript.set_aside["rewound branch"] == 1
+
+
+@pytest.mark.parametrize(("kept", "dropped"), [(None, (0, 1)), ("e2", (0,))])
+def test_a_reset_of_openclaw_takes_away_what_it_does_not_keep(read, kept, dropped):
+    about = {"firstKeptEntryId": kept} if kept else {}
+    lines = [
+        CLAW,
+        openclaw("e1", None, "user", text("One")),
+        openclaw("e2", "e1", "assistant", text("Two")),
+        {"type": "reset", "id": "r1", "parentId": "e2"} | about,
+        openclaw("e3", "r1", "user", text("Three")),
+    ]
+    (event,) = read("oc-1.jsonl", lines=lines).transcripts[0].compactions
+    assert (event.at_seq, event.dropped, event.summary, event.trigger) == (2, dropped, None, "reset")

@@ -106,5 +106,6 @@ def test_a_reader_reads_messages_of_its_log_made_by_hand(name, tmp_path) -> None
     result = read_input(input)
     assert result.format == name
     messages = [message for transcript in result.transcripts for message in transcript.messages]
-    assert {"user", "assistant"} <= {message.role for message in messages}
+    wanted = {"assistant"} if getattr(logs.MODULES[name], "HAS_NO_PROMPTS", False) else {"user", "assistant"}
+    assert wanted <= {message.role for message in messages}
     assert any(message.text or message.tool_calls for message in messages if message.role == "assistant")

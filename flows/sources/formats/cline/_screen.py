@@ -28,6 +28,8 @@ class Screen:
     usage: list[Usage] = field(default_factory=list)
     removed: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Position → first and last message that had left the context when the next request was sent."""
+    condensed: dict[str, Record] = field(default_factory=dict)
+    """Id of a summary or a truncation (Roo Code) → what is said of it, and when."""
 
 
 def read_screen(source: Source) -> Screen:
@@ -41,6 +43,10 @@ def read_screen(source: Source) -> Screen:
         is_request = record.get("say") == "api_req_started"
         if is_request:
             _use(screen, record)
+        for key, own in (("contextCondense", "condenseId"), ("contextTruncation", "truncationId")):
+            about = as_dict(record.get(key))
+            if isinstance(about.get(own), str):
+                screen.condensed[about[own]] = {**about, "ts": record.get("ts")}
         if not isinstance(index, int) or isinstance(index, bool) or index < -1:
             continue
         # The index is that of the last message in the history; a request is reported before its prompt is added.

@@ -13,14 +13,15 @@ from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.formats.cline import _text as texts
+from flows.sources.formats.cline._condensed import Condensings, is_condensed
+from flows.sources.formats.cline._parts import blocks_of_answer, blocks_of_prompt, usage_of
 from flows.sources.formats.cline._screen import Screen, read_screen
 from flows.sources.reading.anthropic_blocks import Turns, blocks_of, is_result, prompt_text, visible_text
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import first_line, iso_time
 from flows.sources.reading.inputs import plain_name
-from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.siblings import load_sibling, sibling_path
-from flows.sources.reading.usage import from_parts, make_usage
 from flows.sources.reading.values import as_dict, first_text, need_list, nested, objects_in, text_or_none
 
 NAME = "cline"
@@ -69,6 +70,7 @@ def read(source: Source) -> list[Transcript]:
         task.session.say("system", prompt, source.name)
     for index, message in enumerate(messages):
         task.take(index, message)
+    task.condensings.place(task.spans)
     folder = source.input.path.absolute().parent.name
     native = text_or_none(about.get("sessionId")) or (folder if _is_task(source, folder) else None)
     return task.session.build(NAME, native)
@@ -106,6 +108,7 @@ class _Task:
         self.turns = Turns(self.session)
         self.open: list[tuple[str, str]] = []
         self.spans: list[tuple[int, int]] = []
+        self.condensings = Condensings(self.session, messages, screen.condensed)
         self.has_usage = any(isinstance(nested(one, "metrics"), dict) for one in messages)
         if not self.has_usage:
             for usage in screen.usage:
@@ -144,8 +147,10 @@ class _Task:
             raise MalformedError(f"expected an object, found {kind_of(message)}")
         ref = f"{self.source.name}#{index}"
         time = iso_time(message.get("ts")) or iso_time(self.screen.times.get(index))
-        if message.get("isSummary") is True or message.get("isTruncationMarker") is True:
-            self._condensed(message)
+        if is_condensed(message):
+            self.condensings.take(message, self.spans)
+        elif message.get("type") == "reasoning" and not message.get("content"):
+            self.session.leave_out(BOOKKEEPING)  # Roo Code: encrypted
         elif message.get("role") == "assistant":
             self._answer(index, message, ref, time)
         elif message.get("role") == "user":
@@ -154,7 +159,7 @@ class _Task:
             self.turns.take(message, ref, time=time)
 
     def _answer(self, index: int, message: Record, ref: str, time: str | None) -> None:
-        blocks = blocks_of(message)
+        blocks = blocks_of_answer(message)
         draft = self.turns.answer({"role": "assistant", "content": blocks}, ref, time)
         if draft is None:
             return
@@ -163,7 +168,7 @@ class _Task:
         self.open = [(call.id, call.name) for call in draft.calls]
         about = as_dict(message.get("modelInfo"))
         self.session.model = self.session.model or first_text(about.get("modelId"), about.get("id"))
-        self.session.use(f"message {index}", _usage(as_dict(message.get("metrics"))))
+        self.session.use(f"message {index}", usage_of(as_dict(message.get("metrics"))))
 
     def _calls_in_text(self, draft: MessageDraft) -> None:
         reasoning, text = texts.reasoning_of("\n".join(draft.texts))
@@ -179,7 +184,7 @@ class _Task:
         rest: list[str] = []
         typed = False
         held: _OpenResult | None = None
-        for block in self._pieces(message):
+        for block in blocks_of_prompt(message):
             if is_result(nested(block, "type")):
                 self._numbered(block, ref, time)
                 continue
@@ -201,13 +206,6 @@ class _Task:
         self._flush(held, ref, time)
         if rest or not blocks_of(message):
             self._say("\n".join(rest), ref, time, typed)
-
-    def _pieces(self, message: Record) -> list[Any]:
-        """The blocks; an old message that is one string is split from the details that it ends with."""
-        content = message.get("content")
-        if not isinstance(content, str):
-            return blocks_of(message)
-        return [{"type": "text", "text": part} for part in texts.split_details(content) if part]
 
     def _say(self, text: str, ref: str, time: str | None, typed: bool) -> None:
         self.session.say("user", text, ref, time, typed=typed)
@@ -261,33 +259,6 @@ class _Task:
         spans = self.spans[max(first, 0) : last + 1]
         return [draft for start, end in spans for draft in self.session.drafts[start:end]]
 
-    def _condensed(self, message: Record) -> None:
-        """Roo Code: a summary or a marker names the messages that it hides; older versions removed them."""
-        is_summary = message.get("isSummary") is True
-        id_key, parent_key = ("condenseId", "condenseParent") if is_summary else ("truncationId", "truncationParent")
-        own = message.get(id_key)
-        gone = [
-            draft
-            for (start, end), other in zip(self.spans, self.messages, strict=False)
-            if own is not None and nested(other, parent_key) == own
-            for draft in self.session.drafts[start:end]
-        ]
-        told = [visible_text(block) or "" for block in blocks_of(message)]
-        self.session.compacted(summary="\n".join(filter(None, told)) if is_summary else None, dropped=gone)
-
-
-def _usage(metrics: Record) -> Any:
-    """Cline counts the input without what went through a cache."""
-    tokens = metrics.get("tokens")
-    if isinstance(tokens, dict):
-        given, cached = tokens.get("prompt"), tokens.get("cached")
-        whole = given + cached if isinstance(given, int) and isinstance(cached, int) else given
-        return make_usage(whole, tokens.get("completion"), cached, metrics.get("cost"))
-    own, read, written, output = (
-        metrics.get(f"{kind}Tokens") for kind in ("input", "cacheRead", "cacheWrite", "output")
-    )
-    return from_parts(own, read, written, output, metrics.get("cost"))
-
 
 FORMAT = SourceFormat(
     NAME,
@@ -296,5 +267,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=200,
-    version=2,
+    version=3,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from flows.sources.reading.base import Record
@@ -25,41 +26,71 @@ def add_what_ran(session: SessionDraft, draft: MessageDraft, item: Any, ref: str
     Returns:
         Whether the item is one, and of no call that the log has.
     """
-    kind = str(item.get("type")).replace("_", "").lower() if isinstance(item, dict) else ""
-    if kind not in ("commandexecution", "filechange") or session.has_call(item.get("id")):
+    ran = what_ran(item)
+    if ran is None or session.has_call(item.get("id")):
         return False
-    failed = str(item.get("status")).lower() in ("failed", "declined")
+    own = session.call(draft, item.get("id"), ran.name, ran.arguments)
+    session.result(own, ran.text, ref, time, is_error=ran.failed, name=ran.name)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A command or a change of files, as a call, and how it ended."""
+
+    name: str
+    arguments: dict[str, Any]
+    text: str
+    failed: bool
+
+
+def what_ran(item: Any, *, with_lines: bool = False) -> Ran | None:
+    """The command or the change of files that an item tells of; None for any other item.
+
+    Args:
+        item: The item.
+        with_lines: Whether the patch has the changed lines, which a program has said itself.
+    """
+    kind = str(item.get("type")).replace("_", "").lower() if isinstance(item, dict) else ""
+    failed = kind in ("commandexecution", "filechange") and str(item.get("status")).lower() in ("failed", "declined")
     if kind == "commandexecution":
         code = item.get("exit_code", item.get("exitCode"))
-        name, text = "exec_command", f"Exit code: {code}" if isinstance(code, int) else str(item.get("status"))
-        failed = failed or (isinstance(code, int) and code != 0)
         arguments = {"cmd": item.get("command")}
         folder = text_or_none(item.get("cwd"))
         if folder:
             arguments["workdir"] = folder.removeprefix("file://")
-    else:
+        text = f"Exit code: {code}" if isinstance(code, int) else str(item.get("status"))
+        return Ran("exec_command", arguments, text, failed or (isinstance(code, int) and code != 0))
+    if kind == "filechange":
         changes = list(_changes(item.get("changes")))
-        name, text = "apply_patch", "\n".join(f"{sign} {moved or path}" for _, sign, path, moved in changes)
+        text = "\n".join(f"{sign} {moved or path}" for _, sign, path, moved, _ in changes)
         heads = [
-            f"*** {head}: {path}" + (f"\n*** Move to: {moved}" if moved else "") for head, _, path, moved in changes
+            f"*** {head}: {path}" + (f"\n*** Move to: {moved}" if moved else "") + (body if with_lines else "")
+            for head, _, path, moved, body in changes
         ]
-        arguments = {"input": "\n".join(["*** Begin Patch", *heads, "*** End Patch"])}
-    own = session.call(draft, item.get("id"), name, arguments)
-    session.result(own, text, ref, time, is_error=failed, name=name)
-    return True
+        return Ran("apply_patch", {"input": "\n".join(["*** Begin Patch", *heads, "*** End Patch"])}, text, failed)
+    return None
 
 
-def _changes(changes: Any) -> Iterator[tuple[str, str, str, str | None]]:
-    """(head of a patch, sign of a list, path, new path) of each file, from a map by path or a list."""
+def _changes(changes: Any) -> Iterator[tuple[str, str, str, str | None, str]]:
+    """(head of a patch, sign of a list, path, new path, lines) of each file, from a map by path or a list."""
     if isinstance(changes, dict):
-        pairs = list(changes.items())
+        pairs = [(path, change, None) for path, change in changes.items()]
     else:
-        pairs = [(change.get("path"), change.get("kind", change)) for change in objects_in(changes)]
-    for path, change in pairs:
+        pairs = [(change.get("path"), change.get("kind", change), change.get("diff")) for change in objects_in(changes)]
+    for path, change, diff in pairs:
         kind, moved = change, None
         if isinstance(change, dict):
             kind = change.get("type") or next((key for key in change if key in _HEADS), None)
             inner = change.get(str(kind))
             moved = (inner if isinstance(inner, dict) else change).get("move_path")
-        if isinstance(path, str) and kind in _HEADS:
-            yield *_HEADS[kind], path, text_or_none(moved)
+        if isinstance(path, str) and isinstance(kind, str) and kind in _HEADS:
+            yield *_HEADS[kind], path, text_or_none(moved), _body(kind, diff)
+
+
+def _body(kind: str, diff: Any) -> str:
+    """The lines of a change as a patch has them: of a new file the text, of a changed one the difference."""
+    if not isinstance(diff, str) or kind == "delete":
+        return ""
+    lines = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
+    return "".join(f"\n{'+' if kind == 'add' else ''}{line}" for line in lines)

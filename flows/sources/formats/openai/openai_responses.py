@@ -207,7 +207,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=190,
-    version=2,
+    version=3,
     knows=_knows,
     of_list=lambda items: {"items": items},
 )

@@ -7,6 +7,7 @@ A module has one or more of:
 - ``DOCUMENT``: a log that is one JSON value,
 - ``TEXT``: a log that is text; ``NAME``: a file name for it,
 - ``NAME``: the file name, where a format needs one,
+- ``HAS_NO_PROMPTS``: set where logs of the format have answers and results only,
 - ``ARCHIVE``, ``DATABASE``: a function that writes the log as an archive or a SQLite database to a path.
 """
 
