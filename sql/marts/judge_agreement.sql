@@ -256,10 +256,8 @@ select
     gathered.of_mean.mean as mean_difference,  -- Mean of b - a in points: the bias of b against a; of a judge against
     -- people where a is people
     gathered.of_mean.std_error,  -- Standard error of mean_difference, clustered by session; NULL with a single session
-    gathered.of_mean.mean - t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error
-        as ci_low,  -- Lower end of the 95 % interval of mean_difference
-    gathered.of_mean.mean + t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error
-        as ci_high,  -- Upper end of the 95 % interval of mean_difference
+    ci_low(gathered.of_mean) as ci_low,  -- Lower end of the 95 % interval of mean_difference
+    ci_high(gathered.of_mean) as ci_high,  -- Upper end of the 95 % interval of mean_difference
     gathered.mean_a,  -- Mean score of a, 0 to 5
     gathered.mean_b,  -- Mean score of b, 0 to 5
     gathered.share_a_at_0,  -- Share (0 to 1) of a's scores that round to 0

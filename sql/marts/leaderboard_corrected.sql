@@ -230,10 +230,10 @@ select
     stg_methods.method,
     raw.dimension,
     raw.figures.mean as raw_mean,  -- Mean of the judge's scores over answers, 0 to 5
-    raw.figures.mean - t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_low,  -- Lower end of its 95
-    -- % interval, clustered by session; NULL with a single session
-    raw.figures.mean + t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_high,  -- Upper end of its 95
-    -- % interval, clustered by session; NULL with a single session
+    ci_low(raw.figures) as raw_ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with a single
+    -- session
+    ci_high(raw.figures) as raw_ci_high,  -- Upper end of its 95 % interval, clustered by session; NULL with a single
+    -- session
     coalesce(own.estimate, pooled.estimate) as corrected,  -- What people would give on average, from the judge's scores
     -- and their labels; NULL as undefined_because says
     coalesce(own.std_error, pooled.std_error) as std_error,  -- Standard error of corrected, clustered by session

@@ -150,23 +150,12 @@ figures as (
 tested as (
     select
         *,
-        case when can_differ then t_test(moved.mean, moved.std_error, moved.df) end as p_value,
-        t_quantile(0.975, moved.df) * moved.std_error as half_interval
+        case when can_differ then t_test(moved.mean, moved.std_error, moved.df) end as p_value
     from figures
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, (judge_id, dimension, part)) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        holm(p_value, step, (judge_id, dimension, part)) as p_adjusted
-    from stepped
+    select * from holm_adjusted(tested, (judge_id, dimension, part))
 )
 
 select
@@ -179,8 +168,8 @@ select
     entire.moved.mean as difference,  -- mean - mean_then: below 0, the method got worse
     entire.moved.std_error,  -- Standard error of difference over the union of sessions (CR2); NULL with fewer than two
     -- sessions in one of the nights
-    entire.moved.mean - entire.half_interval as ci_low,  -- Lower end of the 95 % interval of difference
-    entire.moved.mean + entire.half_interval as ci_high,  -- Upper end of the 95 % interval of difference
+    ci_low(entire.moved) as ci_low,  -- Lower end of the 95 % interval of difference
+    ci_high(entire.moved) as ci_high,  -- Upper end of the 95 % interval of difference
     entire.p_value,  -- Two-sided p-value of no difference; NULL where nothing can differ, or without an error
     entire.p_adjusted,  -- The same, adjusted over the judge's methods in this dimension (Holm)
     entire.can_differ and entire.p_adjusted < 0.05 as is_beyond_noise,  -- p_adjusted below 0.05; NULL where that cannot
@@ -188,8 +177,8 @@ select
     alike.moved.mean as difference_same,  -- Difference of the means over the sessions whose text is the same both
     -- times; NULL where there is none
     alike.moved.std_error as std_error_same,  -- Standard error of difference_same
-    alike.moved.mean - alike.half_interval as ci_low_same,  -- Lower end of the 95 % interval of difference_same
-    alike.moved.mean + alike.half_interval as ci_high_same,  -- Upper end of the 95 % interval of difference_same
+    ci_low(alike.moved) as ci_low_same,  -- Lower end of the 95 % interval of difference_same
+    ci_high(alike.moved) as ci_high_same,  -- Upper end of the 95 % interval of difference_same
     alike.p_value as p_value_same,  -- Two-sided p-value of no difference on these sessions
     alike.p_adjusted as p_adjusted_same,  -- The same, adjusted over the judge's methods in this dimension (Holm)
     alike.can_differ and alike.p_adjusted < 0.05 as is_same_beyond_noise,  -- p_adjusted_same below 0.05; NULL where

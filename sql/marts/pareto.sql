@@ -83,22 +83,8 @@ tested as materialized (
     from figures
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, judge_id) as step
-    from tested
-),
-
 adjusted as materialized (
-    select
-        judge_id,
-        method_id,
-        other_id,
-        extra_tokens,
-        gain,
-        holm(p_value, step, judge_id) as p_adjusted
-    from stepped
+    select * exclude (p_value) from holm_adjusted(tested, judge_id)
 ),
 
 both_ways as (
