@@ -63,7 +63,7 @@ tested as (
         figures.mean_first,
         figures.shifted,
         noise.noise_sd,
-        t_test(figures.shifted.mean, figures.shifted.std_error, figures.shifted.df) as p_value,
+        t_test_of(figures.shifted) as p_value,
         case
             when noise.n_noise >= 2
                 then

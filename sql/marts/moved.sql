@@ -63,20 +63,17 @@ totals as (
 known as (
     select
         totals.*,
-        earlier.taken_at as taken_then,
+        was.taken_at as taken_then,
         now.taken_at as taken_now,
         now.method_id,
         totals.judge_id = totals.judge_id_then as is_same_judge,
-        now.engine = earlier.engine as is_same_engine,
-        now.method_id = earlier.method_id as is_same_code
+        now.engine = was.engine as is_same_engine,
+        now.method_id = was.method_id as is_same_code
     from totals
     inner join nights_of_figures as now
         on totals.night_now = now.night and totals.judge_id = now.judge_id and totals.method = now.method
-    inner join nights_of_figures as earlier
-        on
-            totals.night_then = earlier.night
-            and totals.judge_id_then = earlier.judge_id
-            and totals.method = earlier.method
+    inner join nights_of_figures as was
+        on totals.night_then = was.night and totals.judge_id_then = was.judge_id and totals.method = was.method
 ),
 
 deviations as (
@@ -85,15 +82,8 @@ deviations as (
         parts.method,
         parts.dimension,
         parts.part,
-        coalesce(
-            (parts.score_sum - known.total / known.n * parts.n_answers)
-            / (known.n * nullif(sqrt(1 - parts.n_answers / known.n), 0)),
-            0
-        ) - coalesce(
-            (parts.score_sum_then - known.total_then / known.n_then * parts.n_answers_then)
-            / (known.n_then * nullif(sqrt(1 - parts.n_answers_then / known.n_then), 0)),
-            0
-        ) as psi,
+        cluster_deviation(parts.score_sum, parts.n_answers, known.total, known.n)
+        - cluster_deviation(parts.score_sum_then, parts.n_answers_then, known.total_then, known.n_then) as psi,
         case
             when parts.session_is = 'same' and known.is_same_judge and known.is_same_engine and known.is_same_code
                 then
@@ -129,7 +119,7 @@ sums as (
     group by judge_id, method, dimension, part
 ),
 
-figures as (
+tested as (
     select
         known.*,
         sums.can_differ,
@@ -142,16 +132,10 @@ figures as (
             'qq': coalesce(sums.qq, 0),
             'largest': sums.largest,
             'n_clusters': least(known.n_sessions, known.n_sessions_then)
-        }) as moved
+        }) as moved,
+        case when sums.can_differ then t_test_of(moved) end as p_value
     from known
     inner join sums using (judge_id, method, dimension, part)
-),
-
-tested as (
-    select
-        *,
-        case when can_differ then t_test(moved.mean, moved.std_error, moved.df) end as p_value
-    from figures
 ),
 
 adjusted as (

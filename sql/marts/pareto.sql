@@ -79,7 +79,7 @@ tested as materialized (
         other_id,
         extra_tokens,
         gain.mean as gain,
-        t_test(gain.mean, gain.std_error, gain.df) as p_value
+        t_test_of(gain) as p_value
     from figures
 ),
 

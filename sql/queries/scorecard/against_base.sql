@@ -28,7 +28,7 @@ figures as (
 tested as (
     select
         *,
-        t_test(difference.mean, difference.std_error, difference.df) as p_value
+        t_test_of(difference) as p_value
     from figures
 )
 
