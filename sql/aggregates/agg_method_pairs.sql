@@ -169,8 +169,7 @@ select
     figures.paired.mean as difference,  -- Mean of a - b over the questions that both have
     figures.paired.std_error,  -- Standard error, clustered by session; NULL with a single session
     figures.paired.df,  -- Degrees of freedom of std_error
-    t_test(figures.paired.mean, figures.paired.std_error, figures.paired.df) as p_value,  -- Two-sided p-value of no
-    -- difference; NULL with a single session
+    t_test_of(figures.paired) as p_value,  -- Two-sided p-value of no difference; NULL with a single session
     figures.paired.n as n_pairs,  -- Questions that both methods have a score for
     figures.paired.n_clusters as n_sessions  -- Sessions
 from figures

@@ -155,29 +155,17 @@ on_dimensions as materialized (
 
 on_levels as (
     select
-        kind,
-        rater_a,
-        rater_b,
-        replicate,
-        answer_id,
+        * exclude (criterion, dimension, weight_a, weight_b),
         'criterion' as level,
-        criterion as item,
-        score_a,
-        score_b
+        criterion as item
     from on_criteria
-    union all
+    union all by name
     select
-        kind,
-        rater_a,
-        rater_b,
-        replicate,
-        answer_id,
+        * exclude (dimension),
         'dimension' as level,
-        dimension as item,
-        score_a,
-        score_b
+        dimension as item
     from on_dimensions
-    union all
+    union all by name
     select
         kind,
         rater_a,

@@ -77,10 +77,10 @@ select
     figures.dimension,
     figures.scored.mean,  -- Mean over answers, 0 to 5
     figures.scored.std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
-    figures.scored.mean - t_quantile(0.975, figures.scored.df) * figures.scored.std_error
-        as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 0
-    figures.scored.mean + t_quantile(0.975, figures.scored.df) * figures.scored.std_error
-        as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not cut off at 5
+    ci_low(figures.scored) as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not
+    -- cut off at 0
+    ci_high(figures.scored) as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not
+    -- cut off at 5
     figures.scored.n as n_answers,  -- Answers that the mean is over
     figures.scored.n_clusters as n_sessions,  -- Sessions that these answers are of
     figures.method_id,

@@ -1,5 +1,4 @@
--- One row per judge × current method with scored answers: its mean on shared probes, what it is ranked by, its rank,
--- and its tie group.
+-- One row per judge × current method with scored answers: what it is ranked by, its rank, and its tie group.
 --
 -- A method that is not applicable at some points (`recorded`, where the agent had not compacted yet) has its figures
 -- over other questions than the rest by nature. Such a partial method is ranked by overall_for_rank: the mean, over the
@@ -15,50 +14,15 @@
 -- because few questions tell little apart: it joins the group that is open at its place (at the top the first), or has
 -- none when it can be told from that group's first method.
 create view agg_tie_groups as
-with recursive current_scores as materialized (
+with recursive overall_means as (
     select
         scored.judge_id,
         scored.method_id,
-        scored.probe_id,
-        sum(scored.score) as overall,
-        count(*) as n_answers
+        avg(scored.score) as overall
     from int_answer_scores as scored
     inner join methods on scored.method_id = methods.method_id
     where scored.dimension = 'overall' and methods.is_current
-    group by scored.judge_id, scored.method_id, scored.probe_id
-),
-
-overall_means as materialized (
-    select
-        judge_id,
-        method_id,
-        sum(overall) / sum(n_answers) as overall,
-        count(*) over (partition by judge_id) as n_methods
-    from current_scores
-    group by judge_id, method_id
-),
-
-shared_probes as (
-    select
-        current_scores.judge_id,
-        current_scores.probe_id
-    from current_scores
-    inner join overall_means
-        on current_scores.judge_id = overall_means.judge_id and current_scores.method_id = overall_means.method_id
-    group by current_scores.judge_id, current_scores.probe_id
-    having count(*) = any_value(overall_means.n_methods)
-),
-
-on_shared_probes as (
-    select
-        current_scores.judge_id,
-        current_scores.method_id,
-        avg(current_scores.overall / current_scores.n_answers) as overall_on_shared_probes,
-        count(*) as n_shared_probes
-    from current_scores
-    inner join shared_probes
-        on current_scores.judge_id = shared_probes.judge_id and current_scores.probe_id = shared_probes.probe_id
-    group by current_scores.judge_id, current_scores.method_id
+    group by scored.judge_id, scored.method_id
 ),
 
 tested as (
@@ -74,21 +38,14 @@ tested as (
     where agg_method_pairs.dimension = 'overall' and a.is_current and b.is_current
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, judge_id) as step
-    from tested
-),
-
 paired as materialized (
     select
         judge_id,
         method_id,
         other_id,
         difference,
-        coalesce(holm(p_value, step, judge_id) < 0.05, false) as is_distinguishable
-    from stepped
+        coalesce(p_adjusted < 0.05, false) as is_distinguishable
+    from holm_adjusted(tested, judge_id)
 ),
 
 both_ways as (
@@ -225,11 +182,7 @@ select
     -- come to, 0 to 5; NULL: nothing to compare
     placed.rank,  -- By overall_for_rank within the judge; equal ones share a rank
     placed.place,  -- The same, equal ones by name: no two share a place
-    grouped.tie_group,  -- Methods not told apart from the first of their group share its number
-    on_shared_probes.overall_on_shared_probes,
-    coalesce(on_shared_probes.n_shared_probes, 0) as n_shared_probes
+    grouped.tie_group  -- Methods not told apart from the first of their group share its number
 from comparable
 left join placed on comparable.judge_id = placed.judge_id and comparable.method_id = placed.method_id
-left join grouped on comparable.judge_id = grouped.judge_id and comparable.method_id = grouped.method_id
-left join on_shared_probes
-    on comparable.judge_id = on_shared_probes.judge_id and comparable.method_id = on_shared_probes.method_id;
+left join grouped on comparable.judge_id = grouped.judge_id and comparable.method_id = grouped.method_id;

@@ -55,132 +55,10 @@ cells as materialized (
     group by judge_id, dimension, method_id, session_id, point_id, probe_id
 ),
 
--- Level by level within cells: sum of squares, degrees of freedom, coefficients of the components.
-within_sums as (
-    select
-        judge_id,
-        dimension,
-        method_id,
-        sum(n_verdicts_made) as n_verdicts,
-        sum(n_answers_made) as n_answers,
-        sum(n_compactions_made) as n_compaction_questions,
-        sum(n_answers) as n_independent_answers,
-        bool_or(varies) as varies,
-        count(*) as n_cells,
-        count(distinct method_id) as n_methods,
-        count(distinct session_id) as n_sessions,
-        count(distinct probe_id) as n_questions,
-        round(sum(ss_judge) / nullif(sum(n - n_answers), 0), 10) as raw_judge,
-        sum(ss_answer) as ss_answer,
-        sum(n_answers - n_compactions) as df_answer,
-        sum(n - answers_in_compactions) as answer_in_ss_answer,
-        sum(ss_compaction) as ss_compaction,
-        sum(n_compactions) - count(*) as df_compaction,
-        sum(answers_in_compactions - answers_in_cell) as answer_in_ss_compaction,
-        sum(n - compactions_in_cell) as compaction_in_ss_compaction,
-        avg(case when varies then compactions_in_cell / n else 0 end) as compaction_in_mean,
-        avg(answers_in_cell / n) as answer_in_mean,
-        avg(1 / n) as judge_in_mean
-    from cells
-    group by grouping sets ((judge_id, dimension), (judge_id, dimension, method_id))
-),
-
-of_answer as (
-    select
-        *,
-        case
-            when df_answer > 0 then round((ss_answer - df_answer * coalesce(raw_judge, 0)) / answer_in_ss_answer, 10)
-        end as raw_answer
-    from within_sums
-),
-
-of_compaction as (
-    select
-        *,
-        case
-            when df_compaction > 0
-                then
-                    round(
-                        (
-                            ss_compaction
-                            - df_compaction * coalesce(raw_judge, 0)
-                            - answer_in_ss_compaction * coalesce(raw_answer, 0)
-                        ) / compaction_in_ss_compaction, 10
-                    )
-            when not varies then 0
-        end as raw_compaction
-    from of_answer
-),
-
--- How much of a compaction's variance its questions share: the variance of the mean over questions against that of
--- single questions, at the points where every compaction was asked the same questions.
-repeated_points as (
-    select
-        judge_id,
-        dimension,
-        method_id,
-        point_id,
-        count(*) as n_questions,
-        sum(ss_compaction_means) as ss_questions,
-        any_value(n_compactions) as n_compactions
-    from cells
-    group by judge_id, dimension, method_id, point_id
-    having count(*) > 1 and min(n_compactions) > 1 and min(n_compactions) = max(n_compactions)
-),
-
-compaction_means as (
-    select
-        of_compactions.judge_id,
-        of_compactions.dimension,
-        of_compactions.method_id,
-        of_compactions.point_id,
-        any_value(repeated_points.n_questions) as n_questions,
-        any_value(repeated_points.ss_questions) as ss_questions,
-        any_value(repeated_points.n_compactions) as n_compactions,
-        count(*) as n_asked,
-        avg(of_compactions.mean) as mean
-    from of_compactions
-    inner join repeated_points using (judge_id, dimension, method_id, point_id)
-    group by
-        of_compactions.judge_id, of_compactions.dimension, of_compactions.method_id, of_compactions.point_id,
-        of_compactions.context_id
-),
-
-shared_by_point as (
-    select
-        judge_id,
-        dimension,
-        method_id,
-        any_value(n_compactions) - 1 as df,
-        (
-            any_value(n_questions) * var_pop(mean) * count(*) - any_value(ss_questions) / any_value(n_questions)
-        ) / (any_value(n_questions) - 1) as shared
-    from compaction_means
-    group by judge_id, dimension, method_id, point_id
-    having count(*) = any_value(n_compactions) and min(n_asked) = any_value(n_questions)
-),
-
-shared_compaction as (
-    select
-        judge_id,
-        dimension,
-        method_id,
-        round(sum(shared) / sum(df), 10) as raw_compaction_shared
-    from shared_by_point
-    group by grouping sets ((judge_id, dimension), (judge_id, dimension, method_id))
-),
-
--- Between cells: within methods, sessions against questions within sessions; kind 'own' on the means as they are, kind
--- 'off' on what is left after the mean of the methods on the question.
+-- What is left of a cell's mean after the mean of the methods on the question.
 off_method as (
     select
-        judge_id,
-        dimension,
-        method_id,
-        session_id,
-        point_id,
-        probe_id,
-        mean,
+        *,
         mean - avg(mean) over (partition by judge_id, dimension, method_id) as off
     from cells
 ),
@@ -192,135 +70,75 @@ off_both as (
         method_id,
         session_id,
         point_id,
-        mean,
         (off - avg(off) over of_question)
-        * sqrt(count(*) over of_question / nullif(count(*) over of_question - 1, 0)) as off
+        * sqrt(count(*) over of_question / nullif(count(*) over of_question - 1, 0)) as value
     from off_method
     window of_question as (partition by judge_id, dimension, probe_id)
 ),
 
-both_kinds as (
+as_they_are as (
     select
-        judge_id,
-        dimension,
-        method_id,
-        session_id,
-        point_id,
-        unnest(['own', 'off']) as kind,
-        unnest([mean, off]) as value
-    from off_both
+        *,
+        mean as value
+    from cells
 ),
 
-of_points as (
-    select
-        judge_id,
-        dimension,
-        kind,
-        method_id,
-        session_id,
-        count(*) as n,
-        avg(value) as mean,
-        var_pop(value) * count(*) as ss_within
-    from both_kinds
-    where value is not null
-    group by judge_id, dimension, kind, method_id, session_id, point_id
+repeated as (
+    select * from repetition_variances(cells)
 ),
 
-of_sessions as (
-    select
-        judge_id,
-        dimension,
-        kind,
-        method_id,
-        sum(n) as n,
-        sum(n ** 2) as n_square_points,
-        sum(n * mean) / sum(n) as mean,
-        sum(ss_within) + sum(n * mean ** 2) - sum(n * mean) ** 2 / sum(n) as ss_within
-    from of_points
-    group by judge_id, dimension, kind, method_id, session_id
+shared as (
+    select * from shared_variance(of_compactions, cells)
 ),
 
-of_methods as (
-    select
-        judge_id,
-        dimension,
-        kind,
-        method_id,
-        sum(n) as n,
-        count(*) as n_sessions,
-        sum(n) - sum(n ** 2) / sum(n) as session_in_ss,
-        sum(n - n_square_points / n) as shared_in_within,
-        sum(n_square_points / n) - sum(n_square_points) / sum(n) as shared_in_between,
-        sum(ss_within) as ss_within,
-        sum(n * mean ** 2) - sum(n * mean) ** 2 / sum(n) as ss_between
-    from of_sessions
-    group by judge_id, dimension, kind, method_id
+own as (
+    select * from mean_squares(as_they_are)
 ),
 
-between_sums as (
-    select
-        judge_id,
-        dimension,
-        kind,
-        method_id,
-        case when sum(n - n_sessions) > 0 then sum(ss_within) / sum(n - n_sessions) end as ms_within,
-        case when sum(n_sessions - 1) > 0 then sum(ss_between) / sum(n_sessions - 1) end as ms_between,
-        coalesce(sum(shared_in_within) / nullif(sum(n - n_sessions), 0), 0) as shared_in_within,
-        sum(shared_in_between) / nullif(sum(n_sessions - 1), 0) as shared_in_between,
-        sum(session_in_ss) / nullif(sum(n_sessions - 1), 0) as questions_a_session
-    from of_methods
-    group by grouping sets ((judge_id, dimension, kind), (judge_id, dimension, kind, method_id))
+off as (
+    select * from mean_squares(off_both) where method_id is null
 ),
 
 -- What repetitions leave in a cell's mean: noise of its own, and what it shares with the point's other questions.
 gathered as (
     select
-        of_compaction.*,
-        shared_compaction.raw_compaction_shared,
-        own.ms_within as own_within,
-        own.ms_between as own_between,
-        own.questions_a_session as own_questions,
-        own.shared_in_within as own_shared_within,
-        own.shared_in_between as own_shared_between,
-        off.ms_within as off_within,
-        off.ms_between as off_between,
-        off.questions_a_session as off_questions,
-        off.shared_in_within as off_shared_within,
-        off.shared_in_between as off_shared_between,
-        of_compaction.compaction_in_mean * coalesce(shared_compaction.raw_compaction_shared, 0) as noise_shared,
-        of_compaction.compaction_in_mean
-        * (coalesce(of_compaction.raw_compaction, 0) - coalesce(shared_compaction.raw_compaction_shared, 0))
-        + of_compaction.answer_in_mean * coalesce(of_compaction.raw_answer, 0)
-        + of_compaction.judge_in_mean * coalesce(of_compaction.raw_judge, 0) as noise
-    from of_compaction
-    inner join between_sums as own
+        repeated.*,
+        shared.raw_compaction_shared,
+        own.squares as own,
+        off.squares as off,
+        repeated.compaction_in_mean * coalesce(shared.raw_compaction_shared, 0) as noise_shared,
+        repeated.compaction_in_mean
+        * (coalesce(repeated.raw_compaction, 0) - coalesce(shared.raw_compaction_shared, 0))
+        + repeated.answer_in_mean * coalesce(repeated.raw_answer, 0)
+        + repeated.judge_in_mean * coalesce(repeated.raw_judge, 0) as noise
+    from repeated
+    inner join own
         on
-            of_compaction.judge_id = own.judge_id
-            and of_compaction.dimension = own.dimension
-            and of_compaction.method_id is not distinct from own.method_id
-            and own.kind = 'own'
-    left join between_sums as off
+            repeated.judge_id = own.judge_id
+            and repeated.dimension = own.dimension
+            and repeated.method_id is not distinct from own.method_id
+    left join off
         on
-            of_compaction.judge_id = off.judge_id
-            and of_compaction.dimension = off.dimension
-            and of_compaction.method_id is null
-            and off.method_id is null
-            and off.kind = 'off'
-    left join shared_compaction
+            repeated.judge_id = off.judge_id
+            and repeated.dimension = off.dimension
+            and repeated.method_id is null
+    left join shared
         on
-            of_compaction.judge_id = shared_compaction.judge_id
-            and of_compaction.dimension = shared_compaction.dimension
-            and of_compaction.method_id is not distinct from shared_compaction.method_id
+            repeated.judge_id = shared.judge_id
+            and repeated.dimension = shared.dimension
+            and repeated.method_id is not distinct from shared.method_id
 ),
 
 -- Mean squares less the noise that is in them.
 cleaned as (
     select
         *,
-        own_within - noise - own_shared_within * noise_shared as own_question,
-        off_within - noise - off_shared_within * noise_shared as off_question,
-        own_between - noise - own_shared_between * noise_shared as own_session,
-        off_between - noise - off_shared_between * noise_shared as off_session
+        own.questions as own_questions,
+        off.questions as off_questions,
+        own.within - noise - own.shared_within * noise_shared as own_question,
+        off.within - noise - off.shared_within * noise_shared as off_question,
+        own.between - noise - own.shared_between * noise_shared as own_session,
+        off.between - noise - off.shared_between * noise_shared as off_session
     from gathered
 )
 

@@ -31,16 +31,13 @@ select
     figures.n_right / nullif(figures.n_true, 0) as pooled_recall,  -- Files told rightly / files that there are, over
     -- all compactions; NULL where there are none
     figures.correct.mean as mean_precision,  -- Mean precision of the compactions that tell files
-    figures.correct.mean
-    - t_quantile(0.975, figures.correct.df) * figures.correct.std_error as mean_precision_ci_low,  -- Lower end of its
-    -- 95 % interval, clustered by session; NULL with a single session
-    figures.correct.mean
-    + t_quantile(0.975, figures.correct.df) * figures.correct.std_error as mean_precision_ci_high,  -- Upper end of it
+    ci_low(figures.correct) as mean_precision_ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL
+    -- with a single session
+    ci_high(figures.correct) as mean_precision_ci_high,  -- Upper end of it
     figures.found.mean as mean_recall,  -- Mean recall of the compactions at whose point there are files
-    figures.found.mean - t_quantile(0.975, figures.found.df) * figures.found.std_error
-        as mean_recall_ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with a single session
-    figures.found.mean + t_quantile(0.975, figures.found.df) * figures.found.std_error
-        as mean_recall_ci_high,  -- Upper end of it
+    ci_low(figures.found) as mean_recall_ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with a
+    -- single session
+    ci_high(figures.found) as mean_recall_ci_high,  -- Upper end of it
     cast(figures.n_true as bigint) as n_true,  -- Files that there are, over all compactions
     cast(figures.n_told as bigint) as n_told,
     cast(figures.n_right as bigint) as n_right,  -- Files that are in both

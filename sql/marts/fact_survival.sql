@@ -23,10 +23,8 @@ select
     figures.kind,  -- Kind of statement (error, command, file_modified …); any: all of them
     figures.f.mean as share,  -- Share 0–1 of the statements that can still be read in the contexts
     figures.f.std_error,  -- Its standard error, clustered by session; NULL with a single session
-    figures.f.mean - t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_low,  -- Lower end of the 95 %
-    -- interval; NULL with a single session
-    figures.f.mean + t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_high,  -- Upper end of the 95 %
-    -- interval; NULL with a single session
+    ci_low(figures.f) as ci_low,  -- Lower end of the 95 % interval; NULL with a single session
+    ci_high(figures.f) as ci_high,  -- Upper end of the 95 % interval; NULL with a single session
     figures.f.n as n_facts,  -- Statements that were looked for, once for each context
     figures.f.n_clusters as n_sessions,  -- Sessions that they come from
     stg_methods.history,  -- prefix: each context is made from the whole session; chain: from what the method left at

@@ -84,85 +84,8 @@ moments as (
     group by compared
 ),
 
--- The 6 × 6 table, and from here on a handful of rows for each pair of raters and item.
-crossed as (
-    select
-        compared,
-        whole_a,
-        whole_b,
-        sum(n) as n
-    from cells
-    group by compared, whole_a, whole_b
-),
-
-margins as (
-    select
-        compared,
-        whole,
-        sum(n_a) as n_a,
-        sum(n_b) as n_b
-    from (
-        select
-            compared,
-            whole_a as whole,
-            n as n_a,
-            0 as n_b
-        from crossed
-        union all
-        select
-            compared,
-            whole_b as whole,
-            0 as n_a,
-            n as n_b
-        from crossed
-    ) as each_side
-    group by compared, whole
-),
-
--- Mid-ranks, counted from 0: how many scores lie below, and half of those at the value itself.
-ranked as (
-    select
-        compared,
-        whole,
-        n_a,
-        n_b,
-        sum(n_a) over below - n_a / 2 as rank_a,
-        sum(n_b) over below - n_b / 2 as rank_b,
-        sum(n_a + n_b) over below - (n_a + n_b) / 2 as rank_both,
-        sum(n_a) over (partition by compared) as n
-    from margins
-    window below as (partition by compared order by whole)
-),
-
-chance as (
-    select
-        compared,
-        sum(n_a * n_b) / any_value(n) ** 2 as chance_exact,
-        sum(whole * n_a) / any_value(n) as whole_mean_a,
-        sum(whole * n_b) / any_value(n) as whole_mean_b,
-        sum(whole ** 2 * n_a) / any_value(n) as whole_square_a,
-        sum(whole ** 2 * n_b) / any_value(n) as whole_square_b,
-        sum(n_a * (rank_a - n / 2) ** 2) as rank_spread_a,
-        sum(n_b * (rank_b - n / 2) ** 2) as rank_spread_b,
-        2 * sum((n_a + n_b) * (rank_both - n) ** 2) / (2 * any_value(n) - 1) as expected_rank_distance,
-        coalesce(sum(n_a) filter (where whole = 0), 0) / any_value(n) as share_a_at_0,
-        coalesce(sum(n_b) filter (where whole = 0), 0) / any_value(n) as share_b_at_0,
-        coalesce(sum(n_a) filter (where whole = 5), 0) / any_value(n) as share_a_at_5,
-        coalesce(sum(n_b) filter (where whole = 5), 0) / any_value(n) as share_b_at_5
-    from ranked
-    group by compared
-),
-
-observed as (
-    select
-        crossed.compared,
-        sum(crossed.n * (crossed.whole_a - crossed.whole_b) ** 2) / sum(crossed.n) as whole_distance,
-        sum(crossed.n * (of_a.rank_both - of_b.rank_both) ** 2) / sum(crossed.n) as rank_distance,
-        sum(crossed.n * (of_a.rank_a - of_a.n / 2) * (of_b.rank_b - of_b.n / 2)) as rank_product
-    from crossed
-    inner join ranked as of_a on crossed.compared = of_a.compared and crossed.whole_a = of_a.whole
-    inner join ranked as of_b on crossed.compared = of_b.compared and crossed.whole_b = of_b.whole
-    group by crossed.compared
+whole_points as (
+    select * from whole_point_figures(cells)
 ),
 
 -- Mean squares of the table answers × 2 raters; with fewer than 2 answers there are none.
@@ -171,31 +94,16 @@ gathered as (
         moments.*,
         counted.n_answers,
         bias.of_mean,
-        chance.chance_exact,
-        chance.whole_mean_a,
-        chance.whole_mean_b,
-        chance.whole_square_a,
-        chance.whole_square_b,
-        chance.rank_spread_a,
-        chance.rank_spread_b,
-        chance.expected_rank_distance,
-        chance.share_a_at_0,
-        chance.share_b_at_0,
-        chance.share_a_at_5,
-        chance.share_b_at_5,
-        observed.whole_distance,
-        observed.rank_distance,
-        observed.rank_product,
+        whole_points.* exclude (compared),  -- noqa: RF02
         moments.n >= 2 and (moments.a_varies or moments.b_varies) as varies,
         moments.n >= 2 and (moments.whole_a_varies or moments.whole_b_varies) as whole_varies,
         moments.n / nullif(moments.n - 1, 0) * (moments.var_a + moments.var_b + 2 * moments.covar) / 2 as ms_answers,
         moments.n / nullif(moments.n - 1, 0) * (moments.var_a + moments.var_b - 2 * moments.covar) / 2 as ms_rest,
         moments.n * (moments.mean_a - moments.mean_b) ** 2 / 2 as ms_raters
     from moments
-    inner join counted on moments.compared = counted.compared
-    inner join bias on moments.compared = bias.compared
-    inner join chance on moments.compared = chance.compared
-    inner join observed on moments.compared = observed.compared
+    inner join counted using (compared)
+    inner join bias using (compared)
+    inner join whole_points using (compared)
 )
 
 select
@@ -256,10 +164,8 @@ select
     gathered.of_mean.mean as mean_difference,  -- Mean of b - a in points: the bias of b against a; of a judge against
     -- people where a is people
     gathered.of_mean.std_error,  -- Standard error of mean_difference, clustered by session; NULL with a single session
-    gathered.of_mean.mean - t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error
-        as ci_low,  -- Lower end of the 95 % interval of mean_difference
-    gathered.of_mean.mean + t_quantile(0.975, gathered.of_mean.df) * gathered.of_mean.std_error
-        as ci_high,  -- Upper end of the 95 % interval of mean_difference
+    ci_low(gathered.of_mean) as ci_low,  -- Lower end of the 95 % interval of mean_difference
+    ci_high(gathered.of_mean) as ci_high,  -- Upper end of the 95 % interval of mean_difference
     gathered.mean_a,  -- Mean score of a, 0 to 5
     gathered.mean_b,  -- Mean score of b, 0 to 5
     gathered.share_a_at_0,  -- Share (0 to 1) of a's scores that round to 0

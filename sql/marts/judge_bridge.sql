@@ -116,9 +116,7 @@ real_flips as (
         method_id_a,
         method_id_b
     from flip_figures
-    where
-        first_judge.mean > t_quantile(0.975, first_judge.df) * first_judge.std_error + 1e-9
-        and -second_judge.mean > t_quantile(0.975, second_judge.df) * second_judge.std_error + 1e-9
+    where ci_low(first_judge) > 1e-9 and ci_high(second_judge) < -1e-9
 ),
 
 both_ways as (
@@ -165,10 +163,8 @@ select
     placed.mean_to,  -- Mean by the second judge, 0 to 5, over the same answers
     placed.shift.mean as shift,  -- mean_to - mean_from, in points
     placed.shift.std_error,  -- Standard error of the shift, clustered by session; NULL with a single session
-    placed.shift.mean - t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_low,  -- Lower end of the 95 %
-    -- interval of the shift
-    placed.shift.mean + t_quantile(0.975, placed.shift.df) * placed.shift.std_error as ci_high,  -- Upper end of the 95
-    -- % interval of the shift
+    ci_low(placed.shift) as ci_low,  -- Lower end of the 95 % interval of the shift
+    ci_high(placed.shift) as ci_high,  -- Upper end of the 95 % interval of the shift
     placed.shift.n as n_answers,  -- Answers of the method that both judges have scored on the dimension
     placed.shift.n_clusters as n_sessions,  -- Sessions that these answers are of
     placed.rank_from,  -- Place of the method by mean_from; equal means share a place

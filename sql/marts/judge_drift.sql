@@ -63,7 +63,7 @@ tested as (
         figures.mean_first,
         figures.shifted,
         noise.noise_sd,
-        t_test(figures.shifted.mean, figures.shifted.std_error, figures.shifted.df) as p_value,
+        t_test_of(figures.shifted) as p_value,
         case
             when noise.n_noise >= 2
                 then
@@ -74,18 +74,8 @@ tested as (
     left join noise on figures.judge_id = noise.judge_id and figures.dimension = noise.dimension
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, (judge_id, taken_on)) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        holm(p_value, step, (judge_id, taken_on)) as p_adjusted
-    from stepped
+    select * from holm_adjusted(tested, (judge_id, taken_on))
 )
 
 select
@@ -98,10 +88,8 @@ select
     adjusted.shifted.mean as shift,  -- mean - mean_first; 0 on the first day, and always of a judge that is
     -- deterministic
     adjusted.shifted.std_error,  -- Standard error of shift, clustered by session; NULL with a single session
-    adjusted.shifted.mean - t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error
-        as ci_low,  -- Lower end of the 95 % interval of shift
-    adjusted.shifted.mean + t_quantile(0.975, adjusted.shifted.df) * adjusted.shifted.std_error
-        as ci_high,  -- Upper end of the 95 % interval of shift
+    ci_low(adjusted.shifted) as ci_low,  -- Lower end of the 95 % interval of shift
+    ci_high(adjusted.shifted) as ci_high,  -- Upper end of the 95 % interval of shift
     adjusted.p_value,  -- Two-sided p-value of no shift
     adjusted.p_adjusted,  -- The same, adjusted over the dimensions of this judge and day (Holm)
     adjusted.shifted.n as n_answers,  -- Anchors that this day and their first taking have a score of

@@ -6,7 +6,7 @@
 --   corrected = lambda * mean(f) + weighted mean(h - lambda * f)
 -- the second mean over the labelled answers, each weighted by the inverse of its chance of being drawn (Hájek 1971).
 -- What a judge is wrong by is in the second term, whatever lambda is; lambda only decides how narrow the interval gets.
--- It is the slope of h on f within methods, over all methods, kept within 0 and 1.
+-- It comes from `agg_rectifiers`.
 --
 -- The error is clustered by session: both terms are means, whose residuals are added up session by session (a session
 -- in both terms counts once), each with the CR2 factor of `cluster_figures`; the degrees of freedom are those of
@@ -16,66 +16,7 @@
 -- every method by the labels of all, with lambda = 1: that assumes that the judge is equally wrong about every method,
 -- which is just what people were asked to find out. It stands in where a method has too few labels of its own.
 create view leaderboard_corrected as
-with tuned as (
-    select
-        judge_id,
-        dimension,
-        coalesce(greatest(0, least(1, sum(covariance) / nullif(sum(variance), 0))), 0) as judge_weight
-    from (
-        select
-            judge_id,
-            dimension,
-            sum(product_sum) - sum(label_sum) * sum(score_sum) / sum(weight_sum) as covariance,
-            -- without a spread the difference is rounding
-            case
-                when sum(square_sum) - sum(score_sum) ** 2 / sum(weight_sum) > 1e-9 * sum(square_sum)
-                    then sum(square_sum) - sum(score_sum) ** 2 / sum(weight_sum)
-                else 0
-            end as variance
-        from agg_label_sums
-        group by judge_id, dimension, method_id
-    ) as within_methods
-    group by judge_id, dimension
-),
-
-rectifying as (
-    select
-        sums.judge_id,
-        sums.dimension,
-        sums.method_id,
-        'method' as rectifier_of,
-        sums.session_id,
-        tuned.judge_weight,
-        sums.n_labelled,
-        sums.is_drawn,
-        sums.weight_sum,
-        sums.label_sum - tuned.judge_weight * sums.score_sum as rest_sum
-    from agg_label_sums as sums
-    inner join tuned on sums.judge_id = tuned.judge_id and sums.dimension = tuned.dimension
-    union all
-    select
-        methods.judge_id,
-        methods.dimension,
-        methods.method_id,
-        'all methods' as rectifier_of,
-        sums.session_id,
-        1 as judge_weight,
-        sum(sums.n_labelled) as n_labelled,
-        bool_or(sums.is_drawn) as is_drawn,
-        sum(sums.weight_sum) as weight_sum,
-        sum(sums.label_sum - sums.score_sum) as rest_sum
-    from (
-        select distinct
-            judge_id,
-            dimension,
-            method_id
-        from agg_session_scores
-    ) as methods
-    inner join agg_label_sums as sums on methods.judge_id = sums.judge_id and methods.dimension = sums.dimension
-    group by methods.judge_id, methods.dimension, methods.method_id, sums.session_id
-),
-
-enough as (
+with enough as (
     select
         judge_id,
         dimension,
@@ -85,7 +26,7 @@ enough as (
         cast(sum(n_labelled) as bigint) as n_labelled,
         count(*) as n_sessions,
         bool_or(is_drawn) as is_drawn
-    from rectifying
+    from agg_rectifiers
     group by judge_id, dimension, method_id, rectifier_of
 ),
 
@@ -116,102 +57,13 @@ pieces as (
         0.0 as score_sum,
         rectifying.weight_sum,
         rectifying.rest_sum
-    from rectifying
+    from agg_rectifiers as rectifying
     inner join enough using (judge_id, dimension, method_id, rectifier_of)
     where enough.n_labelled >= 10 and enough.n_sessions >= 2
 ),
 
-per_session as (
-    select
-        judge_id,
-        dimension,
-        method_id,
-        rectifier_of,
-        session_id,
-        max(judge_weight) as judge_weight,
-        sum(n_answers) as n_answers,
-        sum(score_sum) as score_sum,
-        sum(weight_sum) as weight_sum,
-        sum(rest_sum) as rest_sum
-    from pieces
-    group by judge_id, dimension, method_id, rectifier_of, session_id
-),
-
-shares as (
-    select
-        *,
-        n_answers / sum(n_answers) over whole as score_share,
-        weight_sum / sum(weight_sum) over whole as label_share,
-        sum(score_sum) over whole / sum(n_answers) over whole as score_mean,
-        sum(rest_sum) over whole / sum(weight_sum) over whole as rest_mean,
-        sum(n_answers) over whole as n_all,
-        sum(weight_sum) over whole as weight_all
-    from per_session
-    window whole as (partition by judge_id, dimension, method_id, rectifier_of)
-),
-
-residuals as (
-    -- a session that holds all answers of the method leaves no residual: its mean is the mean
-    select
-        *,
-        case
-            when score_share < 1
-                then judge_weight * (score_sum - score_mean * n_answers) / n_all / sqrt(1 - score_share)
-            else 0
-        end as score_residual,
-        (rest_sum - rest_mean * weight_sum) / weight_all / sqrt(1 - label_share) as label_residual
-    from shares
-),
-
-mixed as (
-    select
-        *,
-        sum(score_residual ** 2) over whole as score_variance,
-        sum(label_residual ** 2) over whole as label_variance,
-        (score_share * sum(score_residual ** 2) over whole + label_share * sum(label_residual ** 2) over whole)
-        / nullif(sum(score_residual ** 2 + label_residual ** 2) over whole, 0) as share
-    from residuals
-    window whole as (partition by judge_id, dimension, method_id, rectifier_of)
-),
-
 corrected as (
-    select
-        judge_id,
-        dimension,
-        method_id,
-        rectifier_of,
-        judge_weight,
-        rectifier,
-        estimate,
-        std_error,
-        estimate - coalesce(t_quantile(0.975, df), 0) * std_error as ci_low,
-        estimate + coalesce(t_quantile(0.975, df), 0) * std_error as ci_high
-    from (
-        select
-            judge_id,
-            dimension,
-            method_id,
-            rectifier_of,
-            max(judge_weight) as judge_weight,
-            max(judge_weight * score_mean + rest_mean) as estimate,
-            max(judge_weight * score_mean + rest_mean - score_mean) as rectifier,
-            -- what is left of nothing is rounding
-            case
-                when sqrt(sum((score_residual + label_residual) ** 2)) > 1e-10
-                    then sqrt(sum((score_residual + label_residual) ** 2))
-                else 0.0
-            end as std_error,
-            greatest(
-                1.0,
-                1 / (
-                    sum(share ** 2)
-                    + sum(share ** 2 / (1 - share)) ** 2
-                    - sum((share ** 2 / (1 - share)) ** 2)
-                )
-            ) as df
-        from mixed
-        group by judge_id, dimension, method_id, rectifier_of
-    ) as figures
+    select * from prediction_powered(pieces)
 ),
 
 raw as (
@@ -230,15 +82,18 @@ select
     stg_methods.method,
     raw.dimension,
     raw.figures.mean as raw_mean,  -- Mean of the judge's scores over answers, 0 to 5
-    raw.figures.mean - t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_low,  -- Lower end of its 95
-    -- % interval, clustered by session; NULL with a single session
-    raw.figures.mean + t_quantile(0.975, raw.figures.df) * raw.figures.std_error as raw_ci_high,  -- Upper end of its 95
-    -- % interval, clustered by session; NULL with a single session
-    coalesce(own.estimate, pooled.estimate) as corrected,  -- What people would give on average, from the judge's scores
-    -- and their labels; NULL as undefined_because says
-    coalesce(own.std_error, pooled.std_error) as std_error,  -- Standard error of corrected, clustered by session
-    coalesce(own.ci_low, pooled.ci_low) as ci_low,  -- Lower end of the 95 % interval of corrected; not cut off at 0
-    coalesce(own.ci_high, pooled.ci_high) as ci_high,  -- Upper end of the 95 % interval of corrected; not cut off at 5
+    ci_low(raw.figures) as raw_ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with a single
+    -- session
+    ci_high(raw.figures) as raw_ci_high,  -- Upper end of its 95 % interval, clustered by session; NULL with a single
+    -- session
+    coalesce(own.figure.mean, pooled.figure.mean) as corrected,  -- What people would give on average, from the judge's
+    -- scores and their labels; NULL as undefined_because says
+    coalesce(own.figure.std_error, pooled.figure.std_error) as std_error,  -- Standard error of corrected, clustered by
+    -- session
+    ci_low(coalesce(own.figure, pooled.figure)) as ci_low,  -- Lower end of the 95 % interval of corrected; not cut off
+    -- at 0
+    ci_high(coalesce(own.figure, pooled.figure)) as ci_high,  -- Upper end of the 95 % interval of corrected; not cut
+    -- off at 5
     raw.figures.n as n_answers,  -- Answers of the method that the judge scored
     coalesce(own_labels.n_labelled, 0) as n_labelled,  -- Of these, answers that people labelled on every criterion that
     -- the judge scored in the dimension
@@ -250,15 +105,15 @@ select
     coalesce(own.rectifier_of, pooled.rectifier_of) as rectifier_of,  -- method: its own labels. all methods: it has too
     -- few, and the judge is assumed to be as wrong about it as about all
     case
-        when pooled.estimate is not null or own.estimate is not null then null
+        when pooled.figure is not null or own.figure is not null then null
         when all_labels.n_labelled is null then 'no labels'
         when all_labels.n_sessions < 2 then 'labels of one session only'
         else 'fewer than 10 labelled answers'
     end as undefined_because,  -- Why there is no corrected figure; NULL where there is one
-    pooled.estimate as pooled,  -- The same corrected by the labels of all methods, which assumes that the judge is
+    pooled.figure.mean as pooled,  -- The same corrected by the labels of all methods, which assumes that the judge is
     -- equally wrong about every method
-    pooled.ci_low as pooled_ci_low,  -- Lower end of the 95 % interval of pooled
-    pooled.ci_high as pooled_ci_high,  -- Upper end of the 95 % interval of pooled
+    ci_low(pooled.figure) as pooled_ci_low,  -- Lower end of the 95 % interval of pooled
+    ci_high(pooled.figure) as pooled_ci_high,  -- Upper end of the 95 % interval of pooled
     coalesce(all_labels.n_labelled, 0) as n_labelled_pooled,  -- Labelled answers of all methods in the dimension
     raw.figures.n_clusters as n_sessions,  -- Sessions of the answers that the judge scored
     case

@@ -11,13 +11,6 @@ with figures as (
         cluster_figures(list(score_sum), list(n_answers)) as scored
     from agg_session_scores
     group by judge_id, method_id, dimension
-),
-
-with_quantile as (
-    select
-        *,
-        t_quantile(0.975, scored.df) as quantile
-    from figures
 )
 
 select
@@ -27,17 +20,17 @@ select
     figures.dimension,
     figures.scored.mean,  -- Mean over answers, 0 to 5
     figures.scored.std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
-    figures.scored.mean - figures.quantile * figures.scored.std_error as ci_low,  -- Lower end of the 95 % interval
-    -- (Student's t with df degrees of freedom); not cut off at 0
-    figures.scored.mean + figures.quantile * figures.scored.std_error as ci_high,  -- Upper end of the 95 % interval
-    -- (Student's t with df degrees of freedom); not cut off at 5
+    ci_low(figures.scored) as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not
+    -- cut off at 0
+    ci_high(figures.scored) as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not
+    -- cut off at 5
     figures.scored.n as n_answers,  -- Answers that the mean is over
     figures.scored.n_clusters as n_sessions,  -- Sessions that these answers are of
     figures.method_id,
     figures.scored.df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when
     -- few hold most answers
     stg_methods.is_current
-from with_quantile as figures
+from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 left join judges on figures.judge_id = judges.judge_id
 order by judges.judge, figures.judge_id, stg_methods.method, figures.dimension;

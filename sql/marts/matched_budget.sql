@@ -135,34 +135,13 @@ figures as (
 
 tested as (
     select
-        judge_id,
-        method_id,
-        overall,
-        recency_overall,
-        tokens_read,
-        difference.mean as difference,
-        difference.std_error,
-        difference.df,
-        difference.n as n_pairs,
-        difference.n_clusters as n_sessions,
-        t_quantile(0.975, difference.df) as t_975,
-        t_quantile(0.8, difference.df) as t_800,
-        t_test(difference.mean, difference.std_error, difference.df) as p_value
+        *,
+        t_test_of(difference) as p_value
     from figures
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, judge_id) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        holm(p_value, step, judge_id) as p_adjusted
-    from stepped
+    select * from holm_adjusted(tested, judge_id)
 )
 
 select
@@ -171,32 +150,31 @@ select
     methods_of_judge.method,
     adjusted.overall,  -- Mean of the method's overall on the questions that are compared, 0 to 5
     adjusted.recency_overall,  -- Mean of recency's overall on the same questions at the method's tokens, 0 to 5
-    adjusted.difference,  -- overall - recency_overall: above 0 the method is better than recency
-    adjusted.std_error,  -- Standard error of the difference, clustered by session; NULL with a single session
-    adjusted.difference - adjusted.t_975 * adjusted.std_error as ci_low,  -- Lower end of the 95 % interval of the
-    -- difference
-    adjusted.difference + adjusted.t_975 * adjusted.std_error as ci_high,  -- Upper end of the 95 % interval of the
-    -- difference
+    adjusted.difference.mean as difference,  -- overall - recency_overall: above 0 the method is better than recency
+    adjusted.difference.std_error,  -- Standard error of the difference, clustered by session; NULL with a single
+    -- session
+    ci_low(adjusted.difference) as ci_low,  -- Lower end of the 95 % interval of the difference
+    ci_high(adjusted.difference) as ci_high,  -- Upper end of the 95 % interval of the difference
     adjusted.p_value,  -- Two-sided p-value of no difference (t with df degrees of freedom)
     adjusted.p_adjusted,  -- The same after Holm's correction over the methods of the judge
-    coalesce(adjusted.n_pairs, 0) as n_pairs,  -- Questions that are compared
-    coalesce(adjusted.n_sessions, 0) as n_sessions,  -- Sessions that these questions are of
+    coalesce(adjusted.difference.n, 0) as n_pairs,  -- Questions that are compared
+    coalesce(adjusted.difference.n_clusters, 0) as n_sessions,  -- Sessions that these questions are of
     case
         when methods_of_judge.has_ladder and not methods_of_judge.is_step
-            then methods_of_judge.n_probes - coalesce(adjusted.n_pairs, 0)
+            then methods_of_judge.n_probes - coalesce(adjusted.difference.n, 0)
     end as n_outside,  -- Scored questions that are left out: no steps of the ladder around the method's tokens; NULL
     -- without a ladder
-    (adjusted.t_975 + adjusted.t_800) * adjusted.std_error as detectable_difference,  -- True difference that would be
-    -- shown (95 %, not corrected) in 80 % of such data
-    adjusted.df,  -- Degrees of freedom of std_error
+    detectable_difference(adjusted.difference) as detectable_difference,  -- True difference that would be shown (95 %,
+    -- not corrected) in 80 % of such data
+    adjusted.difference.df,  -- Degrees of freedom of std_error
     adjusted.tokens_read,  -- Mean tokens that the questions were answered from: the context, and what was fetched for
     -- the question
     case
         when methods_of_judge.is_step then 'a step of the ladder itself'
         when not methods_of_judge.has_ladder
             then 'no recency was run on this history; add --strategies @recency-ladder'
-        when adjusted.n_pairs is null then 'its tokens lie outside of the ladder at every question'
-        when adjusted.n_sessions = 1 then 'one session: no interval'
+        when adjusted.difference.n is null then 'its tokens lie outside of the ladder at every question'
+        when adjusted.difference.n_clusters = 1 then 'one session: no interval'
     end as undefined_because,  -- Why there is no difference, or no interval of it; NULL where there is one
     methods_of_judge.method_id
 from methods_of_judge
@@ -204,4 +182,5 @@ left join judges on methods_of_judge.judge_id = judges.judge_id
 left join adjusted
     on methods_of_judge.judge_id = adjusted.judge_id and methods_of_judge.method_id = adjusted.method_id
 order by
-    judges.judge asc, methods_of_judge.judge_id asc, adjusted.difference desc nulls last, methods_of_judge.method asc;
+    judges.judge asc, methods_of_judge.judge_id asc, adjusted.difference.mean desc nulls last,
+    methods_of_judge.method asc;

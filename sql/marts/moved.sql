@@ -63,20 +63,17 @@ totals as (
 known as (
     select
         totals.*,
-        earlier.taken_at as taken_then,
+        was.taken_at as taken_then,
         now.taken_at as taken_now,
         now.method_id,
         totals.judge_id = totals.judge_id_then as is_same_judge,
-        now.engine = earlier.engine as is_same_engine,
-        now.method_id = earlier.method_id as is_same_code
+        now.engine = was.engine as is_same_engine,
+        now.method_id = was.method_id as is_same_code
     from totals
     inner join nights_of_figures as now
         on totals.night_now = now.night and totals.judge_id = now.judge_id and totals.method = now.method
-    inner join nights_of_figures as earlier
-        on
-            totals.night_then = earlier.night
-            and totals.judge_id_then = earlier.judge_id
-            and totals.method = earlier.method
+    inner join nights_of_figures as was
+        on totals.night_then = was.night and totals.judge_id_then = was.judge_id and totals.method = was.method
 ),
 
 deviations as (
@@ -85,15 +82,8 @@ deviations as (
         parts.method,
         parts.dimension,
         parts.part,
-        coalesce(
-            (parts.score_sum - known.total / known.n * parts.n_answers)
-            / (known.n * nullif(sqrt(1 - parts.n_answers / known.n), 0)),
-            0
-        ) - coalesce(
-            (parts.score_sum_then - known.total_then / known.n_then * parts.n_answers_then)
-            / (known.n_then * nullif(sqrt(1 - parts.n_answers_then / known.n_then), 0)),
-            0
-        ) as psi,
+        cluster_deviation(parts.score_sum, parts.n_answers, known.total, known.n)
+        - cluster_deviation(parts.score_sum_then, parts.n_answers_then, known.total_then, known.n_then) as psi,
         case
             when parts.session_is = 'same' and known.is_same_judge and known.is_same_engine and known.is_same_code
                 then
@@ -129,7 +119,7 @@ sums as (
     group by judge_id, method, dimension, part
 ),
 
-figures as (
+tested as (
     select
         known.*,
         sums.can_differ,
@@ -142,31 +132,14 @@ figures as (
             'qq': coalesce(sums.qq, 0),
             'largest': sums.largest,
             'n_clusters': least(known.n_sessions, known.n_sessions_then)
-        }) as moved
+        }) as moved,
+        case when sums.can_differ then t_test_of(moved) end as p_value
     from known
     inner join sums using (judge_id, method, dimension, part)
 ),
 
-tested as (
-    select
-        *,
-        case when can_differ then t_test(moved.mean, moved.std_error, moved.df) end as p_value,
-        t_quantile(0.975, moved.df) * moved.std_error as half_interval
-    from figures
-),
-
-stepped as (
-    select
-        *,
-        p_step(p_value, (judge_id, dimension, part)) as step
-    from tested
-),
-
 adjusted as (
-    select
-        *,
-        holm(p_value, step, (judge_id, dimension, part)) as p_adjusted
-    from stepped
+    select * from holm_adjusted(tested, (judge_id, dimension, part))
 )
 
 select
@@ -179,8 +152,8 @@ select
     entire.moved.mean as difference,  -- mean - mean_then: below 0, the method got worse
     entire.moved.std_error,  -- Standard error of difference over the union of sessions (CR2); NULL with fewer than two
     -- sessions in one of the nights
-    entire.moved.mean - entire.half_interval as ci_low,  -- Lower end of the 95 % interval of difference
-    entire.moved.mean + entire.half_interval as ci_high,  -- Upper end of the 95 % interval of difference
+    ci_low(entire.moved) as ci_low,  -- Lower end of the 95 % interval of difference
+    ci_high(entire.moved) as ci_high,  -- Upper end of the 95 % interval of difference
     entire.p_value,  -- Two-sided p-value of no difference; NULL where nothing can differ, or without an error
     entire.p_adjusted,  -- The same, adjusted over the judge's methods in this dimension (Holm)
     entire.can_differ and entire.p_adjusted < 0.05 as is_beyond_noise,  -- p_adjusted below 0.05; NULL where that cannot
@@ -188,8 +161,8 @@ select
     alike.moved.mean as difference_same,  -- Difference of the means over the sessions whose text is the same both
     -- times; NULL where there is none
     alike.moved.std_error as std_error_same,  -- Standard error of difference_same
-    alike.moved.mean - alike.half_interval as ci_low_same,  -- Lower end of the 95 % interval of difference_same
-    alike.moved.mean + alike.half_interval as ci_high_same,  -- Upper end of the 95 % interval of difference_same
+    ci_low(alike.moved) as ci_low_same,  -- Lower end of the 95 % interval of difference_same
+    ci_high(alike.moved) as ci_high_same,  -- Upper end of the 95 % interval of difference_same
     alike.p_value as p_value_same,  -- Two-sided p-value of no difference on these sessions
     alike.p_adjusted as p_adjusted_same,  -- The same, adjusted over the judge's methods in this dimension (Holm)
     alike.can_differ and alike.p_adjusted < 0.05 as is_same_beyond_noise,  -- p_adjusted_same below 0.05; NULL where

@@ -79,26 +79,12 @@ tested as materialized (
         other_id,
         extra_tokens,
         gain.mean as gain,
-        t_test(gain.mean, gain.std_error, gain.df) as p_value
+        t_test_of(gain) as p_value
     from figures
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, judge_id) as step
-    from tested
-),
-
 adjusted as materialized (
-    select
-        judge_id,
-        method_id,
-        other_id,
-        extra_tokens,
-        gain,
-        holm(p_value, step, judge_id) as p_adjusted
-    from stepped
+    select * exclude (p_value) from holm_adjusted(tested, judge_id)
 ),
 
 both_ways as (

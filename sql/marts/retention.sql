@@ -68,10 +68,8 @@ select
     figures.dimension,
     figures.f.mean as retention,  -- (mean - empty) / (none - empty) over questions that all three have a score for: 1
     -- as the whole history, 0 as nothing
-    figures.f.mean - t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_low,  -- Lower end of its 95 %
-    -- interval, clustered by session; NULL with one session
-    figures.f.mean + t_quantile(0.975, figures.f.df) * figures.f.std_error as ci_high,  -- Upper end of its 95 %
-    -- interval, clustered by session; NULL with one session
+    ci_low(figures.f) as ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with one session
+    ci_high(figures.f) as ci_high,  -- Upper end of its 95 % interval, clustered by session; NULL with one session
     cast(figures.n_questions as bigint) as n_questions,  -- Questions that method, none and empty have a score for
     figures.f.n_clusters as n_sessions  -- Sessions of these questions
 from figures

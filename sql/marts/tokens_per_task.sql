@@ -73,11 +73,9 @@ select
         else 'yes'
     end as breaks_even,  -- yes; never: the context and what is fetched again are no less than before; unknown: a
     -- summary's tokens are not known
-    turns.fetched.mean
-    - t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_low,  -- Lower end of the 95 %
-    -- interval of refetch_tokens, clustered by session; NULL with a single session
-    turns.fetched.mean
-    + t_quantile(0.975, turns.fetched.df) * turns.fetched.std_error as refetch_ci_high,  -- Upper end of it
+    ci_low(turns.fetched) as refetch_ci_low,  -- Lower end of the 95 % interval of refetch_tokens, clustered by session;
+    -- NULL with a single session
+    ci_high(turns.fetched) as refetch_ci_high,  -- Upper end of it
     turns.tokens_before,  -- Tokens of the history that the method was given
     turns.n_fetches,  -- Tool results that have to be fetched again
     turns.needs_lost,  -- Share 0–1 of all needs that the contexts do not meet

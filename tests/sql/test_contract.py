@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from importlib.metadata import version
 from itertools import pairwise
@@ -219,6 +220,14 @@ def test_a_view_reads_only_layers_before_its_own() -> None:
             own = set() if path.stem in MATERIALIZED else MATERIALIZED.keys()  # a load makes tables of them first
             later = [name for name in read - own if names.get(name, -1) >= layers.index(layer)]
             assert later == [], path.name
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_query_that_a_file_names_is_read_in_it(path: Path) -> None:
+    """Also by a macro, which takes it by its name."""
+    code = re.sub("--.*", "", path.read_text(encoding="utf-8"))
+    named = re.findall(r"(\w+) as (?:materialized )?\(\s+select", code)
+    assert [name for name in named if len(re.findall(rf"\b{name}\b", code)) < 2] == []
 
 
 @pytest.fixture(scope="module")

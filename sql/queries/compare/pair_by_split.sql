@@ -74,40 +74,34 @@ figures as (
 tested as (
     select
         *,
-        t_quantile(0.975, difference.df) as t_975,
-        t_quantile(0.8, difference.df) as t_800,
-        t_test(difference.mean, difference.std_error, difference.df) as p_value
+        t_test_of(difference) as p_value
     from figures
 ),
 
-stepped as (
-    select
-        *,
-        p_step(p_value, (judge_id, split, is_in_overall(dimension))) as step
-    from tested
+adjusted as (
+    select * from holm_adjusted(tested, (judge_id, split, is_in_overall(dimension)))
 )
 
 select
-    stepped.judge_id,
+    adjusted.judge_id,
     judges.judge,
-    stepped.split,
-    stepped.value,
-    stepped.dimension,
+    adjusted.split,
+    adjusted.value,
+    adjusted.dimension,
     getvariable('method_a') as method_a,
     getvariable('method_b') as method_b,
-    stepped.mean_a,
-    stepped.mean_b,
-    stepped.difference.mean as difference,
-    stepped.difference.std_error,
-    stepped.difference.mean - stepped.t_975 * stepped.difference.std_error as ci_low,
-    stepped.difference.mean + stepped.t_975 * stepped.difference.std_error as ci_high,
-    stepped.p_value,
-    holm(stepped.p_value, stepped.step, (stepped.judge_id, stepped.split, is_in_overall(stepped.dimension)))
-        as p_adjusted_of_pair,
-    stepped.difference.n as n_pairs,
-    stepped.difference.n_clusters as n_sessions,
-    (stepped.t_975 + stepped.t_800) * stepped.difference.std_error as detectable_difference,
-    stepped.difference.df
-from stepped
-left join judges on stepped.judge_id = judges.judge_id
-order by judges.judge, stepped.judge_id, stepped.split, stepped.value, stepped.dimension
+    adjusted.mean_a,
+    adjusted.mean_b,
+    adjusted.difference.mean as difference,
+    adjusted.difference.std_error,
+    ci_low(adjusted.difference) as ci_low,
+    ci_high(adjusted.difference) as ci_high,
+    adjusted.p_value,
+    adjusted.p_adjusted as p_adjusted_of_pair,
+    adjusted.difference.n as n_pairs,
+    adjusted.difference.n_clusters as n_sessions,
+    detectable_difference(adjusted.difference) as detectable_difference,
+    adjusted.difference.df
+from adjusted
+left join judges on adjusted.judge_id = judges.judge_id
+order by judges.judge, adjusted.judge_id, adjusted.split, adjusted.value, adjusted.dimension

@@ -71,8 +71,8 @@ select
     leaderboard_by_cycle.n_answers,
     leaderboard_by_cycle.n_sessions,
     changes.figures.mean as change,
-    changes.figures.mean - t_quantile(0.975, changes.figures.df) * changes.figures.std_error as ci_low,
-    changes.figures.mean + t_quantile(0.975, changes.figures.df) * changes.figures.std_error as ci_high,
+    ci_low(changes.figures) as ci_low,
+    ci_high(changes.figures) as ci_high,
     coalesce(changes.figures.n_clusters, 0) as n_compared,
     fact_survival.share as facts_stated,
     coalesce(fact_survival.n_facts, 0) as n_facts

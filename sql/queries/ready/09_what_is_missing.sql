@@ -20,8 +20,6 @@
 with coverage_gaps as (
     unpivot (
         select
-            cast(null as varchar) as judge,
-            cast(null as varchar) as judge_id,
             method,
             stage,
             expected,
@@ -29,7 +27,7 @@ with coverage_gaps as (
             missing
         from coverage
         where stage in ('compaction', 'probe', 'answer')
-        union all
+        union all by name
         select
             judge,
             judge_id,
@@ -43,43 +41,6 @@ with coverage_gaps as (
     )
     on failed, missing
     into name fate value n
-),
-
-reasons as (
-    select
-        cast(null as varchar) as judge_id,
-        'compaction ' || status as item,
-        error as reason,
-        count(*) as n
-    from compactions
-    where status <> 'done'
-    group by item, error
-    union all
-    select
-        null as judge_id,
-        'probe ' || status as item,
-        reason,
-        count(*) as n
-    from probes_not_asked
-    group by item, reason
-    union all
-    select
-        null as judge_id,
-        'answer failed' as item,
-        error as reason,
-        count(*) as n
-    from answers
-    where status = 'failed'
-    group by item, reason
-    union all
-    select
-        judge_id,
-        'criterion unscored' as item,
-        unscored_reason as reason,
-        count(*) as n
-    from scores
-    where score is null
-    group by judge_id, item, reason
 ),
 
 own_answers as (
@@ -119,7 +80,7 @@ of_judges as (
         ) as detail
     from judges
     left join agreement on judges.judge_id = agreement.judge_id and agreement.kind = 'judge and people'
-    union all
+    union all by name
     select
         agreement.judge_id,
         'agreement with itself' as item,
@@ -127,15 +88,14 @@ of_judges as (
         agreement.figures as detail
     from agreement
     where agreement.kind = 'replicates'
-    union all
+    union all by name
     select
         judge_id,
         'no language model' as item,
-        null as n,
         'scores come from facts by formula and are not to be compared with those of a model or a person' as detail
     from judges
     where judge = 'embedded'
-    union all
+    union all by name
     select
         own_answers.judge_id,
         'judges its own answers' as item,
@@ -144,7 +104,7 @@ of_judges as (
     from own_answers
     inner join judges on own_answers.judge_id = judges.judge_id
     where own_answers.n_own > 0 and judges.judge <> 'embedded'
-    union all
+    union all by name
     select
         scores.judge_id,
         'right answers scored below 5' as item,
@@ -155,7 +115,7 @@ of_judges as (
     inner join probes on answers.probe_id = probes.probe_id
     where scores.criterion = 'accuracy_factual' and scores.score < 5 and trim(answers.text) = trim(probes.ground_truth)
     group by scores.judge_id
-    union all
+    union all by name
     select
         judge_id,
         'first reply could not be read' as item,
@@ -164,7 +124,7 @@ of_judges as (
     from verdicts
     where asked_again
     group by judge_id
-    union all
+    union all by name
     select
         judge_id,
         'drift' as item,
@@ -177,16 +137,12 @@ of_judges as (
 found as (
     select
         'check' as kind,
-        cast(null as varchar) as judge,
-        cast(null as varchar) as judge_id,
-        cast(null as varchar) as method,
         invariant as item,
         violations as n,
-        cast(null as bigint) as out_of,
         'does not hold: ' || meaning as detail
     from checks
     where violations > 0
-    union all
+    union all by name
     select
         'coverage' as kind,
         judge,
@@ -194,29 +150,25 @@ found as (
         nullif(method, 'all methods') as method,
         stage || ' ' || if(stage = 'score' and fate = 'failed', 'unscored', fate) as item,
         n,
-        expected as out_of,
-        null as detail
+        expected as out_of
     from coverage_gaps
     where n > 0
-    union all
+    union all by name
     select
         'reason' as kind,
         judges.judge,
         reasons.judge_id,
-        null as method,
         reasons.item,
         reasons.n,
-        null as out_of,
         reasons.reason as detail
-    from reasons
+    from agg_reasons as reasons
     left join judges on reasons.judge_id = judges.judge_id
     where reasons.judge_id is null or judge_is_wanted(judges.judge, judges.judge_id)
-    union all
+    union all by name
     select
         'judge' as kind,
         judges.judge,
         of_judges.judge_id,
-        null as method,
         of_judges.item,
         of_judges.n,
         own_answers.n_answers as out_of,

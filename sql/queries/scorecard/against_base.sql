@@ -20,41 +20,28 @@ figures as (
     select
         judge_id,
         method,
-        cluster_figures(list(total), list(n)) as figure
+        cluster_figures(list(total), list(n)) as difference
     from per_session
     group by judge_id, method
 ),
 
 tested as (
     select
-        judge_id,
-        method,
-        figure.mean as difference,
-        figure.std_error,
-        figure.n as n_pairs,
-        figure.n_clusters as n_sessions,
-        t_quantile(0.975, figure.df) as quantile,
-        t_test(figure.mean, figure.std_error, figure.df) as p_value
-    from figures
-),
-
-placed as (
-    select
         *,
-        p_step(p_value, judge_id) as step
-    from tested
+        t_test_of(difference) as p_value
+    from figures
 )
 
 select
     judge_id,
     method,
-    difference,
-    std_error,
-    difference - quantile * std_error as ci_low,
-    difference + quantile * std_error as ci_high,
+    difference.mean as difference,
+    difference.std_error,
+    ci_low(difference) as ci_low,
+    ci_high(difference) as ci_high,
     p_value,
-    holm(p_value, step, judge_id) as p_adjusted,
-    n_pairs,
-    n_sessions
-from placed
+    p_adjusted,
+    difference.n as n_pairs,
+    difference.n_clusters as n_sessions
+from holm_adjusted(tested, judge_id)
 order by judge_id, method

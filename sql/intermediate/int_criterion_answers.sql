@@ -2,7 +2,7 @@
 -- the answer's other criteria.
 --
 -- Of current methods only: those that the newest run of the study asks for.
-create view agg_criterion_answers as
+create view int_criterion_answers as
 with given as (
     select
         judge_id,
