@@ -1,3 +1,0 @@
-from ledger.cli import main
-
-raise SystemExit(main())

@@ -1,3 +1,0 @@
-"""Search and count structured logs."""
-
-__version__ = "1.3.0"

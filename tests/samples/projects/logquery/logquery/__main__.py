@@ -1,3 +1,0 @@
-from logquery.cli import main
-
-raise SystemExit(main())
