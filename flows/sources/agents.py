@@ -49,7 +49,10 @@ AGENTS: Mapping[str, AgentFolder] = {
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
     "goose": AgentFolder("goose", ".local/share", "goose/sessions", "XDG_DATA_HOME", "sessions.db"),
     "grok": AgentFolder("grok_build", ".grok", "sessions", "GROK_HOME", "*/*/chat_history.jsonl"),
-    "kilo": AgentFolder("cline", ".config", f"{_VS_CODE}/kilocode.kilo-code/tasks", "", _TASKS, "", _OTHER_HOMES),
+    "kilo": AgentFolder("opencode_db", ".local/share", "kilo", "XDG_DATA_HOME", "kilo*.db"),
+    "kilo_vscode": AgentFolder(
+        "cline", ".config", f"{_VS_CODE}/kilocode.kilo-code/tasks", "", _TASKS, "", _OTHER_HOMES
+    ),
     "kimi": AgentFolder("kimi_cli", ".kimi", "sessions", "KIMI_SHARE_DIR", "*/*/context.jsonl"),
     "kimi-code": AgentFolder("kimi_cli", ".kimi-code", "sessions", "KIMI_CODE_HOME", "*/*/agents/main/wire.jsonl"),
     "openclaw": AgentFolder("pi", ".openclaw", "agents", "OPENCLAW_STATE_DIR", "*/sessions/*.jsonl"),
