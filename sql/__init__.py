@@ -4,7 +4,8 @@ Layers, in the order of their creation (by name within a layer; a view reads onl
 other order has to be worked out):
 
 ==============  =======================================================================================
-``macros``      formulas: the mean and standard error of clustered data, quantiles of Student's t
+``macros``      formulas of values (the mean and standard error of clustered data, quantiles of Student's t) and of
+                whole queries, which a macro takes by name (``holm_adjusted``, ``mean_squares``)
 ``schema``      one CREATE TABLE per table: types, units, allowed values, what every column is;
                 ``keys.toml``: what identifies a row of each, of which checks are made
 ``staging``     ``stg_…``: rows of a table with what they belong to, under the names that the rest uses

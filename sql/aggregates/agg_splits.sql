@@ -41,20 +41,13 @@ sessions_of_split as (
         dimension,
         sum(score) as score_sum,
         count(*) as n_answers,
-        { 'split': 'probe_type', 'value': probe_type } as label
+        case
+            when grouping(cycle) = 1 then { 'split': 'probe_type', 'value': probe_type }
+            else { 'split': 'cycle', 'value': cast(cycle as varchar) }
+        end as label
     from int_answer_scores
-    group by judge_id, method_id, session_id, dimension, probe_type
-    union all
-    select
-        judge_id,
-        method_id,
-        session_id,
-        dimension,
-        sum(score) as score_sum,
-        count(*) as n_answers,
-        { 'split': 'cycle', 'value': cast(cycle as varchar) } as label
-    from int_answer_scores
-    group by judge_id, method_id, session_id, dimension, cycle
+    group by
+        judge_id, method_id, session_id, dimension, grouping sets (probe_type, cycle)
 ),
 
 figures as (

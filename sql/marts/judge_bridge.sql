@@ -128,13 +128,7 @@ both_ways as (
         unnest([flips.method_id_b, flips.method_id_a]) as other_id,
         real_flips.method_id_a is not null as is_real
     from flips
-    left join real_flips
-        on
-            flips.judge_id_from = real_flips.judge_id_from
-            and flips.judge_id_to = real_flips.judge_id_to
-            and flips.dimension = real_flips.dimension
-            and flips.method_id_a = real_flips.method_id_a
-            and flips.method_id_b = real_flips.method_id_b
+    left join real_flips using (judge_id_from, judge_id_to, dimension, method_id_a, method_id_b)
 ),
 
 flipped as (
@@ -177,15 +171,10 @@ select
     -- n_flips_beyond_noise
     placed.method_id
 from placed
+left join flipped using (judge_id_from, judge_id_to, dimension, method_id)
 inner join stg_methods on placed.method_id = stg_methods.method_id
 inner join judges as judge_from on placed.judge_id_from = judge_from.judge_id
 inner join judges as judge_to on placed.judge_id_to = judge_to.judge_id
-left join flipped
-    on
-        placed.judge_id_from = flipped.judge_id_from
-        and placed.judge_id_to = flipped.judge_id_to
-        and placed.dimension = flipped.dimension
-        and placed.method_id = flipped.method_id
 order by
     placed.judge_id_from, placed.judge_id_to, placed.dimension <> 'overall', placed.dimension, placed.rank_from,
     stg_methods.method;

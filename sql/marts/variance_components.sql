@@ -9,13 +9,13 @@ create view variance_components as
 with truncated as (
     select
         *,
-        case when raw_session is not null then greatest(raw_session, 0) end as var_session,
-        case when raw_method_session is not null then greatest(raw_method_session, 0) end as var_method_session,
-        case when raw_question is not null then greatest(raw_question, 0) end as var_question,
-        case when raw_method_question is not null then greatest(raw_method_question, 0) end as var_method_question,
-        case when raw_compaction is not null then greatest(raw_compaction, 0) end as var_compaction,
-        case when raw_answer is not null then greatest(raw_answer, 0) end as var_answer,
-        case when raw_judge is not null then greatest(raw_judge, 0) end as var_judge
+        at_least_0(raw_session) as var_session,
+        at_least_0(raw_method_session) as var_method_session,
+        at_least_0(raw_question) as var_question,
+        at_least_0(raw_method_question) as var_method_question,
+        at_least_0(raw_compaction) as var_compaction,
+        at_least_0(raw_answer) as var_answer,
+        at_least_0(raw_judge) as var_judge
     from agg_variance
     where method_id is null
 ),
@@ -24,13 +24,10 @@ summed as (
     select
         *,
         nullif(
-            coalesce(var_session, 0)
-            + coalesce(var_method_session, 0)
-            + coalesce(var_question, 0)
-            + coalesce(var_method_question, 0)
-            + coalesce(var_compaction, 0)
-            + coalesce(var_answer, 0)
-            + coalesce(var_judge, 0), 0
+            list_sum([
+                var_session, var_method_session, var_question, var_method_question,
+                var_compaction, var_answer, var_judge
+            ]), 0
         ) as var_total,
         list_filter(
             [

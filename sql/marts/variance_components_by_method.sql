@@ -9,15 +9,12 @@ select
     judges.judge,
     agg_variance.dimension,
     stg_methods.method,
-    case when agg_variance.raw_session is not null then greatest(agg_variance.raw_session, 0) end
-        as var_session,  -- Points²: between sessions; NULL with a single session
-    case when agg_variance.raw_question is not null then greatest(agg_variance.raw_question, 0) end
-        as var_question,  -- Points²: between questions of a session
-    case when agg_variance.raw_compaction is not null then greatest(agg_variance.raw_compaction, 0) end
-        as var_compaction,  -- Points²: between repetitions of the compaction; 0 where their contexts are equal, NULL
-    -- where none was repeated
-    case when agg_variance.raw_answer is not null then greatest(agg_variance.raw_answer, 0) end as var_answer,
-    case when agg_variance.raw_judge is not null then greatest(agg_variance.raw_judge, 0) end as var_judge,
+    at_least_0(agg_variance.raw_session) as var_session,  -- Points²: between sessions; NULL with a single session
+    at_least_0(agg_variance.raw_question) as var_question,  -- Points²: between questions of a session
+    at_least_0(agg_variance.raw_compaction) as var_compaction,  -- Points²: between repetitions of the compaction; 0
+    -- where their contexts are equal, NULL where none was repeated
+    at_least_0(agg_variance.raw_answer) as var_answer,
+    at_least_0(agg_variance.raw_judge) as var_judge,
     agg_variance.raw_session,  -- Estimate behind var_session, which can be below 0
     agg_variance.raw_question,  -- Estimate behind var_question, which can be below 0
     agg_variance.raw_compaction,  -- Estimate behind var_compaction, which can be below 0

@@ -35,10 +35,7 @@ with compared as (
         leaderboard_long.method,
         round(leaderboard_long.mean, 9) as mean
     from leaderboard_long
-    inner join leaderboard
-        on
-            leaderboard_long.judge_id = leaderboard.judge_id
-            and leaderboard_long.method_id = leaderboard.method_id
+    inner join leaderboard using (judge_id, method_id)
     inner join methods on leaderboard_long.method_id = methods.method_id
     where
         not leaderboard.is_partial

@@ -43,11 +43,7 @@ with parts as (
         whole.method,
         round(whole.mean, 9) as whole_mean
     from agg_splits
-    inner join leaderboard_long as whole
-        on
-            agg_splits.judge_id = whole.judge_id
-            and agg_splits.method_id = whole.method_id
-            and agg_splits.dimension = whole.dimension
+    inner join leaderboard_long as whole using (judge_id, method_id, dimension)
     where
         agg_splits.dimension = 'overall'
         and judge_is_wanted(whole.judge, whole.judge_id)

@@ -10,9 +10,6 @@ select
     coalesce(statement_states.with_fetched, statement_states.support) as support,
     statement_states.lines
 from stg_answers
-inner join statement_states
-    on
-        stg_answers.compaction_id = statement_states.compaction_id
-        and stg_answers.probe_id = statement_states.probe_id
+inner join statement_states using (compaction_id, probe_id)
 where list_contains(getvariable('points'), stg_answers.point_id)
 order by stg_answers.point_id, stg_answers.answer_id, statement_states.position
