@@ -14,6 +14,7 @@ from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 from flows.support.choices import DEFAULT_STORE
+from flows.support.plurals import quantity
 
 if TYPE_CHECKING:
     from flows.config.study import Study
@@ -140,7 +141,7 @@ def calibrate(
             if added.new or added.replaced:
                 _rebuild(found, study, told)
         known = f"{added.replaced:,} replaced, {added.unchanged:,} known"
-        print(f"{labels}: {added.new:,} answers newly labelled, {known}", file=sys.stderr)  # noqa: T201
+        print(f"{labels}: {quantity(added.new, 'answer')} newly labelled, {known}", file=sys.stderr)  # noqa: T201
     layout = o.layout(format, as_json)
     o.echo_of(found, report(found.database, judge, layout), layout)
 

@@ -13,6 +13,7 @@ from flows.cli.query import Force, Output
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 from flows.support.choices import DEFAULT_STORE, Split
+from flows.support.plurals import quantity
 
 MOST_SHOWN = 1_000
 """Rows of a query that a terminal shows."""
@@ -156,7 +157,7 @@ def accounting(
     lost = json.loads(render_query(found.database, check, o.layout("json")))
     if lost:
         raise EvalError(
-            f"{len(lost):,} kinds of message in the inputs do not add up; see "
+            f"messages in the inputs do not add up, of {quantity(len(lost), 'kind')}; see "
             'compaction-eval sql "FROM check_messages_met_are_stored_or_set_aside"'
         )
 

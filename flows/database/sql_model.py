@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from flows.support.errors import StoreError
+from flows.support.machine_cache import kept
 
 LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
@@ -56,7 +57,12 @@ def relations() -> frozenset[str]:
 
 @cache
 def empty_database() -> bytes:
-    """The file of a database without rows: to bind every view takes two seconds, to copy the outcome none."""
+    """The file of a database without rows. It is kept: to bind every view takes a core two seconds, to copy it none."""
+    made_by = sql_sha256() + duckdb.__version__ + Path(__file__).read_text(encoding="utf-8")
+    return kept("empty.duckdb", hashlib.sha256(made_by.encode()).hexdigest(), _empty_database)
+
+
+def _empty_database() -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "empty.duckdb"
         with duckdb.connect(path, config=OFFLINE) as connection:

@@ -7,14 +7,14 @@ package ask for; it emits no events, and no service runs beside it. Imported aft
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Coroutine
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from prefect.client.orchestration import PrefectClient
 from prefect.context import AsyncClientContext, ContextModel
 from prefect.server.api import admin, artifacts, flow_runs, flows, task_runs
-from prefect.server.api.server import custom_internal_exception_handler
 from prefect.server.database import provide_database_interface
 from prefect.settings import (
     PREFECT_API_KEY,
@@ -24,8 +24,12 @@ from prefect.settings import (
     PREFECT_SERVER_ALLOW_EPHEMERAL_MODE,
     temporary_settings,
 )
+from sqlalchemy.exc import DBAPIError
 
 from flows.support.errors import EvalError
+
+ASK_AGAIN, BROKEN = 503, 500
+"""Status codes; Prefect's client asks again after the first."""
 
 
 class _Client(AsyncClientContext):
@@ -61,8 +65,18 @@ async def _with_api(work: Coroutine[Any, Any, None]) -> None:
     app = FastAPI(openapi_url=None)
     for part in (admin, artifacts, flow_runs, flows, task_runs):
         app.router.routes += part.router.routes  # to include a router is to make each of its routes once more
-    app.add_exception_handler(Exception, custom_internal_exception_handler)  # another run writes: ask once more
+    app.add_exception_handler(DBAPIError, _refuse)
     client = PrefectClient(app, httpx_settings={"base_url": "http://prefect"})
     client.manage_lifespan = False  # nothing is to be started or ended with it
     async with _Client(client):
         await work
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Answer where the database has refused: while another run writes SQLite does, for a moment.
+
+    It answers as Prefect's server does, whose module brings the routes of all its API.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    is_lasting = isinstance(cause, sqlite3.OperationalError) and not cause.sqlite_errorname.startswith("SQLITE_BUSY")
+    return Response(status_code=BROKEN if is_lasting else ASK_AGAIN)

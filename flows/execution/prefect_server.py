@@ -77,6 +77,7 @@ def prepare(verbose: bool = False) -> None:
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING" if verbose else "CRITICAL",
         "PREFECT_LOGGING_INTERNAL_LEVEL": "ERROR" if verbose else "CRITICAL",
         "PREFECT_LOGGING_TO_API_ENABLED": "true" if verbose else "false",
+        "PY_KEY_VALUE_DISABLE_BEARTYPE": "true",  # of a package that Prefect imports, whose functions it would wrap
     }
     for name, value in defaults.items():
         os.environ.setdefault(name, value)

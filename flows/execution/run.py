@@ -21,6 +21,7 @@ from flows.config.study import Study
 from flows.execution.model_calls import ModelCalls
 from flows.execution.pools.base import WorkerPool
 from flows.execution.pools.local import Workers, cores
+from flows.execution.pools.own_thread import OwnThread
 from flows.execution.stage_executor import PrefectTasks, StageExecutor
 from flows.execution.stage_log import StageLog
 from flows.llm.remote_model import Calls
@@ -84,7 +85,9 @@ class Run:
 
             runner = Runner.parse(self.study.runner)
             return self.stack.enter_context(Cluster(runner, self.study, self._wanted_workers, self.report.say))
-        workers = self.stack.enter_context(Workers(self._wanted_workers))
+        is_small = self.scope.is_small and not self.study.concurrency
+        workers: OwnThread | Workers = OwnThread() if is_small else Workers(self._wanted_workers)
+        self.stack.enter_context(workers)
         workers.warm(warm_up, self.study)
         return workers
 

@@ -91,7 +91,7 @@ def label_note(study: Study, parts: Iterable[Part]) -> str:
         return ""
     sessions = [(info.session_id, info.source_path or info.input_path) for part in parts for info in part.sessions]
     unknown = read_labels(study.task_types).n_unknown(sessions)
-    return f"{unknown:,} labels in {study.task_types} belong to no session of the store" if unknown else ""
+    return f"{quantity(unknown, 'label')} in {study.task_types} of no session of the store" if unknown else ""
 
 
 def scope_notes(parts: Sequence[Part]) -> list[str]:
@@ -169,7 +169,7 @@ def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
     tally = Counter(row["reason"] for row in each_quarantined(store) if row["input"] in paths)
     if not tally:
         return []
-    what = "places in the sources could not be read and were set aside"
+    what = f"{'place' if tally.total() == 1 else 'places'} in the sources set aside, which could not be read"
     return [Shortfall(what, tally.total(), _top(tally), store.place.display_name(store.quarantine))]
 
 
@@ -247,7 +247,7 @@ class _Scope:
             number = sum(n for _, n in found)
             if number < n_points or is_asked_for:
                 why = "; ".join(f"{n:,} × {reason}" for reason, n in found[:EXAMPLES])
-                notes.append(f"{method}: {number:,} of {n_points:,} points not applicable ({why})")
+                notes.append(f"{method}: {number:,} of {quantity(n_points, 'point')} not applicable ({why})")
         return notes
 
     def spent(self, run_id: str) -> str:
@@ -265,9 +265,9 @@ class _Scope:
             return ""
         price = f"${cost or 0:,.4f}"
         if unknown:
-            price = f"{price} and {unknown:,} calls of unknown price" if cost else "cost unknown"
+            price = f"{price} and {quantity(unknown, 'call')} of unknown price" if cost else "cost unknown"
         return (
-            f"{sent:,} model calls sent ({faulty:,} of them faulty), {cached:,} answered from the cache; "
+            f"{quantity(sent, 'model call')} sent ({faulty:,} of them faulty), {cached:,} answered from the cache; "
             f"{tokens_in or 0:,} tokens sent, {tokens_out or 0:,} received, {price} (view costs)"
         )
 

@@ -13,7 +13,7 @@ from flows.sources import Input
 from flows.store.store import Store
 
 SMALL = 100_000
-"""Bytes of sources that are not worth a second worker, whose start takes a second of a core."""
+"""Bytes of sources that are not worth a worker process, whose start takes a second of a core."""
 
 
 class Scope:
@@ -68,7 +68,7 @@ class Scope:
 
     @property
     def is_small(self) -> bool:
-        """Whether one worker is through with it before a second one has started."""
+        """Whether the run's own process is through with it before a worker process has started."""
         return not self.is_whole_store and sum(one.size for one in self.inputs) <= SMALL
 
     def points(self) -> dict[str, list[PointInfo]]:

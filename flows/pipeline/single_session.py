@@ -18,6 +18,7 @@ from flows.redaction import Redactor
 from flows.sessions.preparation import prepared
 from flows.sources import Input, SourceError, discover, read_input
 from flows.support.errors import UsageError
+from flows.support.plurals import quantity
 from judge.outcomes import StatementOutcome, outcomes, recognised
 
 RECORDED = "recorded"
@@ -176,11 +177,13 @@ def find_cut(transcript: Transcript, at: int | None, *, is_recorded: bool, is_as
         wanted = len(messages)
     if wanted is None:
         raise UsageError(
-            f"the session has {len(messages):,} messages and no recorded compaction: give --method NAME for one of "
-            "ours at its end (or --at N), or --compacted FILE with another tool's output"
+            f"the session has {quantity(len(messages), 'message')} and no recorded compaction: give --method NAME for "
+            "one of ours at its end (or --at N), or --compacted FILE with another tool's output"
         )
     if not 0 < wanted <= len(messages):
-        raise UsageError(f"--at {wanted}: the session has {len(messages):,} messages, so give 1 to {len(messages)}")
+        raise UsageError(
+            f"--at {wanted}: the session has {quantity(len(messages), 'message')}, so give 1 to {len(messages)}"
+        )
     legal = legal_cuts(messages)
     return next((cut for cut in range(wanted, len(messages)) if legal[cut]), len(messages))
 

@@ -212,7 +212,7 @@ def _table(rows: list[Row], by: Split | None, layout: Layout) -> str:
         "95% interval": _interval,
         "p": lambda row: format_p(row["p_value"]),
         "p adj.": lambda row: format_p(row["p_adjusted_of_pair"]),
-        "could show": lambda row: two_decimals(row["detectable_difference"]),
+        "detectable": lambda row: two_decimals(row["detectable_difference"]),
         "pairs": lambda row: str(row["n_pairs"]),
         "sess.": lambda row: str(row["n_sessions"]),
         "says": _format_brief,
@@ -263,7 +263,7 @@ def _notes(rows: list[Row], by: Split | None) -> list[str]:
         family = f"parts of {by} and dimensions" if by else "dimensions"
         note = (
             "A-B: mean of the differences on the questions that both have a score for, clustered by session. p adj.: "
-            f"Holm's correction over the {family} of this table; could show: true difference that is shown in 80 % of "
+            f"Holm's correction over the {family} of this table; detectable: true difference that is shown in 80 % of "
             "such data (before correction)."
         )
         notes.append(f"{note} Not shown: p adj. is {LEVEL} or more.")

@@ -19,8 +19,7 @@ class ResourceUse:
     busy_seconds: float = 0.0
     """Wall time, added up over the tasks."""
     cpu_seconds: float = 0.0
-    """Of the worker processes; a task that waits for a language model runs in the run's own process, whose time is
-    counted there."""
+    """Of the worker processes; the time of a task that is done in the run's own process is counted there."""
     peak_memory_bytes: int = 0
     """The most that a process which did a task had in memory until then."""
 

@@ -10,9 +10,9 @@ create table run_stages (
     busy_seconds double not null check (busy_seconds >= 0),  -- Wall time of its tasks in seconds, added up where they
     -- ran: divided by seconds, how many ran side by side
     cpu_seconds double not null check (cpu_seconds >= 0),  -- Processor time of the worker processes in seconds; 0 where
-    -- the tasks wait for a language model, which they do in the run's own process
+    -- the tasks are done in the run's own process: those that wait for a language model, and those of a small run
     driver_cpu_seconds double not null check (driver_cpu_seconds >= 0),  -- Processor time of the run's own process in
-    -- seconds: planning, Prefect, progress, and the tasks that wait for a model
+    -- seconds: planning, Prefect, progress, and the tasks that are done in it
     peak_memory_bytes bigint check (peak_memory_bytes > 0),  -- Most memory that one process which did a task had until
     -- then, earlier stages included; NULL where there was no task
     tasks bigint not null check (tasks >= 0),  -- Tasks (of Prefect) that were finished

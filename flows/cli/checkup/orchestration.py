@@ -19,6 +19,7 @@ from flows.cli.checkup.finding import Finding, users_with_access
 from flows.execution.prefect_server import answers, configured, configured_url, prefect_api, prefect_home, prepare
 from flows.store.store import Store, is_object_store, store_path
 from flows.support.errors import EvalError
+from flows.support.plurals import quantity
 
 ASK_TIMEOUT = 10.0
 """Seconds that the server has for one answer."""
@@ -107,7 +108,9 @@ def _check_deployment(url: str, one: dict[str, Any]) -> list[Finding]:
     said = f"deployment {name}: " + (", ".join(str(s.get("cron") or s) for s in active) or "no schedule is active")
     if late:
         do = "start `compaction-eval serve`" if pool is None else f"start a worker: prefect worker start --pool {pool}"
-        return [Finding("nights", "warning", f"{said}; {len(late)} runs are late: nobody takes them up", do)]
+        return [
+            Finding("nights", "warning", f"{said}; late, as nobody takes them up: {quantity(len(late), 'run')}", do)
+        ]
     if one.get("paused") or not active:
         return [Finding("nights", "warning", f"{said}, or it is paused", f"prefect deployment schedule resume {name}")]
     if pool is not None:

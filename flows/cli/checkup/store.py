@@ -225,7 +225,7 @@ def _check_clock(store: Store, runs: Sequence[Run]) -> list[Finding]:
     later = [row["run_id"] for row in runs if _timestamp_of(row["started_at"]) > now + AHEAD_OF_CLOCK]
     if not ahead and not later:
         return []
-    said = f"{len(ahead):,} files and {len(later):,} runs of the store are from the future"
+    said = f"{quantity(len(ahead), 'file')} and {quantity(len(later), 'run')} of the store are from the future"
     do = "set this machine's clock: nights, days of anchors and what is the latest go by it"
     return [Finding("clock", "warning", said, do)]
 
@@ -281,7 +281,7 @@ def _check_quarantine(store: Store, runs: Sequence[Run]) -> list[Finding]:
         return []
     since = _timestamp_of(runs[-1]["started_at"]) if runs else 0.0
     new = sum(one.written_ns / 1e9 >= since for one in files)
-    said = f"{len(files):,} inputs have places that could not be read, {new:,} of them new with the last run"
+    said = f"{quantity(len(files), 'input')} with places that could not be read, {new:,} of them new with the last run"
     if len(runs) > 1 and new >= len(files) / 2:
         return [Finding("quarantine", "warning", said, "see the table quarantine: a format may have changed")]
     return [Finding("quarantine", "ok", said)]
@@ -349,7 +349,9 @@ def _check_cache(store: Store) -> list[Finding]:
         do = "put a whole copy of it back: what it held is paid for again otherwise"
         return [Finding("call cache", "broken", f"{path} cannot be read: {error}", do)]
     said = f"{_format_size(path.stat().st_size)}"
-    return [Finding("call cache", "ok", said + (f", {waiting:,} calls not in the tables yet" if waiting else ""))]
+    return [
+        Finding("call cache", "ok", said + (f", {quantity(waiting, 'call')} not in the tables yet" if waiting else ""))
+    ]
 
 
 def _check_memory(runs: Sequence[Run]) -> list[Finding]:

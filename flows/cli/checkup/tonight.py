@@ -16,6 +16,7 @@ from flows.pipeline.plan import inputs_of, unread_inputs
 from flows.sessions.session_parts import read_parts
 from flows.store.store import Store
 from flows.support.errors import EvalError
+from flows.support.plurals import quantity
 
 
 def check_study(path: str, location: str | None) -> tuple[list[Finding], Study | None]:
@@ -28,7 +29,7 @@ def check_study(path: str, location: str | None) -> tuple[list[Finding], Study |
         return [Finding("study", "broken", str(problem))], None
     except Exception as error:  # a strategy's or a rubric's own
         return [Finding("study", "broken", f"study {path}: {' '.join(str(error).split())}")], None
-    findings = [Finding("study", "ok", f"{path} is sound: {n_methods} methods, points {study.points}")]
+    findings = [Finding("study", "ok", f"{path} is sound: {quantity(n_methods, 'method')}, points {study.points}")]
     return [*findings, *_check_sources(study), *_check_models(study), *check_runner(study)], study
 
 
@@ -38,7 +39,7 @@ def _check_sources(study: Study) -> list[Finding]:
     except EvalError as problem:
         return [Finding("sources", "broken", str(problem))]
     closed = [input.path for input in inputs if not os.access(input.path, os.R_OK)]
-    said = f"{len(inputs):,} inputs, {sum(input.size for input in inputs) / 1e6:,.1f} MB"
+    said = f"{quantity(len(inputs), 'input')}, {sum(input.size for input in inputs) / 1e6:,.1f} MB"
     if closed:
         do = f"give this user permission to read {closed[0]}"
         return [Finding("sources", "warning", f"{said}, of which {len(closed):,} cannot be read", do)]
@@ -82,7 +83,7 @@ def check_tonight(study: Study, store: Store) -> list[Finding]:
         new = unread_inputs(parts, inputs_of(study), study)
     except EvalError as problem:
         return [Finding("tonight", "broken", str(problem))]
-    said = f"{len(new):,} inputs are new or have changed"
+    said = f"{quantity(len(new), 'input')} new or changed"
     if not study.model_settings or not store.database.is_file():
         return [Finding("tonight", "ok", said)]
     with connect(store.database) as connection:

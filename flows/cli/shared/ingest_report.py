@@ -14,6 +14,7 @@ from flows.sessions.session_parts import InputRecord, SessionInfo, read_parts
 from flows.sources.reading.account import RECORD
 from flows.store.store import Store
 from flows.support.errors import DONE, INCOMPLETE
+from flows.support.plurals import quantity
 
 
 def print_files(store: Store, study: Study, as_json: bool) -> None:
@@ -38,8 +39,12 @@ def print_files(store: Store, study: Study, as_json: bool) -> None:
             path = record.fingerprint.path
             o.echo(_file_lines(record, copies.get(path, []), reasons.get(path, [])))
         total = _format_counts(sum(r.n_sessions for r in records), sum(r.n_messages for r in records))
-        aside = f", {n_aside:,} places set aside: see {store.place.display_name(store.quarantine)}" if n_aside else ""
-        o.echo(f"{len(records):,} inputs, {total}{aside}")
+        aside = (
+            f", {quantity(n_aside, 'place')} set aside: see {store.place.display_name(store.quarantine)}"
+            if n_aside
+            else ""
+        )
+        o.echo(f"{quantity(len(records), 'input')}, {total}{aside}")
         o.echo(masked_note(records) or ("no secret found" if study.redact else "secrets were not looked for"))
         if unknown := label_note(study, parts):
             o.echo(unknown)

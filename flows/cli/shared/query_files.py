@@ -16,6 +16,7 @@ from flows.reporting.export import ExportedFile, choose_format, refuse_to_overwr
 from flows.store.store import Store
 from flows.support.choices import FileFormat
 from flows.support.errors import UsageError
+from flows.support.plurals import quantity
 
 
 def export_targets(names: Sequence[str], output: Path, format: FileFormat, force: bool) -> list[Path]:
@@ -57,7 +58,7 @@ def print_exported(files: Sequence[ExportedFile], *, as_json: bool) -> None:
         o.echo_json(rows)
         return
     for one in files:
-        o.echo(f"{one.path}: {one.rows:,} rows, {one.n_bytes:,} bytes")
+        o.echo(f"{one.path}: {quantity(one.rows, 'row')}, {one.n_bytes:,} bytes")
 
 
 def relations_of(connection: duckdb.DuckDBPyConnection, names: Sequence[str], every: bool) -> list[str]:

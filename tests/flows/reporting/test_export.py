@@ -249,7 +249,7 @@ def test_what_cannot_be_exported_is_bad_usage(
 def test_the_answer_of_an_own_query_goes_into_a_file(folder: Path, tmp_path: Path) -> None:
     target = tmp_path / "mine.parquet"
     done = command(folder, "sql", "SELECT count(*) AS n FROM scores", "--output", target)
-    assert done.stdout.startswith(f"{target}: 1 rows, ")
+    assert done.stdout.startswith(f"{target}: 1 row, ")
     assert pyarrow.parquet.read_table(target).to_pylist() == [{"n": 26}]
 
 

@@ -111,7 +111,7 @@ def test_a_clock_that_went_back_is_found(small: SmallStore) -> None:
     (path, *_) = small.store.answers.files()
     ahead = time.time() + 86_400
     os.utime(path, (ahead, ahead))
-    assert found(small)["clock"].says == "1 files and 0 runs of the store are from the future"
+    assert found(small)["clock"].says == "1 file and 0 runs of the store are from the future"
 
 
 def test_a_store_that_is_written_to_names_who_does(small: SmallStore) -> None:
@@ -158,7 +158,7 @@ def test_a_study_is_looked_at_with_its_sources_and_models(
     states = {finding.check: finding.state for finding in findings}
     assert states == {"study": "ok", "sources": "ok", "models": "warning"}
     assert study is not None
-    assert check_tonight(study, small.store)[0].says == "1 inputs are new or have changed"
+    assert check_tonight(study, small.store)[0].says == "1 input new or changed"
     path.write_text('sources = ["/nowhere/at/all"]\n')
     assert {finding.check: finding.state for finding in check_study(str(path), None)[0]}["sources"] == "broken"
     path.write_text("colour = 1\n")
