@@ -36,8 +36,8 @@ def _begin() -> None:
     """Set a worker process up: it ends when the one that started it has ended, even by kill -9, else it would wait.
 
     Ctrl-C reaches every process of a terminal; that one decides what becomes of it. Sessions are many small objects
-    that stay: looking through them for circles as often as Python does by default takes a sixth of the time. What Arrow's
-    own allocator frees stays with the process; jemalloc gives it back.
+    that stay: looking through them for circles as often as Python does by default takes a sixth of the time. What is
+    freed in Arrow's own allocator stays with the process; jemalloc gives it back.
     """
     gc.set_threshold(50_000, 20, 100)
     if "jemalloc" in pa.supported_memory_backends():

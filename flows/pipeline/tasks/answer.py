@@ -30,7 +30,6 @@ from flows.sessions.buckets import Slice
 from flows.sessions.session_parts import SessionInfo
 from flows.store import parquet_schemas
 from flows.store.row_codec import probe_of
-from flows.store.store import Store
 from flows.support import event_log
 from judge import Probe
 from judge.embedded import EmbeddedResponder
@@ -72,7 +71,7 @@ def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
         )
         return row
 
-    for row in task.items.map(unless_stopped(answered), _items(store, work), lambda _: 1, cached_first=True):
+    for row in task.items.map(unless_stopped(answered), _items(task, work), lambda _: 1, cached_first=True):
         if row is None:
             tally.leave()
             continue
@@ -100,14 +99,17 @@ def _log(items: Items, row: dict[str, Any]) -> None:
     items.log("answer", **{name: row.get(name) for name in names}, error=event_log.unquoted_reason(row.get("error")))
 
 
-def _items(store: Store, work: Slice[AnswerJob]) -> Iterator[_Asked]:
+def _items(task: TaskContext, work: Slice[AnswerJob]) -> Iterator[_Asked]:
+    """What is to be answered. The embedded responder quotes what was measured: without contexts, but to fetch for."""
+    store, is_quoted = task.store, isinstance(task.engine.responder, EmbeddedResponder)
     sessions = [info.session_id for info, _ in work.items]
     left, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
     for info, jobs in work.items:
-        contexts = left.of(info, (job.compaction_id for job in jobs))
+        read = (job.compaction_id for job in jobs if not is_quoted or task.methods[job.method].recalls)
+        contexts = left.of(info, read)
         asked = {id: probe_of(row) for id, row in probes.rows({job.probe_id for job in jobs}).items()}
         for job in jobs:
-            yield _Asked(info, job, contexts[job.compaction_id], asked[job.probe_id])
+            yield _Asked(info, job, contexts.get(job.compaction_id, ()), asked[job.probe_id])
 
 
 def _answer(

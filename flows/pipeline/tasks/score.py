@@ -31,7 +31,7 @@ from flows.store.row_codec import probe_of
 from flows.store.store import Store
 from flows.support import event_log
 from judge import CriterionScore, Judge, JudgeCase, Rubric
-from judge.embedded import EmbeddedResponder
+from judge.embedded import EmbeddedJudge, EmbeddedResponder
 from judge.llm import Verdict
 
 
@@ -53,7 +53,8 @@ def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = 
         with calling_for("score" if taken_on is None else "anchor", asked.job.answer_id):
             return asked, *_score(parts.judge, asked.case)
 
-    cases = cases_of(store, task.study, parts.judge.rubric, work)
+    reads_contexts = not isinstance(parts.judge, EmbeddedJudge)
+    cases = cases_of(store, task.study, parts.judge.rubric, work, reads_contexts)
     for outcome in task.items.map(unless_stopped(scored), cases, lambda _: 1, cached_first=True):
         if outcome is None:
             tally.leave()
@@ -93,22 +94,27 @@ def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = 
     return tally
 
 
-def cases_of(store: Store, study: Study, rubric: Rubric, work: Slice[ScoreJob]) -> Iterator[_Asked]:
-    """What the judge sees of every job. The context is the one that the question was answered in, fetches included."""
+def cases_of(
+    store: Store, study: Study, rubric: Rubric, work: Slice[ScoreJob], reads_contexts: bool = True
+) -> Iterator[_Asked]:
+    """What the judge sees of every job. The context is the one that the question was answered in, fetches included.
+
+    For a judge that does not read them the contexts are empty.
+    """
     methods = study.methods()
     sessions = [info.session_id for info, _ in work.items]
     left, asked_probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)
     given = SliceRows(store.answers, "answer_id", sessions)
     states = MeasuredStates(store, sessions)
     for info, jobs in work.items:
-        contexts = left.of(info, (job.compaction_id for job in jobs))
+        contexts = left.of(info, (job.compaction_id for job in jobs if reads_contexts))
         rows = asked_probes.rows({job.probe_id for job in jobs})
         probes = {id: probe_of(row) for id, row in rows.items()}
         answers = given.rows({job.answer_id for job in jobs})
         for job in jobs:
             probe = probes[job.probe_id]
-            context = contexts[job.compaction_id]
-            if job.method is not None:
+            context = contexts.get(job.compaction_id, ())
+            if context and job.method is not None:
                 context, _ = recalled(
                     methods[job.method],
                     context,
