@@ -57,18 +57,8 @@ CALLS_A_PROBE = 2
 """Calls that a model which writes a probe is assumed to need: one that writes and one that guesses."""
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
-LINKED = (
-    "transcripts",
-    "points",
-    "compactions",
-    "probes",
-    "answers",
-    "scores",
-    "methods",
-    "judges",
-    "quarantine",
-    "anchors",
-    "anchor_scores",
+LINKED = tuple(
+    "transcripts points compactions probes answers scores methods judges quarantine anchors anchor_scores".split()
 )
 
 

@@ -28,28 +28,9 @@ WHERE method_a = least($a, $b) AND method_b = greatest($a, $b)
 """
 
 
-COLUMNS = (
-    "judge_id",
-    "judge",
-    "split",
-    "value",
-    "dimension",
-    "method_a",
-    "method_b",
-    "mean_a",
-    "mean_b",
-    "difference",
-    "std_error",
-    "ci_low",
-    "ci_high",
-    "p_value",
-    "p_adjusted",
-    "p_adjusted_of_pair",
-    "n_pairs",
-    "n_sessions",
-    "detectable_difference",
-    "df",
-    "says",
+COLUMNS = tuple(
+    """judge_id judge split value dimension method_a method_b mean_a mean_b difference std_error ci_low ci_high
+    p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says""".split()
 )
 
 
