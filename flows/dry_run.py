@@ -17,15 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from compaction import (
-    CompactionPoint,
-    Completion,
-    ModelError,
-    ModelRequest,
-    NativeRequest,
-    TokenCounter,
-    Transcript,
-)
+from compaction import CompactionPoint, Completion, ModelError, ModelRequest, NativeRequest, TokenCounter, Transcript
 from compaction.testing import ScriptedProvider
 from flows.config.runner_spec import LOCAL
 from flows.config.study import IN_FLIGHT, Study
@@ -275,11 +267,7 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
 
 
 async def _forecast(
-    study: Study,
-    report: Report,
-    stages: Sequence[Callable[[Study], Awaitable[None]]],
-    *,
-    is_whole_store: bool = False,
+    study: Study, report: Report, stages: Sequence[Callable[[Study], Awaitable[None]]], *, is_whole_store: bool = False
 ) -> RunPlan:
     real = Store.at(study.store)
     with ExitStack() as stack:

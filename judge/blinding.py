@@ -42,16 +42,7 @@ SUMMARY = "summary:"
 NOT_READABLE = "[not readable]"
 """What stands for an item that only a provider can read."""
 
-KINDS: tuple[SectionKind, ...] = (
-    "intent",
-    "files",
-    "decisions",
-    "errors",
-    "state",
-    "details",
-    "next_steps",
-    "free",
-)
+KINDS: tuple[SectionKind, ...] = ("intent", "files", "decisions", "errors", "state", "details", "next_steps", "free")
 """The headings of a summary, in the order in which they are shown."""
 
 ROOM = 32_000_000

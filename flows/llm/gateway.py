@@ -127,14 +127,7 @@ class Gateway:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._threads: list[threading.Thread] = []
         self._sender = Sender(
-            transport,
-            self._price,
-            policy,
-            concurrency,
-            budget=budget,
-            note=self._note_later,
-            clock=clock,
-            sleep=sleep,
+            transport, self._price, policy, concurrency, budget=budget, note=self._note_later, clock=clock, sleep=sleep
         )
 
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:

@@ -58,12 +58,7 @@ class ModelSettings:
     api: Annotated[Literal["chat", "responses"], Key("OpenAI's two interfaces; compatible servers have chat.")] = "chat"
     temperature: Annotated[
         float | None,
-        Key(
-            "false where the model takes none, or for the server's own.",
-            noun="false or a number",
-            least=0,
-            most=100,
-        ),
+        Key("false where the model takes none, or for the server's own.", noun="false or a number", least=0, most=100),
     ] = 0.0
     top_p: Annotated[
         float | None,

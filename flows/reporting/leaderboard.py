@@ -109,11 +109,7 @@ def ranked_rows(
 
 
 def render_by(
-    path: Path,
-    by: Split,
-    judge: str | None = None,
-    layout: Layout = FOR_READING,
-    versions: Versions = "current",
+    path: Path, by: Split, judge: str | None = None, layout: Layout = FOR_READING, versions: Versions = "current"
 ) -> str:
     """The means of ``overall`` (for constraints their own) in the parts of a split, one judge after the other.
 
@@ -231,15 +227,7 @@ def render_query(
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
     dimensions = scored_dimensions(rows)
-    names = [
-        "method",
-        "overall ±95%",
-        "group",
-        "kept",
-        *(DIMENSIONS[name] for name in dimensions),
-        "cut",
-        "n",
-    ]
+    names = ["method", "overall ±95%", "group", "kept", *(DIMENSIONS[name] for name in dimensions), "cut", "n"]
     numeric = [False] + [True] * (len(names) - 1)
     note = _note(connection, judge_id, rows)
     cells: list[list[str]] = []

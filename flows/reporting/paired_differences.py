@@ -10,10 +10,7 @@ import duckdb
 from flows.database.query_variables import with_variables
 from flows.database.sql_model import sql_text
 from flows.reporting.leaderboard import DIMENSIONS
-from flows.reporting.text_tables import (
-    fetch_rows,
-    two_decimals,
-)
+from flows.reporting.text_tables import fetch_rows, two_decimals
 from flows.support.choices import Split
 
 LEVEL = 0.05

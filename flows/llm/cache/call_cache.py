@@ -210,11 +210,7 @@ class CallCache:
         return CacheStats(number, self._bytes(), oldest, newest, models, sum_uses(sums))
 
     def prune(
-        self,
-        older_than: float | None = None,
-        model: str | None = None,
-        everything: bool = False,
-        dry_run: bool = False,
+        self, older_than: float | None = None, model: str | None = None, everything: bool = False, dry_run: bool = False
     ) -> PruneResult:
         """Remove answers made more than ``older_than`` days ago, of one model (its spec), or all; both narrow together.
 

@@ -45,12 +45,7 @@ class ProbeDraft:
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list(item: dict[str, Any]) -> dict[str, Any]:
@@ -65,27 +60,15 @@ SCHEMAS: Mapping[ProbeType, Mapping[str, Any]] = {
     "recall": _object(
         probes=_list(
             _object(
-                evidence=_EVIDENCE,
-                kind={"type": "string", "enum": list(RECALL_KINDS)},
-                question=_TEXT,
-                answer=_TEXT,
+                evidence=_EVIDENCE, kind={"type": "string", "enum": list(RECALL_KINDS)}, question=_TEXT, answer=_TEXT
             )
         )
     ),
     "decision": _object(
-        probes=_list(
-            _object(
-                evidence=_EVIDENCE,
-                question=_TEXT,
-                decision=_TEXT,
-                reason=_TEXT,
-                alternatives=_TEXT,
-            )
-        )
+        probes=_list(_object(evidence=_EVIDENCE, question=_TEXT, decision=_TEXT, reason=_TEXT, alternatives=_TEXT))
     ),
     "continuation": _object(
-        question=_TEXT,
-        items=_list(_object(part={"type": "string", "enum": list(PARTS)}, text=_TEXT, **_QUOTE)),
+        question=_TEXT, items=_list(_object(part={"type": "string", "enum": list(PARTS)}, text=_TEXT, **_QUOTE))
     ),
     "constraint": _object(question=_TEXT, rules=_list(_object(text=_TEXT, **_QUOTE))),
     "artifact": _object(
