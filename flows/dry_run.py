@@ -98,7 +98,9 @@ class CallRecorder:
             self._note(settings, key, request, cached=True)
             return Completion(found.text, found.model, cached=True)
         self._note(settings, key, request, cached=False)
-        filler = f"{key} {_filler(round(request.max_tokens * ASSUMED_SHARE))}"  # no two alike, as answers are
+        filler = (
+            f"{key} {'planned ' * max(round(request.max_tokens * ASSUMED_SHARE), 1)}"  # no two alike, as answers are
+        )
         if request.check is not None:
             raise ModelError("planned, not asked", "unavailable")
         return Completion(filler, settings.model)
@@ -165,10 +167,6 @@ class CallRecorder:
             self._counted[stage] = [number + 1, characters + len(text), tokens + found]
             return found
         return round(len(text) * tokens / max(characters, 1))
-
-
-def _filler(tokens: int) -> str:
-    return "planned " * max(tokens, 1)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,11 +98,6 @@ def parse_drafts(probe_type: ProbeType, text: str) -> list[ProbeDraft]:
         items = tuple(_item(entry, "state", STATES, "change") for entry in map(_dict, _entries(value, "files")))
     question = _text(value, "question")
     return [ProbeDraft(question, items)] if items else []
-
-
-def checker(probe_type: ProbeType) -> Callable[[str], object]:
-    """What a request's ``check`` calls."""
-    return lambda text: parse_drafts(probe_type, text)
 
 
 def _recall(entry: dict[str, Any]) -> ProbeDraft:
