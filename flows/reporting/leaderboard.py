@@ -133,7 +133,8 @@ def render_by(
         return render_rows(rows, layout.format)
     ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
-    overall = [row for row in rows.dicts() if row["dimension"] == _figure_of(row[by])]
+    own = {"constraint": CONSTRAINTS}  # which dimension stands for a part, where it is not overall
+    overall = [row for row in rows.dicts() if row["dimension"] == own.get(row[by], "overall")]
     for row in overall:
         row["is_partial"] = (row["judge_id"], row["method_id"]) in partial
     if not overall:
@@ -147,11 +148,6 @@ def render_by(
     for row in sorted(overall, key=place):
         by_judge.setdefault(row["judge_id"], []).append(row)
     return "\n".join(_split_section(found, by, layout) for found in by_judge.values())
-
-
-def _figure_of(part: Any) -> str:
-    """The dimension that stands for a part of a split."""
-    return CONSTRAINTS if part == "constraint" else "overall"
 
 
 def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str:
