@@ -26,7 +26,7 @@ from judge.embedded.constraints import said_by_rule_givers
 from judge.embedded.facts import SessionFacts
 from judge.llm.data import json_text
 from judge.llm.probes import check
-from judge.llm.probes.build import Ground, build_probe
+from judge.llm.probes.build import BUILDERS, Ground
 from judge.llm.probes.check import ProbeDropped
 from judge.llm.probes.reply import SCHEMAS, ProbeDraft, parse_drafts
 from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows, rule_givers
@@ -133,7 +133,7 @@ class ModelProber:
             for shown, drafts in self._written(probe_type, facts, point):
                 for draft in drafts:
                     try:
-                        probe = build_probe(probe_type, draft, shown, ground)
+                        probe = BUILDERS[probe_type](draft, shown, ground)
                         self._must_not_guess(probe)
                         return probe
                     except ProbeDropped as dropped:
