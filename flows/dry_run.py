@@ -17,15 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from compaction import (
-    CompactionPoint,
-    Completion,
-    ModelError,
-    ModelRequest,
-    NativeRequest,
-    TokenCounter,
-    Transcript,
-)
+from compaction import CompactionPoint, Completion, ModelError, ModelRequest, NativeRequest, TokenCounter, Transcript
 from compaction.testing import ScriptedProvider
 from flows.config.runner_spec import LOCAL
 from flows.config.study import IN_FLIGHT, Study
@@ -57,18 +49,8 @@ CALLS_A_PROBE = 2
 """Calls that a model which writes a probe is assumed to need: one that writes and one that guesses."""
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
-LINKED = (
-    "transcripts",
-    "points",
-    "compactions",
-    "probes",
-    "answers",
-    "scores",
-    "methods",
-    "judges",
-    "quarantine",
-    "anchors",
-    "anchor_scores",
+LINKED = tuple(
+    "transcripts points compactions probes answers scores methods judges quarantine anchors anchor_scores".split()
 )
 
 
@@ -116,7 +98,9 @@ class CallRecorder:
             self._note(settings, key, request, cached=True)
             return Completion(found.text, found.model, cached=True)
         self._note(settings, key, request, cached=False)
-        filler = f"{key} {_filler(round(request.max_tokens * ASSUMED_SHARE))}"  # no two alike, as answers are
+        filler = (
+            f"{key} {'planned ' * max(round(request.max_tokens * ASSUMED_SHARE), 1)}"  # no two alike, as answers are
+        )
         if request.check is not None:
             raise ModelError("planned, not asked", "unavailable")
         return Completion(filler, settings.model)
@@ -183,10 +167,6 @@ class CallRecorder:
             self._counted[stage] = [number + 1, characters + len(text), tokens + found]
             return found
         return round(len(text) * tokens / max(characters, 1))
-
-
-def _filler(tokens: int) -> str:
-    return "planned " * max(tokens, 1)
 
 
 @dataclass
@@ -285,11 +265,7 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
 
 
 async def _forecast(
-    study: Study,
-    report: Report,
-    stages: Sequence[Callable[[Study], Awaitable[None]]],
-    *,
-    is_whole_store: bool = False,
+    study: Study, report: Report, stages: Sequence[Callable[[Study], Awaitable[None]]], *, is_whole_store: bool = False
 ) -> RunPlan:
     real = Store.at(study.store)
     with ExitStack() as stack:

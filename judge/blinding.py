@@ -42,16 +42,7 @@ SUMMARY = "summary:"
 NOT_READABLE = "[not readable]"
 """What stands for an item that only a provider can read."""
 
-KINDS: tuple[SectionKind, ...] = (
-    "intent",
-    "files",
-    "decisions",
-    "errors",
-    "state",
-    "details",
-    "next_steps",
-    "free",
-)
+KINDS: tuple[SectionKind, ...] = ("intent", "files", "decisions", "errors", "state", "details", "next_steps", "free")
 """The headings of a summary, in the order in which they are shown."""
 
 ROOM = 32_000_000
@@ -187,7 +178,10 @@ class Blinder:
             said = _plain(line if heading is None else heading[1])
             if not _NOTHING.match(said):
                 found.setdefault(current, []).append(said)
-        bodies = {kind: dedent("\n".join(_without_gaps(found.get(kind, ())))).strip() for kind in ("", *KINDS)}
+        bodies = {
+            kind: dedent("\n".join(line for line in found.get(kind, ()) if line.strip())).strip()
+            for kind in ("", *KINDS)
+        }
         return {kind: body for kind, body in bodies.items() if body}
 
     def _heading(self, line: str) -> tuple[str, str] | None:
@@ -251,7 +245,3 @@ def _plain(line: str) -> str:
         values = [f"({value.lower()}) " for value in _ATTRIBUTE.findall(tag[4])]
         line = f"{tag[1]}{''.join(values)}{tag[5]}" if tag[5] else ""
     return _BULLET.sub(r"\1- ", _BOLD.sub(r"\1", _COMMENT.sub(r"\1\2", line))).rstrip()
-
-
-def _without_gaps(lines: Iterable[str]) -> list[str]:
-    return [line for line in lines if line.strip()]

@@ -28,11 +28,7 @@ SECTIONS = (
         ("intent",),
         "Everything that the user explicitly asked for, in detail, with the intent behind it.",
     ),
-    Section(
-        "Key Technical Concepts",
-        ("details",),
-        "The technologies, frameworks, versions and ideas that mattered.",
-    ),
+    Section("Key Technical Concepts", ("details",), "The technologies, frameworks, versions and ideas that mattered."),
     Section(
         "Files and Code Sections",
         ("files",),

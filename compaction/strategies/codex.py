@@ -155,15 +155,11 @@ def _newest(history: History, users: Sequence[Message], max_tokens: int) -> list
             break
         tokens = quarter_tokens(len(message.text.encode("utf-8", "surrogatepass")))
         if tokens > left:
-            kept.append(_cut(history, message, left))
+            kept.append(make_once(history.counter, with_text, message, cut_middle(message.text, left)))
             break
         kept.append(message)
         left -= tokens
     return kept[::-1]
-
-
-def _cut(history: History, message: Message, max_tokens: int) -> Message:
-    return make_once(history.counter, with_text, message, cut_middle(message.text, max_tokens))
 
 
 def _summarize(

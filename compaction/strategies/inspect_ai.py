@@ -84,11 +84,7 @@ def inspect_trim(history: History, *, preserve: float = 0.8, passes: Positive = 
     "inspect_edit", peer=PEER, peer_version=VERSION, markers=(*MARKERS, *removed(REMOVED)), bites={"keep_tool_uses": 1}
 )
 def inspect_edit(
-    history: History,
-    *,
-    keep_tool_uses: int = 3,
-    keep_thinking_turns: int | None = 1,
-    exclude_tools: str | None = None,
+    history: History, *, keep_tool_uses: int = 3, keep_thinking_turns: int | None = 1, exclude_tools: str | None = None
 ) -> Sequence[Message]:
     """Results of all but the last ``keep_tool_uses`` answered calls are removed, and the reasoning of older turns.
 

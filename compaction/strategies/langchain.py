@@ -147,7 +147,7 @@ def clear_tool_uses(
         if call is None or message.text == CLEARED or (message.tool_name or call.name) in excluded:
             continue
         before = history.count((messages[owner], message))
-        messages[position] = _clear(history, message)
+        messages[position] = make_once(history.counter, with_text, message, CLEARED)
         if clear_tool_inputs:
             messages[owner] = _without_inputs(history, messages[owner], call.id)
         gained += before - history.count((messages[owner], messages[position]))
@@ -211,10 +211,6 @@ def _before_owner(messages: Sequence[Message], cut: int) -> int:
 
 def _call(message: Message, id: str | None) -> ToolCall | None:
     return next((call for call in message.tool_calls if call.id == id), None)
-
-
-def _clear(history: History, message: Message) -> Message:
-    return make_once(history.counter, with_text, message, CLEARED)
 
 
 def _without_inputs(history: History, message: Message, id: str) -> Message:

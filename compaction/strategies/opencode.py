@@ -160,8 +160,7 @@ def _prune(history: History, messages: Sequence[Message], protect: int, minimum:
             old.add(position)
     if freed <= minimum:
         return messages
-    return tuple(_clear(history, m) if i in old else m for i, m in enumerate(messages))
-
-
-def _clear(history: History, message: Message) -> Message:
-    return make_once(history.counter, with_text, message, CLEARED)
+    return tuple(
+        make_once(history.counter, with_text, message, CLEARED) if position in old else message
+        for position, message in enumerate(messages)
+    )

@@ -53,10 +53,7 @@ SECTIONS = (
 )
 """The topics of the original's prompt, TASK_TRACKING aside; the embedded summariser has nothing for the last two."""
 
-MARKERS = (
-    *shortened(CLIPPED),
-    *headings((TASK_TRACKING, *SECTIONS), DEPS="details", VERSION_CONTROL_STATUS="state"),
-)
+MARKERS = (*shortened(CLIPPED), *headings((TASK_TRACKING, *SECTIONS), DEPS="details", VERSION_CONTROL_STATUS="state"))
 
 _TRACKERS = ("task_track", "tasktrack", "todo", "update_plan")
 
@@ -70,10 +67,7 @@ def _limit(history: History, *, max_tokens: int | None, **_: object) -> int:
     needs_model=True,
     peer=PEER,
     peer_version=VERSION,
-    variants=(
-        {"max_size": 80, "keep_first": 4},
-        {"mode": "full_content"},
-    ),
+    variants=({"max_size": 80, "keep_first": 4}, {"mode": "full_content"}),
     markers=MARKERS,
     limit=_limit,
     bites={"max_size": 8, "keep_first": 2},

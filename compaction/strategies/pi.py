@@ -21,7 +21,7 @@ from compaction.reading.file_effects import Ledger, file_ops, same_file
 from compaction.reading.file_paths import Roots
 from compaction.registry import strategy
 from compaction.strategies.shared.originals import cut_head, quarter_tokens, utf16_length
-from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text
+from compaction.strategies.shared.parts import compaction_cuts, make_once, stands_for, system_prompt, with_text
 from compaction.strategies.shared.requests import instructions, summary_or_empty
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History
@@ -130,7 +130,7 @@ def pi_anchored_files(
     system = system_prompt(messages)
     state = _last_state(history, len(system), mode == "faithful")
     before = state
-    for end in _ends(history, state.start):
+    for end in compaction_cuts(history, state.start) if state.start < len(history.messages) else ():
         state = _compact(history, state, end, keep_recent_tokens, summary_tokens, mode)
     if state is before:
         return messages
@@ -222,19 +222,6 @@ def _last_state(history: History, first: int, faithful: bool) -> _State:
             start = max(len(history.previous), position + 1) if faithful else position + 1
             return _State(start, position + 1, text, (message,), messages[first:position])
     return _State(first, first)
-
-
-def _ends(history: History, start: int) -> Iterator[int]:
-    """Positions after ``start`` at which the session was compacted before, then the end of the history."""
-    cuts = iter(sorted(history.earlier_cuts))
-    cut = next(cuts, None)
-    for position, message in enumerate(history.messages):
-        while cut is not None and message.seq is not None and message.seq >= cut:
-            if position > start:
-                yield position
-            cut = next(cuts, None)
-    if len(history.messages) > start:
-        yield len(history.messages)
 
 
 def _compact(history: History, state: _State, end: int, keep_tokens: int, summary_tokens: int, mode: str) -> _State:

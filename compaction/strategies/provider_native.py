@@ -21,10 +21,7 @@ from compaction.strategies.shared.wire import anthropic_messages, anthropic_tool
 from compaction.strategy import History
 from compaction.transcript import Message
 
-TOLD = (
-    Marker("[result without a call] ", RESULT),
-    Marker("[call without a result] ", CALL),
-)
+TOLD = (Marker("[result without a call] ", RESULT), Marker("[call without a result] ", CALL))
 """How the requests tell of what the APIs do not take; what a service repeats of it is the same text."""
 
 OPENAI_PATH = "/v1/responses/compact"

@@ -120,10 +120,7 @@ class EmbeddedSummarizer:
             return found[1]
         text = self._sections(request) if request.sections else self._free(request) or EMPTY
         completion = Completion(
-            text,
-            NAME,
-            input_tokens=sum(m.tokens or 0 for m in request.span),
-            output_tokens=self._counter.count(text),
+            text, NAME, input_tokens=sum(m.tokens or 0 for m in request.span), output_tokens=self._counter.count(text)
         )
         if len(self._known) >= 64:
             self._known.clear()

@@ -17,16 +17,7 @@ COMPARED, MODELS, RUNS = "What is compared", "Language models", "How it runs"
 """Headings of the options."""
 MODEL_ROLES = ("summarizer", "responder", "prober", "judge")
 """Keys that name a model."""
-JUDGE_KEYS = (
-    "judge",
-    "rubric",
-    "protocol",
-    "judge_replicates",
-    "concurrency",
-    "runner",
-    "budget_usd",
-    "budget_tokens",
-)
+JUDGE_KEYS = ("judge", "rubric", "protocol", "judge_replicates", "concurrency", "runner", "budget_usd", "budget_tokens")
 """What of a study a backfill may change."""
 
 

@@ -182,15 +182,12 @@ def new_database(target: Path, place: Storage = LOCAL) -> Iterator[DatabaseDraft
     try:
         draft.write_bytes(empty_database())
         with duckdb.connect(draft, config=OFFLINE) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            _draw_no_progress_bar(connection)
-            connection.execute(f"SET temp_directory = {literal(str(spill))}")
+            _set_up(connection, spill)
             # Of Arrow data DuckDB does not know how much it is, takes it for one row and would hold it in memory as a
             # join's inner side; so a join is done as it is written, the larger side first.
             connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
             # Rows come in no order that a reader could rely on: a join does not keep it, and to keep it takes memory.
             connection.execute("SET preserve_insertion_order = false")
-            _limit_memory(connection)
             yield DatabaseDraft(connection)
             connection.execute("CHECKPOINT")
         place.publish(draft, target)
@@ -268,14 +265,10 @@ def connect(path: Path) -> duckdb.DuckDBPyConnection:
     # when another file has taken its place.
     connection = duckdb.connect(":memory:", config=OFFLINE)
     try:
-        quoted = str(path).replace("'", "''")
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(f"ATTACH '{quoted}' AS store (READ_ONLY)")
-        connection.execute("USE store")
-        _draw_no_progress_bar(connection)
-        _limit_memory(connection)
         spill = Path(tempfile.gettempdir()) / f"compaction-eval-{uuid4().hex}"  # DuckDB makes it, and removes it
-        connection.execute(f"SET temp_directory = {literal(str(spill))}")
+        _set_up(connection, spill)
+        connection.execute(f"ATTACH {literal(str(path))} AS store (READ_ONLY)")
+        connection.execute("USE store")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         _check_version(connection, path)
@@ -315,19 +308,15 @@ def write_text_views(draft: DatabaseDraft, folders: Mapping[str, Path], elsewher
     A folder without a file stays empty. Of an object store ``elsewhere`` is what they say instead.
     """
     for macro, folder in folders.items():
-        empty = sql_text("macros", macro)
         if elsewhere is not None:
-            empty = empty.replace("where false", f"where error({literal(elsewhere)}) is null")
-            run_sql(
-                draft.connection, f"macros/{macro}.sql", empty.replace("create macro", "create or replace macro", 1)
-            )
+            text = sql_text("macros", macro).replace("create macro", "create or replace macro", 1)
+            text = text.replace("where false", f"where error({literal(elsewhere)}) is null")
         elif any(folder.glob("*.parquet")):
             files = literal(str(folder.absolute() / "*.parquet"))
-            run_sql(
-                draft.connection,
-                f"macros/{macro}.sql",
-                f"CREATE OR REPLACE MACRO {macro}() AS TABLE FROM read_parquet({files}, union_by_name = true)",
-            )
+            text = f"CREATE OR REPLACE MACRO {macro}() AS TABLE FROM read_parquet({files}, union_by_name = true)"
+        else:
+            continue
+        run_sql(draft.connection, f"macros/{macro}.sql", text)
 
 
 @contextmanager
@@ -338,21 +327,19 @@ def connect_with_files(path: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConn
     """
     connect(path).close()
     with duckdb.connect(":memory:", config=OFFLINE) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        _draw_no_progress_bar(connection)
-        connection.execute(f"SET temp_directory = {literal(str(folder))}")
+        _set_up(connection, folder)
         connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # as in ``new_database``
-        _limit_memory(connection)
         connection.execute(f"ATTACH {literal(str(path))} AS store (READ_ONLY)")
         connection.execute("USE store")
         yield connection
 
 
-def _draw_no_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
-    """Keep DuckDB's progress bar out of what a command prints.
-
-    In a notebook without ipywidgets the bar is off and DuckDB refuses every change of the setting, this one too.
-    """
+def _set_up(connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
+    """Times in UTC, bounded memory with the rest in a folder, and no progress bar in what a command prints."""
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute(f"SET temp_directory = {literal(str(spill))}")
+    _limit_memory(connection)
+    # In a notebook without ipywidgets the bar is off and DuckDB refuses every change of the setting, this one too.
     row = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
     if row and row[0]:
         connection.execute("SET enable_progress_bar = false")

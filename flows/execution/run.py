@@ -310,8 +310,4 @@ def _close_killed(store: Store) -> None:
     """Runs that say they are under way while nobody held the lock have been killed."""
     for row in store.records("runs"):
         if row["status"] == "running":
-            store.record("runs", row["run_id"], _killed(row), replace=True)
-
-
-def _killed(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "status": "killed"}
+            store.record("runs", row["run_id"], {**row, "status": "killed"}, replace=True)

@@ -25,7 +25,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any, Self
 
 from compaction.model import CallsStoppedError, Completion, ModelError, ModelRequest, NativeRequest, ReplyError
@@ -127,14 +126,7 @@ class Gateway:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._threads: list[threading.Thread] = []
         self._sender = Sender(
-            transport,
-            self._price,
-            policy,
-            concurrency,
-            budget=budget,
-            note=self._note_later,
-            clock=clock,
-            sleep=sleep,
+            transport, self._price, policy, concurrency, budget=budget, note=self._note_later, clock=clock, sleep=sleep
         )
 
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
@@ -178,9 +170,7 @@ class Gateway:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _call_of(self, settings: ModelSettings, request: ModelRequest | NativeRequest, replicate: int) -> ModelCall:

@@ -29,17 +29,9 @@ KEY_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_API_KEY", "anthropic": "AN
 REASONING = ("o1", "o3", "o4", "gpt-5", "gpt-6")
 """Beginnings of the names of OpenAI's models that reason: they take no temperature."""
 
-SAMPLED_CLAUDES = (
-    "claude-instant",
-    "claude-2",
-    "claude-3",
-    "claude-haiku-4",
-    "claude-sonnet-4",
-    "claude-opus-4-0",
-    "claude-opus-4-1",
-    "claude-opus-4-2025",
-    "claude-opus-4-5",
-    "claude-opus-4-6",
+SAMPLED_CLAUDES = tuple(
+    """claude-instant claude-2 claude-3 claude-haiku-4 claude-sonnet-4 claude-opus-4-0 claude-opus-4-1
+    claude-opus-4-2025 claude-opus-4-5 claude-opus-4-6""".split()
 )
 """Beginnings of the names of the Claude models that take a temperature; later ones, from Opus 4.7 on, refuse it."""
 
@@ -66,12 +58,7 @@ class ModelSettings:
     api: Annotated[Literal["chat", "responses"], Key("OpenAI's two interfaces; compatible servers have chat.")] = "chat"
     temperature: Annotated[
         float | None,
-        Key(
-            "false where the model takes none, or for the server's own.",
-            noun="false or a number",
-            least=0,
-            most=100,
-        ),
+        Key("false where the model takes none, or for the server's own.", noun="false or a number", least=0, most=100),
     ] = 0.0
     top_p: Annotated[
         float | None,

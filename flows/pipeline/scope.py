@@ -20,12 +20,7 @@ class Scope:
     """What a command works on: each reading is made when it is first asked for, and kept until ``reread``."""
 
     def __init__(
-        self,
-        store: Store,
-        study: Study,
-        *,
-        is_whole_store: bool = False,
-        n_workers: Callable[[], int] = lambda: 1,
+        self, store: Store, study: Study, *, is_whole_store: bool = False, n_workers: Callable[[], int] = lambda: 1
     ) -> None:
         """``is_whole_store``: all sessions that the store holds, not those of the study's sources, which may be gone.
 

@@ -203,7 +203,7 @@ def _blank_line_starts(text: str) -> str:
     """The text without line starts of viewers and diffs, with JSON-escaped breaks made real; positions stay."""
     if "\\" in text:
         text = _ESCAPED.sub(_break, text)
-    return LINE_START.sub(_spaces, text)
+    return LINE_START.sub(lambda found: " " * len(found.group()), text)
 
 
 def _has_long_run(text: str) -> bool:
@@ -212,10 +212,6 @@ def _has_long_run(text: str) -> bool:
         (found := _RUN_PART.match(text, at)) is not None and found.end() >= at + _STEP
         for at in range(0, len(text) - LONGEST_RUN, _STEP)
     )
-
-
-def _spaces(found: re.Match[str]) -> str:
-    return " " * len(found.group())
 
 
 def _break(found: re.Match[str]) -> str:

@@ -99,10 +99,6 @@ def _is_mixed_key(value: str) -> bool:
     return is_random(value.rstrip(".!?")) or (_is_mixed(value) and not is_code(value))
 
 
-def _is_random_value(value: str) -> bool:
-    return not is_sequence(value)
-
-
 def _rule(
     kind: str, keywords: str | tuple[str, ...], *pattern: str, accept: Callable[[str], bool] = lambda value: True
 ) -> Rule:
@@ -226,7 +222,7 @@ RULES: tuple[Rule, ...] = (
         "anthropic_api_key",
         "sk-ant-",
         r"(?<![\w-])(?P<v>sk-ant-[a-z]{2,10}\d\d-[\w-]{60,120})",
-        accept=_is_random_value,
+        accept=lambda value: not is_sequence(value),
     ),
     _rule("age_secret_key", "age-secret-key-1", r"\b(?P<v>AGE-SECRET-KEY-1[0-9A-Z]{58})\b"),
     _rule(

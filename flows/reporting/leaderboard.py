@@ -109,11 +109,7 @@ def ranked_rows(
 
 
 def render_by(
-    path: Path,
-    by: Split,
-    judge: str | None = None,
-    layout: Layout = FOR_READING,
-    versions: Versions = "current",
+    path: Path, by: Split, judge: str | None = None, layout: Layout = FOR_READING, versions: Versions = "current"
 ) -> str:
     """The means of ``overall`` (for constraints their own) in the parts of a split, one judge after the other.
 
@@ -137,7 +133,8 @@ def render_by(
         return render_rows(rows, layout.format)
     ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
-    overall = [row for row in rows.dicts() if row["dimension"] == _figure_of(row[by])]
+    own = {"constraint": CONSTRAINTS}  # which dimension stands for a part, where it is not overall
+    overall = [row for row in rows.dicts() if row["dimension"] == own.get(row[by], "overall")]
     for row in overall:
         row["is_partial"] = (row["judge_id"], row["method_id"]) in partial
     if not overall:
@@ -151,11 +148,6 @@ def render_by(
     for row in sorted(overall, key=place):
         by_judge.setdefault(row["judge_id"], []).append(row)
     return "\n".join(_split_section(found, by, layout) for found in by_judge.values())
-
-
-def _figure_of(part: Any) -> str:
-    """The dimension that stands for a part of a split."""
-    return CONSTRAINTS if part == "constraint" else "overall"
 
 
 def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str:
@@ -231,15 +223,7 @@ def render_query(
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
     dimensions = scored_dimensions(rows)
-    names = [
-        "method",
-        "overall ±95%",
-        "group",
-        "kept",
-        *(DIMENSIONS[name] for name in dimensions),
-        "cut",
-        "n",
-    ]
+    names = ["method", "overall ±95%", "group", "kept", *(DIMENSIONS[name] for name in dimensions), "cut", "n"]
     numeric = [False] + [True] * (len(names) - 1)
     note = _note(connection, judge_id, rows)
     cells: list[list[str]] = []

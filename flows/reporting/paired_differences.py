@@ -10,10 +10,7 @@ import duckdb
 from flows.database.query_variables import with_variables
 from flows.database.sql_model import sql_text
 from flows.reporting.leaderboard import DIMENSIONS
-from flows.reporting.text_tables import (
-    fetch_rows,
-    two_decimals,
-)
+from flows.reporting.text_tables import fetch_rows, two_decimals
 from flows.support.choices import Split
 
 LEVEL = 0.05
@@ -28,28 +25,9 @@ WHERE method_a = least($a, $b) AND method_b = greatest($a, $b)
 """
 
 
-COLUMNS = (
-    "judge_id",
-    "judge",
-    "split",
-    "value",
-    "dimension",
-    "method_a",
-    "method_b",
-    "mean_a",
-    "mean_b",
-    "difference",
-    "std_error",
-    "ci_low",
-    "ci_high",
-    "p_value",
-    "p_adjusted",
-    "p_adjusted_of_pair",
-    "n_pairs",
-    "n_sessions",
-    "detectable_difference",
-    "df",
-    "says",
+COLUMNS = tuple(
+    """judge_id judge split value dimension method_a method_b mean_a mean_b difference std_error ci_low ci_high
+    p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says""".split()
 )
 
 

@@ -169,12 +169,7 @@ def _fit(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence
 
 
 def _draw(
-    names: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    numeric: Sequence[bool],
-    widths: Sequence[int],
-    *,
-    roomy: bool,
+    names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], widths: Sequence[int], *, roomy: bool
 ) -> str:
     gap = 1 if roomy else 0
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap), pad_edge=False, show_edge=False)

@@ -124,10 +124,7 @@ class NightRuns:
 
     async def _runs(self, types: list[StateType], sort: FlowRunSort | None = None) -> list[FlowRun]:
         wanted = FlowRunFilter.model_validate(
-            {
-                "deployment_id": {"any_": [self.id]},
-                "state": {"type": {"any_": types}},
-            }
+            {"deployment_id": {"any_": [self.id]}, "state": {"type": {"any_": types}}}
         )
         async with get_client() as client:
             return await client.read_flow_runs(flow_run_filter=wanted, sort=sort, limit=MOST)

@@ -293,17 +293,3 @@ def memory_bytes(messages: Sequence[Message]) -> int:
 def total_rows(store: Store) -> int:
     """Number of messages in the store, from the files' footers."""
     return sum(open_part(seen, store.place).metadata.num_rows for seen in store.place.list_files(store.transcripts))
-
-
-__all__ = [
-    "Fingerprint",
-    "InputRecord",
-    "Part",
-    "SessionInfo",
-    "load_session",
-    "open_part",
-    "read_part",
-    "read_parts",
-    "split_digests",
-    "total_rows",
-]

@@ -19,17 +19,10 @@ from flows.sources.registry import formats, is_member, recognise
 
 # Files beside sessions that are no sessions: `auth.json` holds credentials and OpenHands' state can, Cline's files
 # repeat its history for the screen, the others are indexes.
-_NEVER_READ = {
-    "auth.json",
-    "base_state.json",
-    "sessions-index.json",
-    "package.json",
-    "package-lock.json",
-    "ui_messages.json",
-    "task_metadata.json",
-    "context_history.json",
-    "history_item.json",
-}
+_NEVER_READ = set(
+    """auth.json base_state.json sessions-index.json package.json package-lock.json ui_messages.json
+    task_metadata.json context_history.json history_item.json""".split()
+)
 _SAYS_LITTLE = re.compile(
     r".*/(?:journal\.jsonl|wf_.*\.json|.*\.settings\.json|.*\.trajectory\.jsonl|(?:summary|signals|plan|prompt_context)\.json"
     r"|(?:updates|rewind_points|feedback)\.jsonl)|(?:compaction_checkpoints|compaction_requests|recap_requests)/.*"

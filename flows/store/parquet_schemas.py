@@ -6,70 +6,50 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
-TOOL_CALLS = pa.list_(pa.struct([("id", pa.string()), ("name", pa.string()), ("arguments", pa.string())]))
+
+def _fields(type: pa.DataType, names: str) -> list[tuple[str, pa.DataType]]:
+    """Fields of one type, whose names stand in one text."""
+    return [(name, type) for name in names.split()]
+
+
+_texts = partial(_fields, pa.string())
+_ints = partial(_fields, pa.int32())
+_longs = partial(_fields, pa.int64())
+_floats = partial(_fields, pa.float64())
+_int_lists = partial(_fields, pa.list_(pa.int32()))
+
+TOOL_CALLS = pa.list_(pa.struct(_texts("id name arguments")))
 
 MESSAGES = pa.schema(
     [
         ("session_id", pa.string()),
         ("seq", pa.int32()),
-        ("role", pa.string()),
-        ("text", pa.string()),
-        ("reasoning", pa.string()),
+        *_texts("role text reasoning"),
         ("tool_calls", TOOL_CALLS),
-        ("tool_call_id", pa.string()),
-        ("tool_name", pa.string()),
+        *_texts("tool_call_id tool_name"),
         ("is_error", pa.bool_()),
         ("tokens", pa.int32()),
-        ("source_ref", pa.string()),
-        ("timestamp", pa.string()),
-        ("author", pa.string()),
+        *_texts("source_ref timestamp author"),
     ]
 )
 """One row a message; the rows of a session lie together, in order."""
 
-POINTS = pa.schema(
-    [
-        ("session_id", pa.string()),
-        ("content_sha256", pa.string()),
-        ("points_spec", pa.string()),
-        (
-            "points",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("point_id", pa.string()),
-                        ("cycle", pa.int32()),
-                        ("cut_seq", pa.int32()),
-                        ("tokens_before", pa.int64()),
-                    ]
-                )
-            ),
-        ),
-    ]
-)
+POINT = pa.struct([("point_id", pa.string()), *_ints("cycle cut_seq"), ("tokens_before", pa.int64())])
+"""Where the history of a session is compacted."""
+
+POINTS = pa.schema([*_texts("session_id content_sha256 points_spec"), ("points", pa.list_(POINT))])
 """One row a session as it was and a points spec; an empty list where the session has no point."""
 
-CALL = pa.struct(
-    [
-        ("model", pa.string()),
-        ("input_tokens", pa.int64()),
-        ("output_tokens", pa.int64()),
-        ("cost_usd", pa.float64()),
-        ("seconds", pa.float64()),
-    ]
-)
+CALL = pa.struct([("model", pa.string()), *_longs("input_tokens output_tokens"), *_floats("cost_usd seconds")])
 
 CONTEXT_MESSAGE = pa.struct(
     [
         ("seq", pa.int32()),
-        ("role", pa.string()),
-        ("text", pa.string()),
-        ("reasoning", pa.string()),
-        ("tool_calls", pa.string()),
-        ("tool_call_id", pa.string()),
-        ("tool_name", pa.string()),
+        *_texts("role text reasoning tool_calls tool_call_id tool_name"),
         ("is_error", pa.bool_()),
         ("covers", pa.list_(pa.int32())),
         ("tokens", pa.int32()),
@@ -78,7 +58,7 @@ CONTEXT_MESSAGE = pa.struct(
 )
 """A message of a compacted context. One that stayed as it was has its ``seq`` and nothing else."""
 
-KINDS = pa.struct([(kind, pa.int64()) for kind in ("system", "user", "assistant", "tool", "made")])
+KINDS = pa.struct(_longs("system user assistant tool made"))
 """Tokens by role; ``made`` for messages that a strategy made."""
 
 MADE = pa.struct(
@@ -88,30 +68,17 @@ MADE = pa.struct(
 
 COMPACTIONS = pa.schema(
     [
-        ("compaction_id", pa.string()),
-        ("session_id", pa.string()),
-        ("point_id", pa.string()),
-        ("points_spec", pa.string()),
-        ("method_id", pa.string()),
+        *_texts("compaction_id session_id point_id points_spec method_id"),
         ("replicate", pa.int32()),
-        ("status", pa.string()),
-        ("error", pa.string()),
-        ("tokens_before", pa.int64()),
-        ("tokens_after", pa.int64()),
-        ("seconds", pa.float64()),
-        ("cost_usd", pa.float64()),
-        ("kept", pa.list_(pa.int32())),
-        ("edited", pa.list_(pa.int32())),
-        ("covered", pa.list_(pa.int32())),
-        ("dropped", pa.list_(pa.int32())),
+        *_texts("status error"),
+        *_longs("tokens_before tokens_after"),
+        *_floats("seconds cost_usd"),
+        *_int_lists("kept edited covered dropped"),
         ("made", pa.list_(MADE)),
         ("before_by_kind", KINDS),
         ("after_by_kind", KINDS),
         ("flags", pa.list_(pa.string())),
-        ("n_kept", pa.int32()),
-        ("n_edited", pa.int32()),
-        ("n_covered", pa.int32()),
-        ("n_dropped", pa.int32()),
+        *_ints("n_kept n_edited n_covered n_dropped"),
         ("grew", pa.bool_()),
         ("invalid_context", pa.bool_()),
         ("calls", pa.list_(CALL)),
@@ -123,17 +90,8 @@ the reason in ``error``. In a chain the context of what is not applicable is the
 
 PROBES = pa.schema(
     [
-        ("probe_id", pa.string()),
-        ("session_id", pa.string()),
-        ("point_id", pa.string()),
-        ("probe_type", pa.string()),
-        ("prober", pa.string()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-        ("question", pa.string()),
-        ("ground_truth", pa.string()),
-        ("evidence", pa.string()),
-        ("statements", pa.string()),
+        *_texts("probe_id session_id point_id probe_type prober status reason question ground_truth evidence"),
+        *_texts("statements"),
         ("max_tokens", pa.int32()),
     ]
 )
@@ -141,38 +99,25 @@ PROBES = pa.schema(
 
 ANSWERS = pa.schema(
     [
-        ("answer_id", pa.string()),
-        ("session_id", pa.string()),
-        ("compaction_id", pa.string()),
-        ("probe_id", pa.string()),
+        *_texts("answer_id session_id compaction_id probe_id"),
         ("replicate", pa.int32()),
-        ("responder", pa.string()),
-        ("status", pa.string()),
-        ("error", pa.string()),
-        ("text", pa.string()),
+        *_texts("responder status error text"),
         ("n_tokens", pa.int32()),
         ("fetched_tokens", pa.int64()),
         ("model", pa.string()),
-        ("input_tokens", pa.int64()),
-        ("output_tokens", pa.int64()),
-        ("cost_usd", pa.float64()),
-        ("seconds", pa.float64()),
+        *_longs("input_tokens output_tokens"),
+        *_floats("cost_usd seconds"),
         ("answered_at", pa.timestamp("us")),
     ]
 )
 
 SCORES = pa.schema(
     [
-        ("answer_id", pa.string()),
-        ("session_id", pa.string()),
-        ("judge_id", pa.string()),
+        *_texts("answer_id session_id judge_id"),
         ("judge_replicate", pa.int32()),
-        ("dimension", pa.string()),
-        ("criterion", pa.string()),
-        ("status", pa.string()),
+        *_texts("dimension criterion status"),
         ("score", pa.float64()),
-        ("unscored_reason", pa.string()),
-        ("reasoning", pa.string()),
+        *_texts("unscored_reason reasoning"),
         ("stated_overall", pa.float64()),
         ("stated_dimensions", pa.string()),
         ("asked_again", pa.bool_()),
@@ -184,12 +129,9 @@ SCORES = pa.schema(
 
 LABELS = pa.schema(
     [
-        ("answer_id", pa.string()),
-        ("rater", pa.string()),
-        ("criterion", pa.string()),
+        *_texts("answer_id rater criterion"),
         ("score", pa.float64()),
-        ("sample_id", pa.string()),
-        ("notes", pa.string()),
+        *_texts("sample_id notes"),
         ("labelled_at", pa.timestamp("us")),
     ]
 )
@@ -197,13 +139,9 @@ LABELS = pa.schema(
 
 LABEL_SAMPLES = pa.schema(
     [
-        ("sample_id", pa.string()),
-        ("answer_id", pa.string()),
-        ("judge_id", pa.string()),
+        *_texts("sample_id answer_id judge_id"),
         ("probability", pa.float64()),
-        ("probe_type", pa.string()),
-        ("score_band", pa.string()),
-        ("seed", pa.string()),
+        *_texts("probe_type score_band seed"),
         ("drawn_at", pa.timestamp("us")),
     ]
 )
@@ -211,85 +149,57 @@ LABEL_SAMPLES = pa.schema(
 
 ANCHOR_SCORES = pa.schema(
     [
-        ("answer_id", pa.string()),
-        ("session_id", pa.string()),
-        ("judge_id", pa.string()),
+        *_texts("answer_id session_id judge_id"),
         ("taken_on", pa.date32()),
-        ("dimension", pa.string()),
-        ("criterion", pa.string()),
-        ("status", pa.string()),
+        *_texts("dimension criterion status"),
         ("score", pa.float64()),
         ("unscored_reason", pa.string()),
     ]
 )
 """One row an anchor answer, judge, day of taking and criterion; ``status`` as in ``SCORES``."""
 
-NEEDS = pa.schema(
+NEED = pa.struct(
     [
-        ("needs_id", pa.string()),
-        ("session_id", pa.string()),
-        ("point_id", pa.string()),
-        ("status", pa.string()),
-        ("error", pa.string()),
-        (
-            "needs",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("kind", pa.string()),
-                        ("value", pa.string()),
-                        ("observation_seq", pa.int32()),
-                        ("observation_tokens", pa.int64()),
-                        ("needed_at", pa.int32()),
-                        ("turns_after", pa.int32()),
-                    ]
-                )
-            ),
-        ),
+        *_texts("kind value"),
+        ("observation_seq", pa.int32()),
+        ("observation_tokens", pa.int64()),
+        *_ints("needed_at turns_after"),
     ]
 )
+"""What was observed before the point and is needed after it."""
+
+NEEDS = pa.schema([*_texts("needs_id session_id point_id status error"), ("needs", pa.list_(NEED))])
 """One row a point of a session as it is and a version of the measuring code."""
+
+STATE = pa.struct(
+    [
+        ("probe_id", pa.string()),
+        ("position", pa.int32()),
+        *_texts("since state"),
+        ("support", pa.float64()),
+        ("lines", pa.string()),
+        ("with_fetched", pa.float64()),
+        ("fetched_lines", pa.string()),
+    ]
+)
+"""What a context tells of one statement of a probe."""
 
 MEASURES = pa.schema(
     [
-        ("measure_id", pa.string()),
-        ("session_id", pa.string()),
-        ("compaction_id", pa.string()),
-        ("status", pa.string()),
-        ("error", pa.string()),
+        *_texts("measure_id session_id compaction_id status error"),
         ("seconds", pa.float64()),
-        *((f"n_{what}{end}", pa.int32()) for what in ("paths", "identifiers", "quotes") for end in ("", "_lost")),
-        ("n_needs", pa.int32()),
-        ("n_lost", pa.int32()),
-        ("lost", pa.list_(pa.int32())),
-        ("fetched", pa.list_(pa.int32())),
+        *_ints("n_paths n_paths_lost n_identifiers n_identifiers_lost n_quotes n_quotes_lost n_needs n_lost"),
+        *_int_lists("lost fetched"),
         ("n_fetches", pa.int32()),
         ("refetch_tokens", pa.int64()),
         ("summary_calls", pa.int32()),
-        ("summary_input_tokens", pa.int64()),
-        ("summary_output_tokens", pa.int64()),
+        *_longs("summary_input_tokens summary_output_tokens"),
         *(
             (f"n_{use}_{what}", pa.int32())
             for use in ("created", "modified", "read", "any")
             for what in ("true", "told", "right")
         ),
-        (
-            "states",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("probe_id", pa.string()),
-                        ("position", pa.int32()),
-                        ("since", pa.string()),
-                        ("state", pa.string()),
-                        ("support", pa.float64()),
-                        ("lines", pa.string()),
-                        ("with_fetched", pa.float64()),
-                        ("fetched_lines", pa.string()),
-                    ]
-                )
-            ),
-        ),
+        ("states", pa.list_(STATE)),
         ("code", pa.string()),
     ]
 )
@@ -305,20 +215,10 @@ NIGHTS = pa.schema(
         ("study_key", pa.string()),
         ("night", pa.int32()),
         ("taken_at", pa.timestamp("us")),
-        ("run_id", pa.string()),
-        ("engine", pa.string()),
-        ("judge_id", pa.string()),
-        ("judge", pa.string()),
-        ("method_id", pa.string()),
-        ("method", pa.string()),
-        ("dimension", pa.string()),
-        ("mean", pa.float64()),
-        ("std_error", pa.float64()),
-        ("n_sessions", pa.int64()),
-        ("rank", pa.int64()),
-        ("n_answers", pa.int64()),
-        ("session_id", pa.string()),
-        ("content_sha256", pa.string()),
+        *_texts("run_id engine judge_id judge method_id method dimension"),
+        *_floats("mean std_error"),
+        *_longs("n_sessions rank n_answers"),
+        *_texts("session_id content_sha256"),
         ("score_sum", pa.float64()),
         ("is_open", pa.bool_()),
     ]
@@ -328,20 +228,12 @@ sum or text is not as the night before."""
 
 CALLS = pa.schema(
     [
-        ("call_id", pa.string()),
-        ("run_id", pa.string()),
-        ("stage", pa.string()),
-        ("item_id", pa.string()),
-        ("model", pa.string()),
-        ("key", pa.string()),
-        ("input_tokens", pa.int64()),
-        ("output_tokens", pa.int64()),
+        *_texts("call_id run_id stage item_id model key"),
+        *_longs("input_tokens output_tokens"),
         ("cost_usd", pa.float64()),
         ("cached", pa.bool_()),
         ("seconds", pa.float64()),
-        ("status", pa.string()),
-        ("error", pa.string()),
-        ("started_at", pa.string()),
+        *_texts("status error started_at"),
     ]
 )
 """One row a try of a model call that was sent, and a use of a cached answer."""

@@ -14,25 +14,19 @@ from compaction import Message, ToolCall, Transcript
 from flows.store import parquet_schemas
 from judge import Evidence, Probe, Statement
 
+_PLAIN = "role text reasoning tool_call_id tool_name is_error tokens".split()
+"""Fields of a message that stand as they are in ``messages`` and in contexts."""
+
 
 def message_columns(session_id: str, messages: Sequence[Message], start: int = 0) -> dict[str, list[Any]]:
     """The messages of a session, from position ``start`` on, as columns of ``schemas.MESSAGES``."""
     return {
         "session_id": [session_id] * len(messages),
         "seq": list(range(start, start + len(messages))),
-        "role": [m.role for m in messages],
-        "text": [m.text for m in messages],
-        "reasoning": [m.reasoning for m in messages],
         "tool_calls": [
             [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in m.tool_calls] for m in messages
         ],
-        "tool_call_id": [m.tool_call_id for m in messages],
-        "tool_name": [m.tool_name for m in messages],
-        "is_error": [m.is_error for m in messages],
-        "tokens": [m.tokens for m in messages],
-        "source_ref": [m.source_ref for m in messages],
-        "timestamp": [m.timestamp for m in messages],
-        "author": [m.author for m in messages],
+        **{name: [getattr(m, name) for m in messages] for name in (*_PLAIN, "source_ref", "timestamp", "author")},
     }
 
 
@@ -99,17 +93,11 @@ class ContextColumn:
 
 def _message_content(message: Message) -> dict[str, Any]:
     return {
-        "role": message.role,
-        "text": message.text,
-        "reasoning": message.reasoning,
+        **{name: getattr(message, name) for name in _PLAIN},
         "tool_calls": orjson.dumps([asdict(call) for call in message.tool_calls]).decode()
         if message.tool_calls
         else None,
-        "tool_call_id": message.tool_call_id,
-        "tool_name": message.tool_name,
-        "is_error": message.is_error,
         "covers": list(message.covers),
-        "tokens": message.tokens,
         "opaque": message.opaque or None,
     }
 
@@ -136,16 +124,10 @@ def _rebuild(item: dict[str, Any], transcript: Transcript) -> Message:
     base = Message(role=item["role"]) if item["seq"] is None else transcript.messages[item["seq"]]
     return replace(
         base,
-        role=item["role"],
-        text=item["text"],
-        reasoning=item["reasoning"],
-        tool_calls=tuple(ToolCall(**call) for call in calls),
-        tool_call_id=item["tool_call_id"],
-        tool_name=item["tool_name"],
-        is_error=item["is_error"],
-        covers=tuple(item["covers"] or ()),
-        tokens=item["tokens"],
         seq=item["seq"],
+        tool_calls=tuple(ToolCall(**call) for call in calls),
+        covers=tuple(item["covers"] or ()),
+        **{name: item[name] for name in _PLAIN},
         opaque=item["opaque"] or "",
     )
 

@@ -83,10 +83,7 @@ def content_sha256(messages: Iterable[Message], compactions: Iterable[RecordedCo
 
 
 def point_ids(
-    session_id: str,
-    messages: Sequence[Message],
-    cuts: Sequence[int],
-    compactions: Sequence[RecordedCompaction] = (),
+    session_id: str, messages: Sequence[Message], cuts: Sequence[int], compactions: Sequence[RecordedCompaction] = ()
 ) -> list[str]:
     """The id of the point at each of the ascending cuts.
 

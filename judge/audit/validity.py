@@ -228,10 +228,6 @@ def _shuffled(answer: TrueAnswer, random: Random) -> str | None:
     return " ".join(random.sample(words, len(words))) if len(words) >= 4 else None
 
 
-def _truth(answer: TrueAnswer, _: Random) -> str:
-    return answer.case.answer
-
-
 def _otherwise_formed(answer: TrueAnswer, random: Random) -> str:
     items = split_items(answer.case.answer) or [answer.case.answer]
     return "\n".join(f"- **{item}**" for item in random.sample(items, len(items)))
@@ -251,7 +247,7 @@ _DENIALS = ("It is false that ", "It was never the case that ", "This is not so:
 _PERHAPS = "I do not know, but perhaps: "
 
 ALTERATIONS: tuple[Alteration, ...] = (
-    Alteration("truth", "the true answer", _truth, low=4.7),
+    Alteration("truth", "the true answer", lambda answer, _: answer.case.answer, low=4.7),
     Alteration("other_form", "its items in another order, as bold bullets", _otherwise_formed, low=4.3),
     Alteration("abstention", "an answer that says it does not know", lambda _, r: r.choice(ABSTENTIONS), high=0.2),
     Alteration("question", "the question itself", lambda answer, _: answer.case.probe.question, high=0.5),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from string import Template
 
@@ -26,9 +26,9 @@ from judge.embedded.constraints import said_by_rule_givers
 from judge.embedded.facts import SessionFacts
 from judge.llm.data import json_text
 from judge.llm.probes import check
-from judge.llm.probes.build import Ground, build_probe
+from judge.llm.probes.build import BUILDERS, Ground
 from judge.llm.probes.check import ProbeDropped
-from judge.llm.probes.reply import SCHEMAS, ProbeDraft, checker, parse_drafts
+from judge.llm.probes.reply import SCHEMAS, ProbeDraft, parse_drafts
 from judge.llm.probes.show import ShownHistory, draw_number, end_of, file_calls, history_windows, rule_givers
 from judge.probe import PROBE_TYPES, NotAsked, Probe, ProbeFailed, ProbeType
 
@@ -133,7 +133,7 @@ class ModelProber:
             for shown, drafts in self._written(probe_type, facts, point):
                 for draft in drafts:
                     try:
-                        probe = build_probe(probe_type, draft, shown, ground)
+                        probe = BUILDERS[probe_type](draft, shown, ground)
                         self._must_not_guess(probe)
                         return probe
                     except ProbeDropped as dropped:
@@ -187,7 +187,7 @@ class ModelProber:
             (Message("system", rules), Message("user", data)),
             REPLY_TOKENS[probe_type],
             SCHEMAS[probe_type],
-            check=checker(probe_type),
+            check=partial(parse_drafts, probe_type),
         )
         return parse_drafts(probe_type, self._model.complete(request).text)[:DRAFTS]
 

@@ -184,8 +184,7 @@ def net_summarization(
     """
     rule = _Rule.of(trigger, target, forced=forced)
     return _on_index(
-        history,
-        lambda groups: _summarize(history, groups, rule, minimum_preserved_groups, summary_tokens, mode),
+        history, lambda groups: _summarize(history, groups, rule, minimum_preserved_groups, summary_tokens, mode)
     )
 
 

@@ -8,7 +8,7 @@ which can be read when it has ended.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,7 @@ from flows.llm.batch.protocol import (
     BatchStatus,
     FoundBatch,
     Intent,
-    SubmitUnknown,
-    describe_failure,
+    batch_faults,
     line_bytes,
 )
 from flows.llm.clients import anthropic_client
@@ -108,22 +107,9 @@ class AnthropicBatches:
         with closing(self._client.messages.batches.results(batch_id)) as lines:
             return next((line.custom_id for line in lines), None)
 
-    @contextmanager
-    def _faults(self, step: str, *, makes: bool = False, gone: bool = False) -> Iterator[None]:
-        """Turn the client's exceptions into ours; ``makes``: the step makes a batch; ``gone``: 404 means it is not."""
-        try:
-            yield
-        except anthropic.APIStatusError as error:
-            reason = describe_failure(step, error, self._keys)
-            if makes and (error.status_code >= 500 or error.status_code in (408, 409)):
-                raise SubmitUnknown(reason) from None
-            if gone and error.status_code == 404:
-                raise BatchGone(reason) from None
-            raise BatchFault(reason, again=error.status_code in (408, 409, 429) or error.status_code >= 500) from None
-        # A body that is no JSON, or not the object that was expected, is not caught by the client.
-        except (anthropic.AnthropicError, OSError, ValueError, AttributeError, TypeError) as error:
-            reason = describe_failure(step, error, self._keys)
-            raise (SubmitUnknown(reason) if makes else BatchFault(reason, again=True)) from None
+    def _faults(self, step: str, *, makes: bool = False, gone: bool = False) -> AbstractContextManager[None]:
+        errors = (anthropic.APIStatusError, anthropic.AnthropicError)
+        return batch_faults(step, errors, self._keys, makes=makes, gone=gone)
 
 
 def _size(batch: MessageBatch) -> int:

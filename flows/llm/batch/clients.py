@@ -45,9 +45,7 @@ def batch_client(settings: ModelSettings) -> BatchClient:
     from flows.llm.batch.openai_batches import OpenAIBatches  # noqa: PLC0415 (imports it)
 
     client = openai.OpenAI(
-        api_key=key.sent,
-        base_url=settings.base_url,
-        http_client=openai.DefaultHttpxClient(follow_redirects=False),
+        api_key=key.sent, base_url=settings.base_url, http_client=openai.DefaultHttpxClient(follow_redirects=False)
     )
     return OpenAIBatches(client, key.secrets)
 

@@ -6,7 +6,7 @@ Limits: 50,000 requests and 200 MB a file (the client's docstrings, openai 3.54)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,13 +15,11 @@ import openai
 from compaction.model import ModelRequest
 from flows.llm.batch.protocol import (
     BatchFault,
-    BatchGone,
     BatchLine,
     BatchStatus,
     FoundBatch,
     Intent,
-    SubmitUnknown,
-    describe_failure,
+    batch_faults,
     json_lines,
     line_bytes,
 )
@@ -139,22 +137,9 @@ class OpenAIBatches:
             return BatchLine(key, body)
         return BatchLine(key, None, openai_client.status_fault(status if isinstance(status, int) else 500, body))
 
-    @contextmanager
-    def _faults(self, step: str, *, makes: bool = False, gone: bool = False) -> Iterator[None]:
-        """Turn the client's exceptions into ours; ``makes``: the step makes a batch; ``gone``: 404 means it is not."""
-        try:
-            yield
-        except openai.APIStatusError as error:
-            reason = describe_failure(step, error, self._keys)
-            if makes and (error.status_code >= 500 or error.status_code in (408, 409)):
-                raise SubmitUnknown(reason) from None
-            if gone and error.status_code == 404:
-                raise BatchGone(reason) from None
-            raise BatchFault(reason, again=error.status_code in (408, 409, 429) or error.status_code >= 500) from None
-        # A body that is no JSON, or not the object that was expected, is not caught by the client.
-        except (openai.APIError, OSError, ValueError, AttributeError, TypeError) as error:
-            reason = describe_failure(step, error, self._keys)
-            raise (SubmitUnknown(reason) if makes else BatchFault(reason, again=True)) from None
+    def _faults(self, step: str, *, makes: bool = False, gone: bool = False) -> AbstractContextManager[None]:
+        errors = (openai.APIStatusError, openai.APIError)
+        return batch_faults(step, errors, self._keys, makes=makes, gone=gone)
 
 
 def _endpoint(settings: ModelSettings) -> Endpoint:

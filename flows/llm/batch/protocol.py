@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -163,3 +164,25 @@ def describe_failure(step: str, error: Exception, keys: Sequence[str]) -> str:
     if isinstance(inner, dict) and inner.get("message"):
         said = f"{status}: {inner['message']}"
     return f"{step}: {clean_text(said, keys)}"
+
+
+@contextmanager
+def batch_faults(
+    step: str, errors: tuple[type[Exception], type[Exception]], keys: Sequence[str], *, makes: bool, gone: bool
+) -> Iterator[None]:
+    """Turn a client's exceptions, those with a status and all of them, into faults without these keys.
+
+    ``makes``: the step makes a batch; ``gone``: 404 means that it is not there any more.
+    """
+    with_status, every = errors
+    try:
+        yield
+    # A body that is no JSON, or not the object that was expected, is not caught by the client.
+    except (every, OSError, ValueError, AttributeError, TypeError) as error:
+        reason = describe_failure(step, error, keys)
+        status = getattr(error, "status_code", 0) if isinstance(error, with_status) else None
+        if makes and (status is None or status >= 500 or status in (408, 409)):
+            raise SubmitUnknown(reason) from None
+        if gone and status == 404:
+            raise BatchGone(reason) from None
+        raise BatchFault(reason, again=status is None or status in (408, 409, 429) or status >= 500) from None

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from flows.llm.cache.claims import Owner
@@ -210,11 +209,7 @@ class CallCache:
         return CacheStats(number, self._bytes(), oldest, newest, models, sum_uses(sums))
 
     def prune(
-        self,
-        older_than: float | None = None,
-        model: str | None = None,
-        everything: bool = False,
-        dry_run: bool = False,
+        self, older_than: float | None = None, model: str | None = None, everything: bool = False, dry_run: bool = False
     ) -> PruneResult:
         """Remove answers made more than ``older_than`` days ago, of one model (its spec), or all; both narrow together.
 
@@ -260,9 +255,7 @@ class CallCache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @contextmanager

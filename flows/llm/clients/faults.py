@@ -29,17 +29,10 @@ _OVERFLOW = re.compile(
     r"string too long\. Expected a string with maximum length \d{6,}",  # the text of a message; names may have 64
     re.IGNORECASE,
 )
-_NO_MONEY = {
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "billing_error",
-    "access_terminated",
-    "contract_spend_limit_reached",
-    "enforced_spend_limit_reached",
-    "organization_on_hold",
-    "account_deactivated",
-}
+_NO_MONEY = set(
+    """insufficient_quota billing_hard_limit_reached billing_not_active billing_error access_terminated
+    contract_spend_limit_reached enforced_spend_limit_reached organization_on_hold account_deactivated""".split()
+)
 _NO_MONEY_SAID = re.compile(
     r"credit balance is too low|exceeded your current quota|insufficient (credits|balance)", re.I
 )

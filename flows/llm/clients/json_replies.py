@@ -42,29 +42,8 @@ def json_text(text: str) -> str:
 
 
 _STRICT_KEYWORDS = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "$ref",
-        "$defs",
-        "description",
-        "title",
-        "pattern",
-        "format",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minItems",
-        "maxItems",
-    }
+    """type properties required additionalProperties items enum const anyOf $ref $defs description title pattern
+    format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems""".split()
 )
 
 

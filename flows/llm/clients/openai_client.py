@@ -37,16 +37,7 @@ from flows.llm.settings import REASONING, ModelSettings
 WAYS = ("json_schema", "json_object", "prompt")
 """How a JSON answer is asked for, in the order in which they are tried."""
 
-_SCHEMA_NAMES = (
-    "response_format",
-    "text.format",
-    "json_schema",
-    "json_object",
-    "guided_json",
-    "Grammar",
-    "grammar",
-    "schema",
-)
+_SCHEMA_NAMES = tuple("response_format text.format json_schema json_object guided_json Grammar grammar schema".split())
 _SAMPLING = ("temperature", "top_p", "seed", "reasoning_effort", "reasoning.effort", "reasoning")
 
 

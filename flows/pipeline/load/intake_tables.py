@@ -76,34 +76,19 @@ def as_table(name: str, rows: Iterable[Row]) -> pa.Table:
     return pa.Table.from_pylist(picked, schema=schema)
 
 
+_OF_SESSION = """session_id source_format input_path title task_type task_type_by n_messages n_tokens started_at
+    ended_at n_tool_calls n_open_calls n_stray_results parent_session_id model tokenizer content_sha256""".split()
+_OF_USAGE = "input_tokens output_tokens cached_tokens cost_usd".split()
+
+
 def _session_row(info: SessionInfo) -> Row:
-    usage = info.usage
     return {
-        "session_id": info.session_id,
-        "source_format": info.source_format,
-        "source_path": info.source_path or info.input_path,
-        "input_path": info.input_path,
-        "title": info.title,
-        "task_type": info.task_type,
-        "task_type_by": info.task_type_by,
-        "n_messages": info.n_messages,
-        "n_tokens": info.n_tokens,
-        "started_at": info.started_at,
-        "ended_at": info.ended_at,
+        **{name: getattr(info, name) for name in _OF_SESSION},
+        **{name: getattr(info.usage, name) for name in _OF_USAGE},
         **{f"n_{role}": info.roles.get(role, 0) for role in ("system", "user", "assistant", "tool")},
-        "n_tool_calls": info.n_tool_calls,
-        "n_open_calls": info.n_open_calls,
-        "n_stray_results": info.n_stray_results,
+        "source_path": info.source_path or info.input_path,
         "n_set_aside": sum(info.set_aside.values()),
         "n_recorded_compactions": len(info.compactions),
-        "parent_session_id": info.parent_session_id,
-        "model": info.model,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "cost_usd": usage.cost_usd,
-        "tokenizer": info.tokenizer,
-        "content_sha256": info.content_sha256,
     }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Protocol
 
 import duckdb
@@ -92,13 +93,11 @@ def _make_temporary(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 
 def _latest(store: Store, methods: Mapping[str, str]) -> dict[str, str]:
     """Id → name of the method that was run last under each name, the study's own before all others."""
-    by_name = {row["method"]: row["method_id"] for row in sorted(store.records("methods"), key=_last_run)}
+    by_name = {
+        row["method"]: row["method_id"] for row in sorted(store.records("methods"), key=itemgetter("last_run_at"))
+    }
     by_name |= {name: method_id for method_id, name in methods.items()}
     return {method_id: name for name, method_id in by_name.items()}
-
-
-def _last_run(row: Mapping[str, str]) -> str:
-    return row["last_run_at"]
 
 
 def reported_nights(store: Store, study_key: str) -> ReportedNights:

@@ -19,14 +19,7 @@ import duckdb
 import pyarrow.dataset as pads
 
 from flows.config.study import Study
-from flows.database.scores_db import (
-    MATERIALIZED,
-    DatabaseDraft,
-    is_sound,
-    new_database,
-    store_info,
-    write_text_views,
-)
+from flows.database.scores_db import MATERIALIZED, DatabaseDraft, is_sound, new_database, store_info, write_text_views
 from flows.database.sql_model import sql_sha256, table_keys
 from flows.pipeline.load.intake_tables import as_table, fill_intake, fill_quarantine
 from flows.pipeline.load.nights import TakeNight, night_tables
@@ -45,40 +38,13 @@ Rows = list[dict[str, Any]]
 EMBEDDED = "embedded-"
 """What the names of the embedded engine's parts begin with."""
 
-SHARDS = (
-    "points",
-    "compactions",
-    "probes",
-    "answers",
-    "scores",
-    "label_samples",
-    "anchor_scores",
-    "needs",
-    "measures",
-    "calls",
-)
+SHARDS = tuple("points compactions probes answers scores label_samples anchor_scores needs measures calls".split())
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
-LOADED = (
-    "item_costs",
-    "points",
-    "equal_contexts",
-    "compactions",
-    "probes",
-    "probes_not_asked",
-    "answers",
-    "superseded_scores",
-    "scores",
-    "verdicts",
-    "human_scores",
-    "label_samples",
-    "anchor_scores",
-    "measured_points",
-    "wanted_measures",
-    "needs",
-    "measures",
-    "statement_states",
-    "calls",
+LOADED = tuple(
+    """item_costs points equal_contexts compactions probes probes_not_asked answers superseded_scores scores
+    verdicts human_scores label_samples anchor_scores measured_points wanted_measures needs measures
+    statement_states calls""".split()
 )
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
@@ -86,19 +52,8 @@ STEPS = len(LOADED) + len(MATERIALIZED) + 2
 """How often ``rebuild_database`` says that it got on."""
 
 MET_TWICE = frozenset(
-    {
-        "points",
-        "compactions",
-        "probes",
-        "answers",
-        "verdicts",
-        "label_samples",
-        "anchor_scores",
-        "needs",
-        "measures",
-        "statement_states",
-        "calls",
-    }
+    """points compactions probes answers verdicts label_samples anchor_scores needs measures statement_states
+    calls""".split()
 )
 """Tables of which one row of each key is loaded: a run that was killed can leave a unit of work in two shards."""
 
@@ -260,24 +215,8 @@ def _key(study: Study) -> dict[str, Any]:
 
 def files_stamp(store: Store) -> str:
     """Hash over all files that the database is made from."""
-    folders = (
-        "transcripts",
-        "points",
-        "compactions",
-        "probes",
-        "answers",
-        "scores",
-        "calls",
-        "methods",
-        "judges",
-        "validity",
-        "quarantine",
-        "labels",
-        "label_samples",
-        "anchor_scores",
-        "needs",
-        "measures",
-    )
+    folders = """transcripts points compactions probes answers scores calls methods judges validity quarantine labels
+    label_samples anchor_scores needs measures""".split()
     return content_id(
         [
             (folder, one.path.name, one.size, one.version or one.written_ns)

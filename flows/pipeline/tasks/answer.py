@@ -83,19 +83,8 @@ def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
 
 
 def _log(items: Items, row: dict[str, Any]) -> None:
-    names = (
-        "answer_id",
-        "compaction_id",
-        "probe_id",
-        "session_id",
-        "replicate",
-        "status",
-        "model",
-        "input_tokens",
-        "output_tokens",
-        "cost_usd",
-        "seconds",
-    )
+    names = """answer_id compaction_id probe_id session_id replicate status model input_tokens output_tokens cost_usd
+    seconds""".split()
     items.log("answer", **{name: row.get(name) for name in names}, error=event_log.unquoted_reason(row.get("error")))
 
 

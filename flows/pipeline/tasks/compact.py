@@ -111,18 +111,8 @@ def compact_all(task: TaskContext, work: Slice[CompactionJob]) -> Tally:
 
 
 def _log(items: Items, row: dict[str, Any]) -> None:
-    names = (
-        "compaction_id",
-        "point_id",
-        "session_id",
-        "method_id",
-        "replicate",
-        "status",
-        "tokens_before",
-        "tokens_after",
-        "cost_usd",
-        "seconds",
-    )
+    names = """compaction_id point_id session_id method_id replicate status tokens_before tokens_after cost_usd
+    seconds""".split()
     items.log("compact", **{name: row.get(name) for name in names}, error=event_log.unquoted_reason(row.get("error")))
 
 

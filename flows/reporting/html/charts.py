@@ -17,6 +17,12 @@ STEP = 19
 """Pixels for each method in charts that have a row for each."""
 SCORES = {"domain": [0, 5]}
 _LEGEND = {"orient": "top", "direction": "vertical", "labelLimit": 260}
+_INTERVAL: Spec = {
+    "mark": {"type": "rule", "aria": False, "strokeWidth": 2},
+    "encoding": {"x": {"field": "ci_low", "type": "quantitative"}, "x2": {"field": "ci_high"}},
+}
+"""A line from the lower to the upper end of an interval."""
+_POINT = {"type": "point", "filled": True, "size": 60, "opacity": 1}
 
 
 def chart_specs(words: TextCatalogue) -> dict[str, Spec]:
@@ -42,8 +48,13 @@ def chart_specs(words: TextCatalogue) -> dict[str, Spec]:
     }
 
 
-def _field(name: str, title: str, format: str | None = None) -> Spec:
-    return {"field": name, "title": title, **({"format": format} if format else {})}
+def _tips(w: TextCatalogue, **columns: str) -> list[Spec]:
+    """The fields of a tooltip, the method first: each with the name of its title and, after a space, its format."""
+    parted = {name: about.partition(" ") for name, about in {"method": "method", **columns}.items()}
+    return [
+        {"field": name, "title": w(f"col.{title}"), **({"format": format} if format else {})}
+        for name, (title, _, format) in parted.items()
+    ]
 
 
 def _rows() -> Spec:
@@ -55,34 +66,22 @@ def _score_axis(field: str, title: str) -> Spec:
 
 
 def _overall(w: TextCatalogue) -> Spec:
-    tips = [
-        _field("method", w("col.method")),
-        _field("overall", w("col.overall"), ".2f"),
-        _field("ci_low", w("col.ci_low"), ".2f"),
-        _field("ci_high", w("col.ci_high"), ".2f"),
-        _field("tie_group", w("col.group")),
-        _field("n_answers", w("col.answers"), ","),
-    ]
+    tips = _tips(
+        w, overall="overall .2f", ci_low="ci_low .2f", ci_high="ci_high .2f", tie_group="group", n_answers="answers ,"
+    )
     colour = {"condition": {"test": "datum.is_control", "value": "@muted"}, "value": "@accent"}
     return {
         "data": {"name": "board"},
         "height": {"step": STEP},
-        "layer": [
-            {
-                "mark": {"type": "rule", "aria": False, "strokeWidth": 2},
-                "encoding": {"x": {"field": "ci_low", "type": "quantitative"}, "x2": {"field": "ci_high"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {"x": _score_axis("overall", w("chart.overall_axis"))},
-            },
-        ],
+        "layer": [_INTERVAL, {"mark": _POINT, "encoding": {"x": _score_axis("overall", w("chart.overall_axis"))}}],
         "encoding": {"y": _rows(), "color": colour, "tooltip": tips},
     }
 
 
-def _matrix(data: str, column: Spec, tips: list[Spec]) -> Spec:
+def _matrix(w: TextCatalogue, data: str, column: Spec, *, label: str, **more: str) -> Spec:
     """Means as colours with the figure in each cell; the colours are read alike by the colour-blind."""
+    figures = {"mean": "mean .2f", "ci_low": "ci_low .2f", "ci_high": "ci_high .2f", "n_answers": "answers ,"}
+    tips = _tips(w, label=label, **figures, **more)
     return {
         "data": {"name": data},
         "height": {"step": STEP + 1},
@@ -111,56 +110,32 @@ def _matrix(data: str, column: Spec, tips: list[Spec]) -> Spec:
     }
 
 
+def _labels(order: list[str] | None, **axis: bool) -> Spec:
+    """The columns of a matrix, in this order or as they come."""
+    place = {"orient": "top", "labelAngle": 0, "labelLimit": 110, **axis}
+    return {"field": "label", "type": "nominal", "sort": order, "title": None, "axis": place}
+
+
 def _heat(w: TextCatalogue) -> Spec:
     names = {name: w(f"dimension.{name}") for name in ("overall", *DIMENSIONS)}
-    column = {
-        "field": "label",
-        "type": "nominal",
-        "sort": list(names.values()),
-        "title": None,
-        "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 110, "labelOverlap": False},
-    }
-    tips = [
-        _field("method", w("col.method")),
-        _field("label", w("col.dimension")),
-        _field("mean", w("col.mean"), ".2f"),
-        _field("ci_low", w("col.ci_low"), ".2f"),
-        _field("ci_high", w("col.ci_high"), ".2f"),
-        _field("n_answers", w("col.answers"), ","),
-    ]
-    return _matrix("dimensions", column, tips)
+    column = _labels(list(names.values()), labelOverlap=False)
+    return _matrix(w, "dimensions", column, label="dimension")
 
 
 def _split(w: TextCatalogue) -> Spec:
-    column = {
-        "field": "label",
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 110},
-    }
-    tips = [
-        _field("method", w("col.method")),
-        _field("label", w("col.part")),
-        _field("mean", w("col.mean"), ".2f"),
-        _field("ci_low", w("col.ci_low"), ".2f"),
-        _field("ci_high", w("col.ci_high"), ".2f"),
-        _field("n_answers", w("col.answers"), ","),
-        _field("n_sessions", w("col.sessions"), ","),
-    ]
-    return _matrix("split", column, tips)
+    return _matrix(w, "split", _labels(None), label="part", n_sessions="sessions ,")
 
 
 def _forest(w: TextCatalogue) -> Spec:
-    tips = [
-        _field("method", w("col.method")),
-        _field("difference", w("col.difference"), "+.2f"),
-        _field("ci_low", w("col.ci_low"), "+.2f"),
-        _field("ci_high", w("col.ci_high"), "+.2f"),
-        _field("p_in_dimension", w("col.p_in_dimension"), ".2g"),
-        _field("n_pairs", w("col.questions"), ","),
-        _field("detectable_difference", w("col.detectable"), ".2f"),
-    ]
+    tips = _tips(
+        w,
+        difference="difference +.2f",
+        ci_low="ci_low +.2f",
+        ci_high="ci_high +.2f",
+        p_in_dimension="p_in_dimension .2g",
+        n_pairs="questions ,",
+        detectable_difference="detectable .2f",
+    )
     sure = [w("chart.sure"), w("chart.unsure")]
     kind: Spec = {"field": "verdict", "type": "nominal", "title": None}
     return {
@@ -177,12 +152,9 @@ def _forest(w: TextCatalogue) -> Spec:
                 "data": {"values": [{"zero": 0}]},
                 "encoding": {"x": {"field": "zero", "type": "quantitative"}, "y": None, "color": None, "tooltip": None},
             },
+            _INTERVAL,
             {
-                "mark": {"type": "rule", "aria": False, "strokeWidth": 2},
-                "encoding": {"x": {"field": "ci_low", "type": "quantitative"}, "x2": {"field": "ci_high"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                "mark": _POINT,
                 "encoding": {
                     "x": {
                         "field": "difference",
@@ -198,12 +170,7 @@ def _forest(w: TextCatalogue) -> Spec:
 
 
 def _pareto(w: TextCatalogue) -> Spec:
-    tips = [
-        _field("method", w("col.method")),
-        _field("overall", w("col.overall"), ".2f"),
-        _field("tokens_read", w("col.tokens_read"), ",.0f"),
-        _field("dominated_by", w("col.dominated_by")),
-    ]
+    tips = _tips(w, overall="overall .2f", tokens_read="tokens_read ,.0f", dominated_by="dominated_by")
     places = [w("chart.on_frontier"), w("chart.off_frontier")]
     kind: Spec = {"field": "place", "type": "nominal", "title": None}
     x = {
@@ -266,7 +233,7 @@ def _frontier_names(test: str, dy: int) -> Spec:
 
 def _task(w: TextCatalogue) -> Spec:
     parts = [w("col.context_tokens"), w("col.refetch_tokens")]
-    tips = [_field("method", w("col.method")), _field("part", w("col.part")), _field("tokens", w("col.tokens"), ",.0f")]
+    tips = _tips(w, part="part", tokens="tokens ,.0f")
     return {
         "data": {"name": "task"},
         "height": {"step": STEP},
@@ -318,25 +285,15 @@ def _lines(data: str, y: Spec, tips: list[Spec], x_title: str, low_high: bool) -
 
 
 def _change(w: TextCatalogue) -> Spec:
-    tips = [
-        _field("method", w("col.method")),
-        _field("cycle", w("col.cycle")),
-        _field("change", w("col.change"), "+.2f"),
-        _field("ci_low", w("col.ci_low"), "+.2f"),
-        _field("ci_high", w("col.ci_high"), "+.2f"),
-        _field("n_compared", w("col.sessions"), ","),
-    ]
+    tips = _tips(
+        w, cycle="cycle", change="change +.2f", ci_low="ci_low +.2f", ci_high="ci_high +.2f", n_compared="sessions ,"
+    )
     y = {"field": "change", "type": "quantitative", "title": w("chart.change_axis")}
     return _lines("change", y, tips, w("col.cycle"), True)
 
 
 def _facts(w: TextCatalogue) -> Spec:
-    tips = [
-        _field("method", w("col.method")),
-        _field("cycle", w("col.age")),
-        _field("facts_stated", w("col.facts_stated"), ".1%"),
-        _field("n_facts", w("col.n_facts"), ","),
-    ]
+    tips = _tips(w, cycle="age", facts_stated="facts_stated .1%", n_facts="n_facts ,")
     y = {
         "field": "facts_stated",
         "type": "quantitative",

@@ -16,19 +16,8 @@ from flows.support.errors import UsageError
 
 Row = dict[str, Any]
 
-QUERIES = (
-    "methods",
-    "dimensions",
-    "pairs",
-    "splits",
-    "coverage",
-    "agreement",
-    "sessions",
-    "session_scores",
-    "questions",
-    "losses",
-    "criteria",
-    "costs",
+QUERIES = tuple(
+    "methods dimensions pairs splits coverage agreement sessions session_scores questions losses criteria costs".split()
 )
 """Files of ``sql/queries/report`` of which the page takes all rows."""
 READY = ("forgetting", "what_is_missing", "weakest_dimension")

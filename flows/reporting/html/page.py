@@ -37,18 +37,8 @@ from flows.support.errors import UsageError
 from flows.support.progress import Report, Silent
 from flows.support.versions import VERSION
 
-SECTIONS = (
-    "summary",
-    "leaderboard",
-    "dimensions",
-    "differences",
-    "tokens",
-    "forgetting",
-    "splits",
-    "cost",
-    "answers",
-    "coverage",
-    "judge",
+SECTIONS = tuple(
+    "summary leaderboard dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
 SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js", "start.js")
 """In the order in which they stand on each other; one element, so that the browser asks once."""

@@ -20,31 +20,13 @@ from flows.reporting.text_tables import rounded
 MOST_SESSIONS = 1_000
 """Sessions in the list of a method, those first that put the methods farthest apart."""
 
-_BOARD = (
-    "method",
-    "overall",
-    "ci_low",
-    "ci_high",
-    "tie_group",
-    "n_answers",
-    "tokens_read",
-    "context_tokens",
-    "refetch_tokens",
-    "on_frontier",
-    "dominated_by",
-    "is_control",
-    "is_partial",
+_BOARD = tuple(
+    """method overall ci_low ci_high tie_group n_answers tokens_read context_tokens refetch_tokens on_frontier
+    dominated_by is_control is_partial""".split()
 )
 _FORGETTING = ("method", "cycle", "change", "ci_low", "ci_high", "n_compared", "facts_stated", "n_facts")
-_PAIRS = (
-    "difference",
-    "ci_low",
-    "ci_high",
-    "p_adjusted_in_dimension",
-    "p_adjusted",
-    "n_pairs",
-    "n_sessions",
-    "detectable_difference",
+_PAIRS = tuple(
+    "difference ci_low ci_high p_adjusted_in_dimension p_adjusted n_pairs n_sessions detectable_difference".split()
 )
 
 

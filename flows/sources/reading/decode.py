@@ -31,12 +31,7 @@ ZSTD_FRAMES = (b"\x28\xb5\x2f\xfd", *(bytes((number,)) + b"\x2a\x4d\x18" for num
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CHUNK = 1 << 20
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_KINDS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 LONGEST_VALUE = 512 << 20
 """Bytes of the longest JSON value (a line, or a file that is one value) that is read: five times that in memory."""
 MOST_UNPACKED = 4 << 30

@@ -103,11 +103,6 @@ class Ground:
         return draft.question
 
 
-def build_probe(probe_type: ProbeType, draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
-    """The probe of a draft. Raises Dropped with the reason why there is none."""
-    return _BUILDERS[probe_type](draft, shown, ground)
-
-
 def _recall(draft: ProbeDraft, shown: ShownHistory, ground: Ground) -> Probe:
     item = draft.items[0]
     evidence = _evidence(item.quotes, shown, ground)
@@ -355,10 +350,11 @@ def _short(truth: str, limit: int, ground: Ground) -> str:
     return truth
 
 
-_BUILDERS: dict[ProbeType, Callable[[ProbeDraft, ShownHistory, Ground], Probe]] = {
+BUILDERS: dict[ProbeType, Callable[[ProbeDraft, ShownHistory, Ground], Probe]] = {
     "recall": _recall,
     "artifact": _artifact,
     "continuation": _continuation,
     "constraint": _constraint,
     "decision": _decision,
 }
+"""What makes the probe of a draft, or raises ProbeDropped with the reason why there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,12 +45,7 @@ class ProbeDraft:
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list(item: dict[str, Any]) -> dict[str, Any]:
@@ -65,27 +60,15 @@ SCHEMAS: Mapping[ProbeType, Mapping[str, Any]] = {
     "recall": _object(
         probes=_list(
             _object(
-                evidence=_EVIDENCE,
-                kind={"type": "string", "enum": list(RECALL_KINDS)},
-                question=_TEXT,
-                answer=_TEXT,
+                evidence=_EVIDENCE, kind={"type": "string", "enum": list(RECALL_KINDS)}, question=_TEXT, answer=_TEXT
             )
         )
     ),
     "decision": _object(
-        probes=_list(
-            _object(
-                evidence=_EVIDENCE,
-                question=_TEXT,
-                decision=_TEXT,
-                reason=_TEXT,
-                alternatives=_TEXT,
-            )
-        )
+        probes=_list(_object(evidence=_EVIDENCE, question=_TEXT, decision=_TEXT, reason=_TEXT, alternatives=_TEXT))
     ),
     "continuation": _object(
-        question=_TEXT,
-        items=_list(_object(part={"type": "string", "enum": list(PARTS)}, text=_TEXT, **_QUOTE)),
+        question=_TEXT, items=_list(_object(part={"type": "string", "enum": list(PARTS)}, text=_TEXT, **_QUOTE))
     ),
     "constraint": _object(question=_TEXT, rules=_list(_object(text=_TEXT, **_QUOTE))),
     "artifact": _object(
@@ -115,11 +98,6 @@ def parse_drafts(probe_type: ProbeType, text: str) -> list[ProbeDraft]:
         items = tuple(_item(entry, "state", STATES, "change") for entry in map(_dict, _entries(value, "files")))
     question = _text(value, "question")
     return [ProbeDraft(question, items)] if items else []
-
-
-def checker(probe_type: ProbeType) -> Callable[[str], object]:
-    """What a request's ``check`` calls."""
-    return lambda text: parse_drafts(probe_type, text)
 
 
 def _recall(entry: dict[str, Any]) -> ProbeDraft:

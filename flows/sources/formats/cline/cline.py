@@ -134,8 +134,7 @@ class _Task:
         made = [at for at, message in enumerate(left) if message not in so_far]
         told = [visible_text(block) or "" for at in made for block in blocks_of(context[at])]
         event = self.session.compacted(
-            summary="\n".join(filter(None, told)),
-            dropped=[draft for at in dropped for draft in self._between(at, at)],
+            summary="\n".join(filter(None, told)), dropped=[draft for at in dropped for draft in self._between(at, at)]
         )
         before = [at for at, message in enumerate(so_far) if made and message in left[: made[0]]]
         if before:

@@ -19,21 +19,10 @@ from flows.support.clock import utc_time
 
 NAME = "goose"
 _STEM = re.compile(r"(\d{8}_\d+)\.jsonl")
-_BLOCKS = {
-    "text",
-    "image",
-    "thinking",
-    "redactedThinking",
-    "toolRequest",
-    "toolResponse",
-    "frontendToolRequest",
-    "toolConfirmationRequest",
-    "actionRequired",
-    "systemNotification",
-    "conversationCompacted",
-    "contextLengthExceeded",
-    "summarizationRequested",
-}
+_BLOCKS = set(
+    """text image thinking redactedThinking toolRequest toolResponse frontendToolRequest toolConfirmationRequest
+    actionRequired systemNotification conversationCompacted contextLengthExceeded summarizationRequested""".split()
+)
 _OF_ANYBODY = {"text", "image", "thinking"}
 """Blocks that other agents have too."""
 _USED = tuple(f"accumulated_{what}" for what in ("input_tokens", "output_tokens", "cache_read_tokens", "cost"))

@@ -13,15 +13,7 @@ from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.session import BOOKKEEPING, REWOUND, UNKNOWN, MessageDraft, SessionDraft
 from flows.sources.reading.siblings import load_sibling
 from flows.sources.reading.usage import from_parts
-from flows.sources.reading.values import (
-    as_dict,
-    first_text,
-    int_or_none,
-    need_object,
-    nested,
-    objects_in,
-    text_or_none,
-)
+from flows.sources.reading.values import as_dict, first_text, int_or_none, need_object, nested, objects_in, text_or_none
 
 _BESIDE = set(
     "config cron forked full_compaction goal interaction interruptionReminder llm mcp metadata permission plan"

@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.formats.opencode._parts import (
-    file_mark,
-    known_id,
-    outcome,
-    pruned_at,
-    says_something,
-    usage_of,
-)
+from flows.sources.formats.opencode._parts import file_mark, known_id, outcome, pruned_at, says_something, usage_of
 from flows.sources.reading.base import MalformedError, Record, Source, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, RECORDED_SUMMARY, MessageDraft, SessionDraft
