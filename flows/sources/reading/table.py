@@ -1,4 +1,4 @@
-"""Parquet files, read row by row: a few rows are in memory at a time, however long the file is."""
+"""Parquet files, read row by row: one page of each column and a few rows are in memory, however long the file is."""
 
 from __future__ import annotations
 

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+import random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from flows.sources import Input, discover, read_input
+from flows.sources.registry import InputReading
 from tests.flows.sources.logs.hf_trajectories import (
     LINES,
     OPENHANDS,
@@ -164,6 +166,22 @@ def test_a_parquet_file_that_is_cut_off_is_answered_with_one_sentence(tmp_path):
     assert (result.format, result.transcripts) == (None, ())
     [aside] = result.set_aside
     assert aside.reason.startswith("a damaged Parquet file: ")
+
+
+def test_a_row_group_is_never_in_memory_as_a_whole(tmp_path):
+    path = tmp_path / "rows.parquet"
+    text = random.Random(1).randbytes(50_000).hex()
+    say = [{"role": "user", "text": text[at : at + 2_000]} for at in range(0, len(text), 2_000)]
+    rows = [
+        {"instance_id": f"mill-{number}", "trajectory": [*say, SWE_AGENT["trajectory"][2]]} for number in range(300)
+    ]
+    for row in rows:
+        row["trajectory"] = [{**turn, "text": row["instance_id"] + turn["text"]} for turn in row["trajectory"]]
+    write_table(path, rows, of_group=300)
+    before = pa.total_allocated_bytes()
+    taken = [pa.total_allocated_bytes() - before for _ in InputReading(Input(path, "file", 0, 0))]
+    assert len(taken) == 300
+    assert max(taken) < 8 << 20
 
 
 @pytest.mark.timeout(120)
