@@ -1,13 +1,13 @@
-"""Where the agents of a machine keep their sessions, and the newest one there."""
+"""Where the agents of a machine keep their sessions, how many there are, and the newest one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from compaction.closest import closest_or_all
-from flows.sources.discovery import discover
+from flows.sources.discovery import count_by_name, discover
 from flows.sources.reading.inputs import Input, SourceError
 from flows.sources.registry import recognise
 
@@ -44,7 +44,7 @@ AGENTS: Mapping[str, AgentFolder] = {
     "cursor": AgentFolder(
         "cursor", ".config", "Cursor/User/globalStorage", files="state.vscdb", other_homes=_OTHER_HOMES
     ),
-    "cursor_agent": AgentFolder("cursor", ".cursor", "projects"),
+    "cursor_agent": AgentFolder("cursor", ".cursor", "projects", files="*/agent-transcripts/**/*.jsonl"),
     "droid": AgentFolder("factory_droid", ".factory", "sessions"),
     "gemini": AgentFolder("gemini_cli_chat", ".gemini", "tmp"),
     "goose": AgentFolder("goose", ".local/share", "goose/sessions", "XDG_DATA_HOME", "sessions.db"),
@@ -64,12 +64,52 @@ AGENTS: Mapping[str, AgentFolder] = {
         "cline", ".config", f"{_VS_CODE}/rooveterinaryinc.roo-cline/tasks", "", _TASKS, "", _OTHER_HOMES
     ),
     "vscode_copilot": AgentFolder(
-        "vscode_copilot_chat", ".config", "Code/User/workspaceStorage", other_homes=_OTHER_HOMES
+        "vscode_copilot_chat",
+        ".config",
+        "Code/User/workspaceStorage",
+        files="*/chatSessions/*.json*",
+        other_homes=_OTHER_HOMES,
     ),
 }
 
 _SUB_AGENTS = "subagents"
 """Claude Code's folder beside a session, with those of its sub-agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAgent:
+    """An agent that has sessions on this machine."""
+
+    agent: str
+    source: str
+    """What `ingest` is given to read them: a folder, a file or a glob."""
+    n_logs: int
+    """Files, or folders that are one session; a database counts once."""
+
+
+def find_agents(home: Path, environment: Mapping[str, str]) -> Iterator[FoundAgent]:
+    """The agents that have sessions on this machine, by the names of their files: no log is opened."""
+    for agent, known in AGENTS.items():
+        folder, pattern = _place_of(known, home, environment)
+        try:
+            n_logs = count_by_name(folder) if pattern is None else sum(path.is_file() for path in folder.glob(pattern))
+        except OSError:  # a folder without permission
+            continue
+        if n_logs:
+            yield FoundAgent(agent, str(folder / pattern if pattern else folder), n_logs)
+
+
+def _place_of(known: AgentFolder, home: Path, environment: Mapping[str, str]) -> tuple[Path, str | None]:
+    """The folder of an agent, and the pattern of its files there; None where all of the folder is searched."""
+    named_home = environment.get(known.variable)
+    homes = [named_home] if named_home else [home / place for place in (known.home, *known.other_homes)]
+    folders = [Path(place) / known.folder for place in homes]
+    folder = next((one for one in folders if one.exists()), folders[0])
+    named = environment.get(known.file_variable)
+    if known.files and named:
+        path = folder / named
+        return path.parent, path.name
+    return folder, known.files or None
 
 
 def newest_session(agent: str, home: Path, environment: Mapping[str, str]) -> Input:
@@ -81,14 +121,8 @@ def newest_session(agent: str, home: Path, environment: Mapping[str, str]) -> In
     if agent not in AGENTS:
         raise SourceError(f"unknown agent {agent!r}{closest_or_all(agent, AGENTS)}")
     known = AGENTS[agent]
-    named_home = environment.get(known.variable)
-    homes = [named_home] if named_home else [home / place for place in (known.home, *known.other_homes)]
-    folders = [Path(place) / known.folder for place in homes]
-    folder = next((one for one in folders if one.exists()), folders[0])
-    places = [folder]
-    if known.files:
-        named = environment.get(known.file_variable)
-        places = [folder / named] if named else sorted(folder.glob(known.files))
+    folder, pattern = _place_of(known, home, environment)
+    places = [folder] if pattern is None else sorted(folder.glob(pattern))
     found = [one for place in places if place.exists() for one in discover([str(place)])]
     for one in sorted(found, key=lambda one: one.mtime_ns, reverse=True):
         if _SUB_AGENTS not in one.path.parts and (one.kind == "folder" or recognise(one.path) == known.format):

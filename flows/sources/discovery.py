@@ -62,6 +62,17 @@ def discover(sources: Sequence[str]) -> list[Input]:
     return sorted(found.values(), key=lambda one: one.label)
 
 
+def count_by_name(folder: Path) -> int:
+    """How many inputs a folder has by their names. No log is opened: those whose content would decide do not count."""
+    count = 0
+    for here, entries in _walk(str(folder), _is_entered):
+        names = [entry.name for entry in entries or () if not _is_folder(entry, or_link=True)]
+        members = {name for name in names if is_member(os.path.basename(here), name)}
+        count += bool(members)
+        count += sum(_is_named_as_input(Path(here, name)) is True for name in names if name not in members)
+    return count
+
+
 def coverage_of(sources: Sequence[str]) -> Callable[[str], bool]:
     """Whether an input's path lies in one of some sources, also where nothing is there any more.
 
@@ -247,6 +258,20 @@ def _is_known_hidden(name: str) -> bool:
 
 def _is_input(path: Path) -> bool:
     """Whether a file in a folder is an input by its name, or by its content where the name says little."""
+    named = _is_named_as_input(path)
+    if named is not None:
+        return named
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and (
+        not os.access(path, os.R_OK) or _is_log(path, found.st_mtime_ns, found.st_size)
+    )
+
+
+def _is_named_as_input(path: Path) -> bool | None:
+    """Whether a file in a folder has the name of an input; None where its content decides."""
     plain = plain_name(path.name)
     if plain in _NEVER_READ or plain.endswith(".meta.json") or (plain[:1] == "." and not _is_known_hidden(plain)):
         return False
@@ -255,15 +280,7 @@ def _is_input(path: Path) -> bool:
     says_little = _SAYS_LITTLE.fullmatch(f"{path.parent.name}/{plain}") is not None
     if plain.endswith(_suffixes(shared=False)) and not says_little:
         return True
-    if not plain.endswith((*_suffixes(shared=True), *_suffixes(shared=False))):
-        return False
-    try:
-        found = path.stat()
-    except OSError:
-        return False
-    return stat.S_ISREG(found.st_mode) and (
-        not os.access(path, os.R_OK) or _is_log(path, found.st_mtime_ns, found.st_size)
-    )
+    return None if plain.endswith((*_suffixes(shared=True), *_suffixes(shared=False))) else False
 
 
 @lru_cache(maxsize=_REMEMBERED)

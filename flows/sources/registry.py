@@ -192,7 +192,7 @@ def _detects(known: SourceFormat, head: Head) -> bool:
 
 
 def _quarantine_unknown(source: Source, head: Head) -> None:
-    if source.set_aside and not head.records:
+    if source.set_aside and not (head.records or head.rows):
         return
     problem = source.problem
     if problem is not None:
@@ -203,6 +203,8 @@ def _quarantine_unknown(source: Source, head: Head) -> None:
         shown = f"keys: {', '.join(map(str, list(shown)[:20]))}"
     elif source.is_zip:
         shown = f"members: {', '.join(list(head.entries)[:20])}"
+    elif head.rows:
+        shown = f"columns: {', '.join(list(head.rows[0])[:20])}"
     elif source.database is not None:
         shown = f"tables: {', '.join(sorted(head.tables)[:20])}"
     elif shown is None:

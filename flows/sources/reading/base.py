@@ -19,6 +19,7 @@ from flows.sources.reading.account import Account
 from flows.sources.reading.archive import Archive
 from flows.sources.reading.database import DamagedError, Database
 from flows.sources.reading.inputs import HEAD_BYTES, HEAD_RECORDS, Input, SetAside, path_text, plain_name
+from flows.sources.reading.table import Table
 
 Record = dict[str, Any]
 BAD_CONTENT = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
@@ -68,6 +69,8 @@ class Head:
     entries: Collection[str] = ()
     tables: Mapping[str, str] = field(default_factory=dict)
     """The tables, when the file is a SQLite database: name → the statement that made it."""
+    rows: Sequence[Record] = ()
+    """The first row, when the file is a table (Parquet)."""
 
     def values(self, most: int | None = None) -> Sequence[Any]:
         """The first items of the list that the file is, at most so many; else the records."""
@@ -121,6 +124,8 @@ class Source:
     is_zip: bool = False
     database: Database | None = None
     """The file, when it is a SQLite database; ``file`` is None then."""
+    table: Table | None = None
+    """The file, when it is Parquet."""
     problem: decode.DecodeProblem | None = None
     """Why text is not JSON."""
     is_broken: bool = False
@@ -194,7 +199,7 @@ class Source:
         elif self.is_text and self.file is not None:
             self.file.seek(0)
             text = decode.strip_bom(self.file.read(HEAD_BYTES)).decode("utf-8", "replace")
-        elif not self.is_zip:
+        elif not self.is_zip and self.table is None:
             found = self._first_records()
         return Head(
             plain_name(self.name),
@@ -205,6 +210,7 @@ class Source:
             self.is_zip,
             self.archive.members.keys() if self.is_zip else (),
             self._tables(),
+            self.table.first(self.quarantine) if self.table is not None else (),
         )
 
     def _tables(self) -> Mapping[str, str]:

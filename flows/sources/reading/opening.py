@@ -14,12 +14,14 @@ from flows.sources.reading import decode
 from flows.sources.reading.base import Source
 from flows.sources.reading.database import MAGIC, Database
 from flows.sources.reading.inputs import Input, path_text, plain_name
+from flows.sources.reading.table import MAGIC as PARQUET
+from flows.sources.reading.table import Table
 
 _TEXT_SUFFIXES = (".md", ".markdown", ".txt")
 
 
 def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:
-    """Opens an input and finds its shape: JSON value, JSON lines, text, archive, database, or folder of event files.
+    """Opens an input and finds its shape: JSON value or lines, text, archive, database, Parquet, or folder of events.
 
     What cannot be opened at all is set aside; the source is then empty.
 
@@ -56,6 +58,9 @@ def _find_shape(source: Source, file: BinaryIO) -> None:
         return
     if start == MAGIC:
         _find_database(source, file)
+        return
+    if start[:4] == PARQUET:
+        source.table = Table(file)
         return
     if plain_name(source.name).endswith(_TEXT_SUFFIXES):
         source.is_text = True

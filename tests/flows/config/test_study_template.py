@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from dataclasses import fields
@@ -136,3 +137,34 @@ def test_sources_stand_in_the_file_with_points_that_fit_their_lengths(command: C
     assert make_study({}, str(path)) == Study(sources=(str(short),), points="share:0.5,0.9")
     assert command("init", path, "--force").exit_code == 0
     assert make_study({}, str(path)) == Study()
+
+
+def test_find_prints_the_agents_of_this_machine_and_the_file_names_their_folders(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.cli.init.Path.home", lambda: tmp_path / "home")
+    monkeypatch.setattr("os.environ", {**os.environ, "CODEX_HOME": str(tmp_path / "codex")})
+    for name in (
+        "home/.claude/projects/-mill/a.jsonl",
+        "home/.claude/projects/-mill/b.jsonl",
+        "codex/sessions/c.jsonl",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("no log at all")
+    path, given = tmp_path / "study.toml", write_session(tmp_path / "given.jsonl", "s", 200)
+    result = command("init", path, given, "--find")
+    sources = [str(given), str(tmp_path / "home/.claude/projects"), str(tmp_path / "codex/sessions")]
+    assert result.stdout.splitlines()[:2] == [f"claude_code: 2 logs in {sources[1]}", f"codex: 1 log in {sources[2]}"]
+    assert make_study({}, str(path)).sources == tuple(sources)
+    found = json.loads(command("init", path, "--find", "--force", "--json").stdout)["found"]
+    assert found[1] == {"agent": "codex", "source": sources[2], "n_logs": 1}
+
+
+def test_find_without_an_agent_writes_no_file(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.cli.init.Path.home", lambda: tmp_path)
+    monkeypatch.setattr("os.environ", {"PATH": os.environ["PATH"]})
+    result = command("init", tmp_path / "study.toml", "--find")
+    assert (result.exit_code, (tmp_path / "study.toml").exists()) == (2, False)
+    assert "no known agent has sessions on this machine" in result.stderr

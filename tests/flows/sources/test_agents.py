@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from flows.sources.agents import AGENTS, newest_session
+from flows.sources import discover
+from flows.sources.agents import AGENTS, find_agents, newest_session
 from flows.sources.reading.inputs import SourceError
 from tests.flows.sources import logs
 
@@ -41,3 +42,48 @@ def test_the_session_of_an_agent_is_found_where_it_writes_and_nothing_beside_it(
 def test_an_agent_without_a_session_is_told_where_it_was_looked_for(tmp_path):
     with pytest.raises(SourceError, match=r"no session of grok in .*\.grok"):
         newest_session("grok", tmp_path, {})
+
+
+PLACES_OF_ALL = PLACES | {
+    "amp": ".local/share/amp/threads/T-1.json",
+    "claude_code": ".claude/projects/-home-ada/s.jsonl",
+    "codex": ".codex/sessions/2026/05/02/rollout-1.jsonl",
+    "copilot": ".copilot/session-state/s/events.jsonl",
+    "cursor": ".config/Cursor/User/globalStorage/state.vscdb",
+    "cursor_agent": ".cursor/projects/mill/agent-transcripts/a/a.jsonl",
+    "droid": ".factory/sessions/-home-ada/s.jsonl",
+    "gemini": ".gemini/tmp/mill/chats/session-1.json",
+    "goose": ".local/share/goose/sessions/sessions.db",
+    "kimi": ".kimi/sessions/a/b/context.jsonl",
+    "kimi-code": ".kimi-code/sessions/a/b/agents/main/wire.jsonl",
+    "opencode": ".local/share/opencode/opencode.db",
+    "openhands": ".openhands/conversations/c/events/event-00000-a.json",
+    "pi": ".pi/agent/sessions/-home-ada/s.jsonl",
+    "qwen": ".qwen/projects/mill/chats/s.jsonl",
+    "vscode_copilot": ".config/Code/User/workspaceStorage/w/chatSessions/s.json",
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_is_found_by_the_names_of_its_files(agent, tmp_path, monkeypatch):
+    """And the source that is named leads to them."""
+    path = tmp_path / PLACES_OF_ALL[agent]
+    path.parent.mkdir(parents=True)
+    path.write_text("not a log", encoding="utf-8")
+    beside = path.parent / "notes.md"
+    beside.write_text("# no log", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr("flows.sources.discovery.recognise", lambda path: pytest.fail(f"{path} is opened"))
+        [found] = find_agents(tmp_path, {})
+    assert (found.agent, found.n_logs) == (agent, 1)
+    [input] = discover([found.source])
+    assert path.is_relative_to(input.path)
+
+
+def test_a_folder_or_a_file_that_a_variable_names_is_looked_at(tmp_path):
+    for name in ("elsewhere/sessions/s.jsonl", "mine.db"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    environment = {"CODEX_HOME": str(tmp_path / "elsewhere"), "OPENCODE_DB": str(tmp_path / "mine.db")}
+    found = [(one.agent, one.source) for one in find_agents(tmp_path / "home", environment)]
+    assert found == [("codex", str(tmp_path / "elsewhere/sessions")), ("opencode", str(tmp_path / "mine.db"))]
