@@ -236,4 +236,5 @@ def _list_queries(layout: Layout) -> str:
 
 def _with_head(query: ReadyQuery, text: str, layout: Layout) -> str:
     notes = [layout.note(part) for part in query.reading.split("\n\n") if part]
-    return "\n".join([f"{query.title}: {query.question}", "", text.rstrip("\n"), "", *notes, ""])
+    head = layout.note(f"{query.title}: {query.question}")
+    return "\n".join([head, text.rstrip("\n"), "", *notes, ""])
