@@ -4,13 +4,17 @@ import json
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 event = json.load(sys.stdin)
+if event["transcript_path"] is None:  # Codex, when it keeps no log
+    print(json.dumps({"systemMessage": "What was lost cannot be said: this session has no log."}))
+    sys.exit()
 command = ["compaction-eval", "lost", event["transcript_path"]]
-with tempfile.NamedTemporaryFile("w", suffix=".md", encoding="utf-8") as summary:
+with tempfile.TemporaryDirectory() as folder:
     if event.get("compact_summary"):  # Claude Code's, which its log need not have yet
-        summary.write(event["compact_summary"])
-        summary.flush()
-        command += ["--compacted", summary.name]
+        summary = Path(folder) / "summary"
+        summary.write_text(event["compact_summary"], encoding="utf-8")
+        command += ["--compacted", str(summary)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 print(json.dumps({"systemMessage": ended.stdout or ended.stderr}))

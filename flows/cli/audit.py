@@ -61,6 +61,7 @@ def blinding(given: Given, as_json: o.AsJson = False, quiet: o.Quiet = False) ->
         if one.what == "form":
             words = ", ".join(f"{word!r} ({method})" for method, word in one.leakage.telling[:8])
             o.echo(f"what says most of the form: {words or 'nothing'}")
+    o.echo_store(target)
 
 
 @command(
@@ -92,6 +93,7 @@ def attacks(
     o.echo(
         f"{report.n_cases} cases, {len(report.unscored_cases)} of them unscored to begin with; attacks {report.version}"
     )
+    o.echo_store(target)
 
 
 @command(
@@ -116,6 +118,7 @@ def gradings(
         return
     _print_table([{name: row[name] for name in ("id", "is_right", "score", "agrees", "reason")} for row in rows])
     o.echo(f"{sum(one.agrees for one in found)} of {len(found)} as they have to be")
+    o.echo_store(target)
 
 
 @command(
@@ -169,6 +172,7 @@ def validity(
     o.echo(
         f"{sum(row['passes'] for row in shown)} of {len(shown)} checks passed; from, to: 95 % interval over sessions"
     )
+    o.echo_store(target)
 
 
 def _open_judge(given: Given) -> tuple[Any, Store]:

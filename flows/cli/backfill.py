@@ -132,7 +132,7 @@ def backfill(
     report = make_report(quiet or as_json)
     if plan and not batch:
         prepare(verbose)
-        _say_plan(effective, selection, report, as_json)
+        _say_plan(target, effective, selection, report, as_json)
     if plan:
         report = Silent()
     else:
@@ -157,16 +157,16 @@ def _say_progress(store: Store, study: Study, selection: Selection, layout: Layo
     from flows.pipeline.engine import engine_for
     from flows.reporting.backfill_progress import progress_of
 
-    o.echo(progress_of(store, engine_for(study).judge_id, selection, layout))
+    o.echo_of(store, progress_of(store, engine_for(study).judge_id, selection, layout), layout)
     raise typer.Exit
 
 
-def _say_plan(study: Study, selection: Selection, report: Report, as_json: bool) -> NoReturn:
+def _say_plan(store: Store, study: Study, selection: Selection, report: Report, as_json: bool) -> NoReturn:
     import asyncio
 
     from flows.dry_run import forecast_backfill
 
-    print_plan(asyncio.run(forecast_backfill(study, selection, report)), as_json)
+    print_plan(asyncio.run(forecast_backfill(study, selection, report)), store, as_json)
     raise typer.Exit
 
 

@@ -16,6 +16,7 @@ from flows.support.choices import DEFAULT_STORE
 if TYPE_CHECKING:
     from flows.llm.cache.call_cache import CacheStats, PruneResult
     from flows.llm.cache.spend import Uses
+    from flows.store.store import Store
 
 GROUP = """Look at the call cache, or remove answers from it.
 
@@ -40,12 +41,12 @@ def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
 
     found = Store.open(store or DEFAULT_STORE)
     if not has_cache(found):
-        _print_result(as_json, {"answers": 0}, f"no call cache in {found.name}: no model was asked yet")
+        _print_result(found, {"answers": 0}, "no call cache: no model was asked yet", as_json=as_json)
         return
     with open_cache(found) as cache:
         counted = cache.stats()
         path = cache.path
-    _print_result(as_json, _as_json(counted), f"{path}: {_format_stats(counted)}")
+    _print_result(found, _as_json(counted), f"{path}: {_format_stats(counted)}", as_json=as_json)
 
 
 @command(
@@ -91,7 +92,7 @@ def prune(
         raise UsageError("cache prune: --all leaves nothing to choose; leave out --older-than and --model, or --all")
     found = Store.open(store or DEFAULT_STORE)
     if not has_cache(found):
-        _print_result(as_json, {"answers": 0}, f"no call cache in {found.name}: nothing to remove")
+        _print_result(found, {"answers": 0}, "no call cache: nothing to remove", as_json=as_json)
         return
     if dry_run:
         with open_cache(found) as cache:
@@ -101,14 +102,16 @@ def prune(
             ship_calls(found, cache)
             pruned = cache.prune(older_than, model, everything)
             forget_pruned(found)
-    _print_result(as_json, {**asdict(pruned), "dry_run": dry_run}, _format_pruned(pruned, dry_run))
+    told = {**asdict(pruned), "dry_run": dry_run}
+    _print_result(found, told, _format_pruned(pruned, dry_run), as_json=as_json)
 
 
-def _print_result(as_json: bool, document: dict[str, Any], text: str) -> None:
+def _print_result(store: Store, document: dict[str, Any], text: str, *, as_json: bool) -> None:
     if as_json:
         o.echo_json(document)
     else:
         o.echo(text)
+        o.echo_store(store)
 
 
 def _format_pruned(pruned: PruneResult, dry_run: bool) -> str:

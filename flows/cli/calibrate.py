@@ -33,7 +33,7 @@ Sample = Annotated[
         "--sample", metavar="N", min=1, max=10**6, help="Draw a sheet of N answers to label.", show_default=False
     ),
 ]
-Seed = Annotated[str | None, typer.Option(metavar="TEXT", help="Draw others than the store's own.", show_default=False)]
+Seed = Annotated[str | None, typer.Option(metavar="SEED", help="Draw others than the store's own.", show_default=False)]
 WithContext = Annotated[
     bool,
     typer.Option(
@@ -212,3 +212,4 @@ def _draw(
         f"judge {drawn.judge} {drawn.judge_id}); score by {rubric}, then: "
         f"compaction-eval calibrate {output} --rater NAME"
     )
+    o.echo_store(store)

@@ -12,6 +12,7 @@ from flows.cli.shared.study_options import ALL, Given, takes_study
 
 if TYPE_CHECKING:
     from flows.dry_run import Line, RunPlan
+    from flows.store.store import Store
 
 
 @command(
@@ -36,20 +37,24 @@ def plan(
     from flows.dry_run import forecast
     from flows.execution.prefect_server import prepare
     from flows.pipeline.plan import check_sources
+    from flows.store.store import Store
     from flows.support.errors import DONE
     from flows.support.progress import make_report
 
     effective = given.study()
     check_sources(effective)
     prepare(verbose)
-    print_plan(asyncio.run(forecast(effective, make_report(quiet or as_json))), as_json)
+    found = asyncio.run(forecast(effective, make_report(quiet or as_json)))
+    if not (effective.sources or as_json):
+        o.echo("sources: the sample sessions of the package")
+    print_plan(found, Store.at(effective.store), as_json)
     raise typer.Exit(DONE)
 
 
-def print_plan(found: RunPlan, as_json: bool) -> None:
-    """Print a plan."""
+def print_plan(found: RunPlan, store: Store, as_json: bool) -> None:
+    """Print a plan for a store."""
     if as_json:
-        o.echo_json(found.as_dict())
+        o.echo_json({**found.as_dict(), "store": store.name})
         return
     o.echo("to do: " + (", ".join(f"{stage} {n:,}" for stage, n in found.items.items() if n) or "nothing"))
     if found.lines:
@@ -61,6 +66,7 @@ def print_plan(found: RunPlan, as_json: bool) -> None:
     o.echo(f"time: about {found.seconds:,.0f} s beside the calls, then measures and the load")
     for note in found.notes:
         o.echo(note)
+    o.echo_store(store)
 
 
 def _cells(line: Line) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -64,6 +63,7 @@ def query(
     store: o.StoreOption = None,
     judge: o.JudgeOfStore = None,
     set_: Set = None,
+    wide: o.Wide = False,
     format: o.FormatOption = "table",
     output: Output = None,
     force: Force = False,
@@ -83,7 +83,7 @@ def query(
     from flows.reporting.leaderboard import render_query
     from flows.store.store import Store
 
-    layout = o.layout(format, as_json, wide=not sys.stdout.isatty())
+    layout = o.layout(format, as_json, wide=wide, more="--wide")
     if name is None:
         o.echo(_list_queries(o.layout(format, as_json)))
         return
@@ -97,7 +97,8 @@ def query(
         values = variables_of(connection, chosen, judge, given)
         if output is not None:
             with with_variables(connection, values):
-                print_exported([write_answer(connection, chosen.name, chosen.sql, output, force)], as_json=as_json)
+                written = [write_answer(connection, chosen.name, chosen.sql, output, force)]
+            print_exported(found, written, as_json=as_json)
             return
     text = render_query(found.database, chosen.sql, layout, values)
     o.echo_of(found, _with_head(chosen, text, layout) if layout.format == "table" else text, layout)
@@ -199,7 +200,7 @@ def export(
             for (name, text), target in zip(texts, targets, strict=True):
                 files.append(write_rows(name, query_batches(connection, text), target, chosen, spreadsheet_safe))
                 shown.advance(1)
-    print_exported(files, as_json=as_json)
+    print_exported(found, files, as_json=as_json)
 
 
 def _parse_settings(given: Sequence[str]) -> dict[str, str]:
@@ -235,4 +236,5 @@ def _list_queries(layout: Layout) -> str:
 
 def _with_head(query: ReadyQuery, text: str, layout: Layout) -> str:
     notes = [layout.note(part) for part in query.reading.split("\n\n") if part]
-    return "\n".join([f"{query.title}: {query.question}", "", text.rstrip("\n"), "", *notes, ""])
+    head = layout.note(f"{query.title}: {query.question}")
+    return "\n".join([head, text.rstrip("\n"), "", *notes, ""])

@@ -92,3 +92,4 @@ def report(
     o.echo(f"{written.path}: {written.n_bytes / 1e6:.1f} MB, {judged}, {shown}")
     for other in written.other_judges:
         o.echo(f"  not in it: judge {other['judge']}, --judge {other['judge_id'][:8]}")
+    o.echo_store(found)

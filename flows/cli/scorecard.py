@@ -84,6 +84,8 @@ def scorecard(
         o.echo_json({"scorecards": [card.as_dict() for card in cards]})
     else:
         o.echo(render_scorecards(cards, top, has_base=base is not None))
+        o.echo("")
+        o.echo_store(found)
     failed = [format_missed(card.verdicts) for card in cards if format_missed(card.verdicts)]
     if fail_if_worse is not None:
         failed += [

@@ -74,6 +74,7 @@ def leaderboard(
 def sql(
     query: Annotated[str, typer.Argument(help="One SELECT over the tables and views of the store.")],
     store: o.StoreOption = None,
+    wide: o.Wide = False,
     format: o.FormatOption = "table",
     output: Output = None,
     force: Force = False,
@@ -100,9 +101,10 @@ def sql(
 
     found = Store.open(store or DEFAULT_STORE)
     if output is not None:
-        print_exported([write_query(found, query, output, force, timeout)], as_json=as_json)
+        print_exported(found, [write_query(found, query, output, force, timeout)], as_json=as_json)
         return
-    layout = o.layout(format, as_json, wide=not sys.stdout.isatty(), most=MOST_SHOWN)
+    most = MOST_SHOWN if sys.stdout.isatty() else None
+    layout = o.layout(format, as_json, wide=wide, most=most, more="--wide")
     o.echo_of(found, render_query(found.database, query, layout, store=found, seconds=timeout), layout)
 
 

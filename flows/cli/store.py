@@ -61,6 +61,7 @@ def drop(
         o.echo_json({"store": target.name, "dropped": yes, "sessions": _dropped_rows(found), "rows_of_results": n_rows})
     elif not quiet:
         o.echo("\n".join(_format_dropped(found, n_rows, done=yes)))
+        o.echo_store(target)
 
 
 def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:

@@ -18,6 +18,11 @@ from judge.statement import State, StatementKind
 MOST_SHOWN = 10
 """Statements of a context that are shown unless all are asked for."""
 
+SHORT = 200
+"""Characters up to which the nearest lines are shown whatever they are."""
+LEAST_LETTERS = 0.7
+"""Share of letters and spaces from which longer lines are shown: minified code has less, sentences have 0.85."""
+
 TOPIC_NAMES: dict[Topic, str] = {
     "constraints": "constraint",
     "open": "open work",
@@ -158,7 +163,8 @@ def _rows(one: StatementOutcome, width: int) -> Iterator[str]:
     head = f"{STATE_NAMES[one.state]:<8}{TOPIC_NAMES[one.topic]:<11}{place:<15}"
     yield _cut(head + _said(one), width)
     needed = [f"needed at {one.needed_at}"] if one.needed_at is not None else []
-    nearest = [f"nearest: {_plain(one.nearest)}"] if one.nearest and one.state != "readable" else []
+    near = "" if one.state == "readable" else _nearest(one)
+    nearest = [f"nearest: {near}"] if near else []
     if needed or nearest:
         yield _cut(" " * 8 + "; ".join([*needed, *nearest]), width)
 
@@ -166,7 +172,14 @@ def _rows(one: StatementOutcome, width: int) -> Iterator[str]:
 def _cells(one: StatementOutcome) -> list[str]:
     place = "" if one.seq is None else f"{one.seq} {one.role}"
     needed = "" if one.needed_at is None else str(one.needed_at)
-    return [STATE_NAMES[one.state], TOPIC_NAMES[one.topic], place, _said(one), needed, _plain(one.nearest)]
+    return [STATE_NAMES[one.state], TOPIC_NAMES[one.topic], place, _said(one), needed, _nearest(one)]
+
+
+def _nearest(one: StatementOutcome) -> str:
+    """The nearest lines as one; nothing where they are long and no sentences."""
+    text = _plain(one.nearest)
+    letters = sum(character.isalpha() or character == " " for character in text)
+    return text if len(text) <= SHORT or letters >= LEAST_LETTERS * len(text) else ""
 
 
 def _said(one: StatementOutcome) -> str:

@@ -8,7 +8,12 @@ from flows.store.store import Store
 
 
 def name_store(store: Store) -> str:
-    """``Store: NAME``, and that it has nothing but the sample sessions where that is so."""
+    """``Store: NAME``, and that it has nothing but the sample sessions where that is so.
+
+    A store without results yet is named only.
+    """
+    if not store.database.exists():
+        return f"Store: {store.name}"
     with connect(store.database) as connection:
         (are_samples,) = connection.execute(
             "SELECT coalesce(bool_and(starts_with(input_path, $folder)), false) FROM sessions",

@@ -63,6 +63,8 @@ def print_outcome(
         if summary.counts["points"]:
             layout = o.layout(most=o.MOST_METHODS, more="leaderboard --wide")
             o.echo_of(store, render(store.database, layout=layout), layout)
+        else:
+            o.echo_store(store)
         if worse:
             print(f"worse by more than {fail_if_worse:g}: {', '.join(worse)}", file=sys.stderr)  # noqa: T201
     raise typer.Exit(WORSE if worse else summary.exit_code)

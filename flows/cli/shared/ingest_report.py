@@ -49,6 +49,7 @@ def print_files(store: Store, study: Study, as_json: bool) -> None:
         if unknown := label_note(study, parts):
             o.echo(unknown)
         o.echo("every message is accounted for in: compaction-eval accounting")
+        o.echo_store(store)
     raise typer.Exit(INCOMPLETE if n_aside else DONE)
 
 

@@ -142,6 +142,8 @@ def layout(
 ) -> Layout:
     """How to print rows: as wide as the terminal (``COLUMNS``; 60 to 220, and 100 where there is none).
 
+    A pipe (``| less``, ``| grep``) has the width of the terminal that it was typed in.
+
     Args:
         format: Of ``--format``.
         as_json: Of ``--json``, which wins.
@@ -155,7 +157,8 @@ def layout(
     if given.isdigit():
         columns = int(given)
     else:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else WIDTH
+        terminal = next((one for one in (sys.stdout, sys.stderr) if one.isatty()), None)
+        columns = WIDTH if terminal is None else os.get_terminal_size(terminal.fileno()).columns
     return Layout(
         "json" if as_json else format,
         None if wide else max(LEAST_COLUMNS, min(columns, MOST_COLUMNS)),
@@ -169,6 +172,13 @@ def echo_of(store: Store, text: str, layout: Layout) -> None:
     from flows.reporting.store_line import name_store
 
     echo(text if layout.is_data else f"{text.rstrip(chr(10))}\n{layout.note(name_store(store))}")
+
+
+def echo_store(store: Store) -> None:
+    """Print which store was looked at or changed."""
+    from flows.reporting.store_line import name_store
+
+    echo(name_store(store))
 
 
 def echo_json(document: Any) -> None:

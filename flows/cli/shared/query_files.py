@@ -49,8 +49,8 @@ def write_answer(
     return write_rows(name, query_batches(connection, text), target, choose_format(target, None))
 
 
-def print_exported(files: Sequence[ExportedFile], *, as_json: bool) -> None:
-    """Say what was written."""
+def print_exported(store: Store, files: Sequence[ExportedFile], *, as_json: bool) -> None:
+    """Say what was written, and of which store."""
     if as_json:
         rows = [
             {"relation": one.relation, "path": str(one.path), "rows": one.rows, "bytes": one.n_bytes} for one in files
@@ -59,6 +59,7 @@ def print_exported(files: Sequence[ExportedFile], *, as_json: bool) -> None:
         return
     for one in files:
         o.echo(f"{one.path}: {quantity(one.rows, 'row')}, {one.n_bytes:,} bytes")
+    o.echo_store(store)
 
 
 def relations_of(connection: duckdb.DuckDBPyConnection, names: Sequence[str], every: bool) -> list[str]:

@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from compaction.transcript import Message, Transcript
+from flows.pipeline.single_session import ContextOutcomes, SessionOutcomes
+from flows.reporting.lost_statements import render_text
+from judge.outcomes import StatementOutcome
 from tests.flows.conftest import ROOT, Command, session_lines, write_session
 from tests.flows.sources.logs import goose, opencode_db, opencode_export
 
@@ -201,6 +205,19 @@ def test_markdown_is_a_table_for_each_context(command: Command) -> None:
     assert found.count("| state | what | message | statement | needed at | nearest |") == 2
     assert "| LOST | constraint | 1 user | docs/query.md" in found
     assert "| kept | constraint | 1 user | docs/query.md" in found
+
+
+def test_the_nearest_lines_are_shown_unless_they_are_code_without_end() -> None:
+    def shown(nearest: str) -> str:
+        one = StatementOutcome("open", "request", "Log it.", 0, "user", None, "partly", 0.3, nearest)
+        session = Transcript("session", (Message("user", "Log it.", seq=0),))
+        return render_text(
+            SessionOutcomes("log.jsonl", session, 1, 3, (ContextOutcomes("recorded", 9, (one,)),)), 80, show_all=True
+        )
+
+    assert "nearest: Everything is to be logged" in shown("Everything is to be logged. " * 20)
+    assert 'nearest: x=I(g.b("log"))' in shown('x=I(g.b("log"))')
+    assert "nearest" not in shown('x=I(g.b("log")),y={a:[0,1]};' * 20)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])

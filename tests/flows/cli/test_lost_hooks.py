@@ -99,6 +99,10 @@ def test_codex_has_the_compaction_in_its_log(tmp_path: Path) -> None:
     assert "created src/rows.py" in shown
 
 
+def test_codex_has_no_log_of_a_session_that_it_does_not_keep() -> None:
+    assert "no log" in shown_by_hook({"session_id": "0199", "transcript_path": None, "hook_event_name": "PostCompact"})
+
+
 PLUGIN = """
 import { CompactionLost } from "./compaction-lost.mjs"
 const shown = []
@@ -106,6 +110,7 @@ const client = { tui: { showToast: async (toast) => shown.push(toast.body) } }
 const plugin = await CompactionLost({ client })
 await plugin.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } })
 await plugin.event({ event: { type: "session.compacted", properties: { sessionID: "ses_1" } } })
+await plugin.event({ event: { type: "session.compacted", properties: { sessionID: "ses_0" } } })
 console.log(JSON.stringify(shown))
 """
 
@@ -136,7 +141,8 @@ def test_opencodes_database_has_the_session_that_it_has_compacted(tmp_path: Path
     )
     database.close()
     assert ended.returncode == 0, ended.stderr
-    [toast] = json.loads(ended.stdout)
+    toast, failed = json.loads(ended.stdout)
+    assert "no session 'ses_0'" in failed["message"]
     assert toast["variant"] == "warning"
     assert "kept 0 of 1 constraint" in " ".join(toast["message"].split())
     assert all(len(line) <= 60 for line in toast["message"].splitlines())
