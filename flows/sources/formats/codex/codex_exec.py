@@ -12,6 +12,7 @@ from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.session import BOOKKEEPING, UNKNOWN, MessageDraft, SessionDraft
+from flows.sources.reading.streams import read_stream
 from flows.sources.reading.usage import from_openai
 from flows.sources.reading.values import as_dict, first_text, need_object, nested, text_or_none
 
@@ -40,24 +41,19 @@ def _kind(item: Record) -> str | None:
 
 
 def read(source: Source) -> Iterator[Transcript]:
-    """The threads of the file: what a resumed run printed goes on with its thread."""
-    reading = _Thread(source, None)
-    for where, event in source.records():
-        own = text_or_none(event.get("thread_id")) if event.get("type") == "thread.started" else None
-        if own is not None and own != reading.native:
-            if reading.native is not None or reading.session.drafts:
-                yield from reading.session.build(NAME, reading.native)
-            reading = _Thread(source, own)
-        source.guard(reading.take, where, event)
-    yield from reading.session.build(NAME, reading.native)
+    """The threads of the file."""
+    return read_stream(source, NAME, _thread_in, _Thread)
+
+
+def _thread_in(event: Record) -> str | None:
+    return text_or_none(event.get("thread_id")) if event.get("type") == "thread.started" else None
 
 
 class _Thread:
     """The responses of a thread: items in a row until something has ended."""
 
-    def __init__(self, source: Source, native: str | None) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.native = native
         self.session = SessionDraft(source)
         self.response: MessageDraft | None = None
         self.begun: dict[Any, str] = {}

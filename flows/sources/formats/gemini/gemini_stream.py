@@ -9,6 +9,7 @@ from flows.sources.reading.base import Head, MalformedError, Record, Source, Sou
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.session import BOOKKEEPING, UNKNOWN, MessageDraft, SessionDraft
+from flows.sources.reading.streams import read_stream
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, nested, text_or_none
 
@@ -30,24 +31,19 @@ def _is_own(record: Record) -> bool:
 
 
 def read(source: Source) -> Iterator[Transcript]:
-    """The sessions of the file: what a resumed run printed goes on with its session."""
-    run = _Run(source, None)
-    for where, event in source.records():
-        own = text_or_none(event.get("session_id")) if event.get("type") == "init" else None
-        if own is not None and own != run.native:
-            if run.native is not None or run.session.drafts:
-                yield from run.session.build(NAME, run.native)
-            run = _Run(source, own)
-        source.guard(run.take, where, event)
-    yield from run.session.build(NAME, run.native)
+    """The sessions of the file."""
+    return read_stream(source, NAME, _session_in, _Run)
+
+
+def _session_in(event: Record) -> str | None:
+    return text_or_none(event.get("session_id")) if event.get("type") == "init" else None
 
 
 class _Run:
     """The events of a session; a response ends with the next result or prompt."""
 
-    def __init__(self, source: Source, native: str | None) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.native = native
         self.session = SessionDraft(source)
         self.response: MessageDraft | None = None
         self.in_text = False
