@@ -20,20 +20,16 @@ def explain_missing_points(without: Sequence[SessionInfo], n_sessions: int, spec
         return "no session could be read, so there is nothing to compare"
     if not without:
         return ""
-    every = len(without) == n_sessions
-    who = "no session has" if every else f"{len(without):,} of {quantity(n_sessions, 'session')} have"
-    longest = max(without, key=lambda info: _size(info, spec))
-    why = (
-        "no agent recorded one"
-        if spec.kind == "recorded"
-        else f"the longest{'' if every else ' of them'} has {quantity(_size(longest, spec), _UNITS[spec.kind])}"
-    )
-    said = f"{who} a compaction point (--points {spec}): {why}"
+    said = f"{len(without):,} of {quantity(n_sessions, 'session')} without a compaction point (--points {spec}): "
+    if spec.kind == "recorded":
+        said += "no agent recorded one"
+    else:
+        size = max(info.n_tokens if spec.kind == "tokens" else info.n_messages for info in without)
+        said += f"the longest without one has {quantity(size, 'token' if spec.kind == 'tokens' else 'message')}"
     n_could = sum(_can_have(info) for info in without)
     if not n_could or spec.kind == "share":
         return said
-    could = "they could" if n_could == len(without) else f"{n_could:,} of them could"
-    return f"{said}; with --points {FOR_SHORT} {could}"
+    return f"{said}; --points {FOR_SHORT} would give points to {n_could:,}"
 
 
 MOST_READ = 50
@@ -58,13 +54,6 @@ def propose_points(inputs: Sequence[Input], default: str) -> str:
 
 def _characters(message: Message) -> int:
     return len(message.text) + len(message.reasoning or "") + sum(len(call.arguments) for call in message.tool_calls)
-
-
-_UNITS = {"tokens": "token", "messages": "message", "share": "message"}
-
-
-def _size(info: SessionInfo, spec: PointsSpec) -> int:
-    return info.n_tokens if spec.kind == "tokens" else info.n_messages
 
 
 def _can_have(info: SessionInfo) -> bool:

@@ -193,18 +193,29 @@ def test_sessions_too_short_for_any_point_are_said_with_what_to_try(working_comm
     path = write_session(tmp_path / "a.jsonl", "s", 6)
     result = working_command("run", path, "--store", tmp_path / "store", "--concurrency", 1)
     assert result.exit_code == 3, result.output
-    assert "no session has a compaction point (--points tokens:32000): the longest has " in result.stderr
-    assert "; with --points share:0.5,0.9 they could" in result.stderr
+    assert (
+        "1 of 1 session without a compaction point (--points tokens:32000): the longest without one has "
+        in result.stderr
+    )
+    assert "; --points share:0.5,0.9 would give points to 1\n" in result.stderr
     result = working_command(
         "run", path, "--store", tmp_path / "store", "--concurrency", 1, "--points", "share:0.5,0.9"
     )
     assert result.exit_code == 0, result.output
     assert "compact: done" in result.stderr
+    long = write_session(tmp_path / "c.jsonl", "u", 60, word="harbour")
+    result = working_command(
+        "run", path, long, "--store", tmp_path / "both", "--concurrency", 1, "--points", "messages:50"
+    )
+    assert "1 of 2 sessions without a compaction point (--points messages:50): the longest without" in result.stderr
     single = write_session(tmp_path / "b.jsonl", "t", 0)
     result = working_command("run", single, "--store", tmp_path / "other", "--concurrency", 1)
     assert result.exit_code == 3, result.output
-    assert "no session has a compaction point (--points tokens:32000): the longest has " in result.stderr
-    assert "with --points" not in result.stderr
+    assert (
+        "1 of 1 session without a compaction point (--points tokens:32000): the longest without one has "
+        in result.stderr
+    )
+    assert "would give" not in result.stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "ingest", "plan"])
