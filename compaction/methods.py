@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import compaction.strategies  # noqa: F401 (registers the project's own)
+from compaction.adapters.own_file import SEPARATOR, strategy_in_file
 from compaction.adapters.peers import PEER, make_peer
 from compaction.closest import closest_or_all, did_you_mean
 from compaction.model import SummaryError
@@ -55,10 +56,7 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         return make_pipeline(parse_steps(full["steps"]), full)
     if id.startswith(PEER):
         return make_peer(id, params or {}, parse_method)
-    registry = load_registry()
-    if id not in registry:
-        raise StrategyError(f"unknown strategy {id!r}{closest_or_all(id, registry)}")
-    found = registry[id]
+    found = _find_strategy(id)
     given = dict(params or {})
     for name, value in given.items():
         if name not in found.params:
@@ -68,6 +66,15 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         given[name] = check_parameter(id, name, value, found.types[name])
     full = {**found.params, **given}
     return Method(found, full, inner=_inner(found, full[found.wraps]) if found.wraps else None)
+
+
+def _find_strategy(id: str) -> Strategy:
+    if SEPARATOR in id:
+        return strategy_in_file(id)
+    registry = load_registry()
+    if id not in registry:
+        raise StrategyError(f"unknown strategy {id!r}{closest_or_all(id, registry)}")
+    return registry[id]
 
 
 def _inner(wrapping: Strategy, spec: str) -> Method:
@@ -119,8 +126,11 @@ def parse_methods(spec: str) -> list[Method]:
 
 
 def parse_method(spec: str) -> Method:
-    """Read ``id`` or ``id(name=value,…)``, with a name of the user's own before it: ``ours = head_tail(tail=20)``."""
-    match = re.fullmatch(rf"\s*(?:({NAME})\s*=\s*)?([\w:.-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
+    """Read ``id`` or ``id(name=value,…)``, with a name of the user's own before it: ``ours = head_tail(tail=20)``.
+
+    ``FILE.py:ID`` names a strategy in a file of the user's own.
+    """
+    match = re.fullmatch(rf"\s*(?:({NAME})\s*=\s*)?([\w:./~-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
         raise StrategyError(f"strategy {spec!r}: expected an id, or an id with parameters such as head_tail(tail=20)")
     try:
