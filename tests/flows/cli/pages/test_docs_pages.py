@@ -170,6 +170,22 @@ SLIPS = {"operating.md": "sources = ['logs']\n\nhistory = 'loop'\n"}
 """Page → a study with the slip whose message it shows."""
 
 
+def _printed_by(
+    text: str, command: Command, monkeypatch: pytest.MonkeyPatch, printed: dict[tuple[str, ...], str]
+) -> str:
+    """What a command prints, on a terminal as wide as a ``COLUMNS=…`` before it says."""
+    start, name, rest = text.partition("compaction-eval")
+    words, width = words_of(name + rest), start.removeprefix("COLUMNS=").strip()
+    key = (*words, width) if width else tuple(words)
+    if key not in printed:
+        with monkeypatch.context() as environment:
+            if width:
+                environment.setenv("COLUMNS", width)
+            ended = command(*words)
+        printed[key] = ended.stdout if ended.exit_code == 0 else ended.stderr
+    return printed[key]
+
+
 def _not_as_printed(
     parent: Path, command: Command, monkeypatch: pytest.MonkeyPatch, printed: dict[tuple[str, ...], str]
 ) -> list[str]:
@@ -184,11 +200,8 @@ def _not_as_printed(
         for one in pages.find_outputs(page):
             if one.is_cell:
                 whole = pages.value_of(one.command, names)
-            elif (words := tuple(words_of(one.command))) in printed:
-                whole = printed[words]
             else:
-                ended = command(*words)
-                whole = printed[words] = ended.stdout if ended.exit_code == 0 else ended.stderr
+                whole = _printed_by(one.command, command, monkeypatch, printed)
             now = pages.fit_output(whole.replace(f"{parent}/", ""), one.text)
             found.append((one, now))
             if pages.without_volatile(now) != pages.without_volatile(one.text):
