@@ -49,7 +49,6 @@ GRACE = 5.0
 
 _STOPPED = "the run ended before the answer came; run again to go on"
 _calling_for: ContextVar[tuple[str, str]] = ContextVar("calling_for", default=("", ""))
-_only_cached: ContextVar[bool] = ContextVar("only_cached", default=False)
 _log = logging.getLogger(__name__)
 
 
@@ -61,16 +60,6 @@ def calling_for(stage: str, item_id: str) -> Iterator[None]:
         yield
     finally:
         _calling_for.reset(token)
-
-
-@contextmanager
-def only_cached() -> Iterator[None]:
-    """Answer calls of this thread from the cache only. A call not in the cache raises CallsStoppedError."""
-    token = _only_cached.set(True)
-    try:
-        yield
-    finally:
-        _only_cached.reset(token)
 
 
 def called_for() -> tuple[str, str]:
@@ -129,20 +118,20 @@ class Gateway:
             transport, self._price, policy, concurrency, budget=budget, note=self._note_later, clock=clock, sleep=sleep
         )
 
-    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
+    def complete(self, settings: ModelSettings, request: ModelRequest, *, only_cached: bool = False) -> Completion:
         """The model's answer, from the cache or the provider. Blocks.
 
-        Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended, and
-        UsageError when there is no price for a budget in dollars.
+        Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended or only
+        the cache may answer and does not, and UsageError when there is no price for a budget in dollars.
         """
-        call, is_cached = self._answer(self._call_of(settings, request, request.replicate))
+        call, is_cached = self._answer(self._call_of(settings, request, request.replicate), only_cached)
         return _completion(call, is_cached)
 
     def native(
-        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
+        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0, *, only_cached: bool = False
     ) -> tuple[Mapping[str, Any], Completion]:
         """The response of a compaction on the provider's side, and what it cost. As ``complete``."""
-        call, is_cached = self._answer(self._call_of(settings, request, replicate))
+        call, is_cached = self._answer(self._call_of(settings, request, replicate), only_cached)
         return call.body, _completion(call, is_cached)
 
     def close(self) -> None:
@@ -179,13 +168,13 @@ class Gateway:
 
     # In the caller's thread.
 
-    def _answer(self, asked: ModelCall) -> tuple[StoredCall, bool]:
+    def _answer(self, asked: ModelCall, only_cached: bool) -> tuple[StoredCall, bool]:
         """The answer, and whether nothing was paid for it now."""
         while True:
             found = self._stored_answer(asked)
             if isinstance(found, StoredCall):
                 return self._note_use(asked, found), True
-            if _only_cached.get():
+            if only_cached:
                 raise CallsStoppedError("the answer is not in the cache")
             flight, leads = self._join_or_start(asked)
             if leads:
@@ -366,6 +355,26 @@ class Gateway:
         if self._cache is not None:
             self._cache.put(asked.key, paid.call, paid.entry)
         return paid.call
+
+
+@dataclass(frozen=True)
+class CachedCalls:
+    """The calls of a gateway as far as its cache answers them. Any other raises CallsStoppedError."""
+
+    gateway: Gateway
+
+    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
+        """As ``Gateway.complete``."""
+        return self.gateway.complete(settings, request, only_cached=True)
+
+    def native(
+        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
+    ) -> tuple[Mapping[str, Any], Completion]:
+        """As ``Gateway.native``."""
+        return self.gateway.native(settings, request, replicate, only_cached=True)
+
+    def close(self) -> None:
+        """Nothing of its own is open."""
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
