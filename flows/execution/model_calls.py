@@ -12,7 +12,8 @@ from flows.config.study import IN_FLIGHT, Study
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.meter import MeterReading
-from flows.llm.gateway import CachedCalls, Gateway
+from flows.llm.cached_calls import CachedCalls
+from flows.llm.gateway import Gateway
 from flows.llm.remote_model import Calls
 from flows.pipeline.engine import Engine
 from flows.pipeline.tasks.task_context import ItemThreads, Tally, TaskTools

@@ -19,10 +19,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, Self
@@ -32,6 +30,7 @@ from flows.llm.budget import Budget, Charge, highest_charge
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
 from flows.llm.cache.records import JournalEntry, StoredCall
+from flows.llm.calling_for import called_for
 from flows.llm.clients.transport import Transport
 from flows.llm.prices import Prices
 from flows.llm.retries import RetryPolicy, without_secrets
@@ -48,23 +47,7 @@ GRACE = 5.0
 """Seconds for which ``close`` waits for tries under way."""
 
 _STOPPED = "the run ended before the answer came; run again to go on"
-_calling_for: ContextVar[tuple[str, str]] = ContextVar("calling_for", default=("", ""))
 _log = logging.getLogger(__name__)
-
-
-@contextmanager
-def calling_for(stage: str, item_id: str) -> Iterator[None]:
-    """Set the stage and item of the calls of this thread, for their rows in the journal."""
-    token = _calling_for.set((stage, item_id))
-    try:
-        yield
-    finally:
-        _calling_for.reset(token)
-
-
-def called_for() -> tuple[str, str]:
-    """Stage and item set by ``calling_for`` in this thread."""
-    return _calling_for.get()
 
 
 def transport_for(settings: ModelSettings) -> Transport:
@@ -163,7 +146,7 @@ class Gateway:
         self.close()
 
     def _call_of(self, settings: ModelSettings, request: ModelRequest | NativeRequest, replicate: int) -> ModelCall:
-        stage, item_id = _calling_for.get()
+        stage, item_id = called_for()
         return ModelCall(settings, request, call_key(settings, request, replicate), self._run_id, stage, item_id)
 
     # In the caller's thread.
@@ -355,26 +338,6 @@ class Gateway:
         if self._cache is not None:
             self._cache.put(asked.key, paid.call, paid.entry)
         return paid.call
-
-
-@dataclass(frozen=True)
-class CachedCalls:
-    """The calls of a gateway as far as its cache answers them. Any other raises CallsStoppedError."""
-
-    gateway: Gateway
-
-    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
-        """As ``Gateway.complete``."""
-        return self.gateway.complete(settings, request, only_cached=True)
-
-    def native(
-        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
-    ) -> tuple[Mapping[str, Any], Completion]:
-        """As ``Gateway.native``."""
-        return self.gateway.native(settings, request, replicate, only_cached=True)
-
-    def close(self) -> None:
-        """Nothing of its own is open."""
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

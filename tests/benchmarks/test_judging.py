@@ -19,7 +19,9 @@ import pytest
 
 from compaction import Message
 from flows.llm.cache.call_cache import CallCache
-from flows.llm.gateway import CachedCalls, Gateway, calling_for
+from flows.llm.cached_calls import CachedCalls
+from flows.llm.calling_for import calling_for
+from flows.llm.gateway import Gateway
 from flows.llm.remote_model import Calls, RemoteModel
 from flows.llm.settings import make_settings
 from flows.pipeline.tasks.task_context import ItemThreads, unless_stopped

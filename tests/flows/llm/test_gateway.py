@@ -15,8 +15,10 @@ from compaction.model import CallsStoppedError, Completion, ModelError, NativeRe
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
+from flows.llm.cached_calls import CachedCalls
+from flows.llm.calling_for import calling_for
 from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse
-from flows.llm.gateway import CachedCalls, Gateway, calling_for
+from flows.llm.gateway import Gateway
 from flows.support.errors import UsageError
 from tests.flows.llm.scripted import (
     QUICK,
