@@ -26,9 +26,9 @@ from flows.execution.stage_executor import PlainCalls
 from flows.llm.budget import most_tokens
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
+from flows.llm.calling_for import called_for
 from flows.llm.clients.requests import sent_turns
 from flows.llm.clients.transport import TokenUse
-from flows.llm.gateway import called_for
 from flows.llm.prices import Prices
 from flows.llm.settings import ModelSettings
 from flows.pipeline.backfill.backlog import backlog_of

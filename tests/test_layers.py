@@ -55,6 +55,38 @@ EXCEPTIONS = {
 """A file that a user names is run. A class of somebody else's may be asynchronous. What was last read of a session is
 shared by threads, with a lock."""
 
+STATE = {
+    "compaction/adapters/openhands_sdk.py": {"_actions"},
+    "compaction/reading/message_facts.py": {"_read"},
+    "compaction/strategies/file_index.py": {"_last", "_reading"},
+    "compaction/strategies/retrieval.py": {"_last", "_adding"},
+    "compaction/strategies/shared/parts.py": {"_made"},
+    "judge/blinding.py": {"_current"},
+    "flows/cli/shared/commands.py": {"registered"},
+    "flows/execution/pools/cluster_worker.py": {"_looked", "_one_at_a_time"},
+    "flows/execution/run.py": {"_current"},
+    "flows/llm/calling_for.py": {"_calling_for"},
+    "flows/pipeline/tasks/task_context.py": {"_open"},
+    "flows/store/call_cache_sync.py": {"_one_at_a_time"},
+    "flows/store/object_storage.py": {"_storages", "_storages_lock"},
+    "flows/support/atomic_files.py": {"_checks"},
+}
+"""What a process keeps. Most is a cache, and a result is the same without it. Four decide something: the run of a flow,
+what a model call is for, the permit that a file needs, and the registry of commands."""
+HOLDERS = {
+    "ContextVar",
+    "Event",
+    "Lock",
+    "Memo",
+    "RLock",
+    "SessionCache",
+    "defaultdict",
+    "deque",
+    "dict",
+    "list",
+    "set",
+}
+
 
 def modules(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
@@ -156,6 +188,24 @@ def imported_modules(path: Path, known: Collection[str]) -> set[str]:
             modules = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= modules if modules <= set(known) else {*modules, node.module or ""}
     return found & set(known)
+
+
+def kept_state(path: Path) -> Iterator[str]:
+    """Names of a module that hold something which changes: written small, or rebound by ``global``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and not target.id.isupper() and target.id != "__all__":
+                called = ast.unparse(node.value.func).rpartition(".")[2] if isinstance(node.value, ast.Call) else ""
+                if isinstance(node.value, ast.List | ast.Dict | ast.Set) or called in HOLDERS:
+                    yield target.id
+    yield from (name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names)
+
+
+def test_a_process_keeps_nothing_but_what_is_listed() -> None:
+    found = {str(path.relative_to(ROOT)): set(kept_state(path)) for package in ALLOWED for path in modules(package)}
+    assert {name: kept for name, kept in found.items() if kept} == STATE
 
 
 def test_every_public_module_says_what_it_is_for() -> None:

@@ -80,7 +80,7 @@ def query(
     from flows.database.query_variables import variables_of, with_variables
     from flows.database.ready_queries import ready_query
     from flows.database.scores_db import connect
-    from flows.reporting.leaderboard import render_query
+    from flows.reporting.query_result import render_query
     from flows.store.store import Store
 
     layout = o.layout(format, as_json, wide=wide, more="--wide")

@@ -96,7 +96,7 @@ def sql(
     A terminal shows the first 1,000 rows of a table. Memory is limited: COMPACTION_EVAL_MEMORY (default: 1GB).
     """
     from flows.cli.shared.query_files import print_exported, write_query
-    from flows.reporting.leaderboard import render_query
+    from flows.reporting.query_result import render_query
     from flows.store.store import Store
 
     found = Store.open(store or DEFAULT_STORE)
@@ -148,7 +148,7 @@ def accounting(
 
     Ends with exit code 1 when a message is unaccounted for.
     """
-    from flows.reporting.leaderboard import render_query
+    from flows.reporting.query_result import render_query
     from flows.store.store import Store
     from flows.support.errors import EvalError
 

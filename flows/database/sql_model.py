@@ -20,7 +20,7 @@ from flows.support.machine_cache import kept
 
 LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
-load makes tables of (``flows.database.scores_db.MATERIALIZED``)."""
+load makes tables of (``flows.database.database_draft.MATERIALIZED``)."""
 
 Kind = Literal["TABLE", "VIEW"]
 

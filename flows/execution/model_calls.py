@@ -12,6 +12,7 @@ from flows.config.study import IN_FLIGHT, Study
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.meter import MeterReading
+from flows.llm.cached_calls import CachedCalls
 from flows.llm.gateway import Gateway
 from flows.llm.remote_model import Calls
 from flows.pipeline.engine import Engine
@@ -40,9 +41,11 @@ class ModelCalls:
         self._gateway, self._has_other = other, other is not None
 
     def gateway(self) -> Calls:
-        """What calls go through. Raises RuntimeError before it is open."""
+        """What the calls of this thread go through. Raises RuntimeError before it is open."""
         if self._gateway is None:
             raise RuntimeError("no task is under way that may call a model")
+        if self.items.wants_cached and isinstance(self._gateway, Gateway):
+            return CachedCalls(self._gateway)
         return self._gateway
 
     @cached_property

@@ -19,10 +19,8 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Any, Self
@@ -32,6 +30,7 @@ from flows.llm.budget import Budget, Charge, highest_charge
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
 from flows.llm.cache.records import JournalEntry, StoredCall
+from flows.llm.calling_for import called_for
 from flows.llm.clients.transport import Transport
 from flows.llm.prices import Prices
 from flows.llm.retries import RetryPolicy, without_secrets
@@ -48,34 +47,7 @@ GRACE = 5.0
 """Seconds for which ``close`` waits for tries under way."""
 
 _STOPPED = "the run ended before the answer came; run again to go on"
-_calling_for: ContextVar[tuple[str, str]] = ContextVar("calling_for", default=("", ""))
-_only_cached: ContextVar[bool] = ContextVar("only_cached", default=False)
 _log = logging.getLogger(__name__)
-
-
-@contextmanager
-def calling_for(stage: str, item_id: str) -> Iterator[None]:
-    """Set the stage and item of the calls of this thread, for their rows in the journal."""
-    token = _calling_for.set((stage, item_id))
-    try:
-        yield
-    finally:
-        _calling_for.reset(token)
-
-
-@contextmanager
-def only_cached() -> Iterator[None]:
-    """Answer calls of this thread from the cache only. A call not in the cache raises CallsStoppedError."""
-    token = _only_cached.set(True)
-    try:
-        yield
-    finally:
-        _only_cached.reset(token)
-
-
-def called_for() -> tuple[str, str]:
-    """Stage and item set by ``calling_for`` in this thread."""
-    return _calling_for.get()
 
 
 def transport_for(settings: ModelSettings) -> Transport:
@@ -129,20 +101,20 @@ class Gateway:
             transport, self._price, policy, concurrency, budget=budget, note=self._note_later, clock=clock, sleep=sleep
         )
 
-    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
+    def complete(self, settings: ModelSettings, request: ModelRequest, *, only_cached: bool = False) -> Completion:
         """The model's answer, from the cache or the provider. Blocks.
 
-        Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended, and
-        UsageError when there is no price for a budget in dollars.
+        Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended or only
+        the cache may answer and does not, and UsageError when there is no price for a budget in dollars.
         """
-        call, is_cached = self._answer(self._call_of(settings, request, request.replicate))
+        call, is_cached = self._answer(self._call_of(settings, request, request.replicate), only_cached)
         return _completion(call, is_cached)
 
     def native(
-        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
+        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0, *, only_cached: bool = False
     ) -> tuple[Mapping[str, Any], Completion]:
         """The response of a compaction on the provider's side, and what it cost. As ``complete``."""
-        call, is_cached = self._answer(self._call_of(settings, request, replicate))
+        call, is_cached = self._answer(self._call_of(settings, request, replicate), only_cached)
         return call.body, _completion(call, is_cached)
 
     def close(self) -> None:
@@ -174,18 +146,18 @@ class Gateway:
         self.close()
 
     def _call_of(self, settings: ModelSettings, request: ModelRequest | NativeRequest, replicate: int) -> ModelCall:
-        stage, item_id = _calling_for.get()
+        stage, item_id = called_for()
         return ModelCall(settings, request, call_key(settings, request, replicate), self._run_id, stage, item_id)
 
     # In the caller's thread.
 
-    def _answer(self, asked: ModelCall) -> tuple[StoredCall, bool]:
+    def _answer(self, asked: ModelCall, only_cached: bool) -> tuple[StoredCall, bool]:
         """The answer, and whether nothing was paid for it now."""
         while True:
             found = self._stored_answer(asked)
             if isinstance(found, StoredCall):
                 return self._note_use(asked, found), True
-            if _only_cached.get():
+            if only_cached:
                 raise CallsStoppedError("the answer is not in the cache")
             flight, leads = self._join_or_start(asked)
             if leads:

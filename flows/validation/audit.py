@@ -16,7 +16,8 @@ from compaction.testing import ScriptedModel
 from flows.config.study import IN_FLIGHT, Study
 from flows.llm.budget import Budget
 from flows.llm.cache.meter import MeterReading
-from flows.llm.gateway import Gateway, calling_for
+from flows.llm.calling_for import calling_for
+from flows.llm.gateway import Gateway
 from flows.pipeline.backfill.selection import answers_in
 from flows.pipeline.engine import engine_calling, engine_for
 from flows.pipeline.plan import ScoreJob

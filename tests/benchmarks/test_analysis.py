@@ -14,7 +14,7 @@ import duckdb
 import psutil
 import pytest
 
-from flows.database.scores_db import build_database
+from flows.database.database_draft import build_database
 
 METHODS = 15
 DIMENSIONS = {

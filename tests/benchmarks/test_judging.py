@@ -19,8 +19,10 @@ import pytest
 
 from compaction import Message
 from flows.llm.cache.call_cache import CallCache
-from flows.llm.gateway import Gateway, calling_for
-from flows.llm.remote_model import RemoteModel
+from flows.llm.cached_calls import CachedCalls
+from flows.llm.calling_for import calling_for
+from flows.llm.gateway import Gateway
+from flows.llm.remote_model import Calls, RemoteModel
 from flows.llm.settings import make_settings
 from flows.pipeline.tasks.task_context import ItemThreads, unless_stopped
 from judge import JudgeCase, Probe, load_rubric
@@ -54,19 +56,16 @@ def cases(number: int) -> list[JudgeCase]:
     return found
 
 
-def judged(judge: ModelJudge, given: list[JudgeCase], cache: CallCache) -> tuple[float, float]:
+def judged(judge: ModelJudge, given: list[JudgeCase], threads: ItemThreads) -> tuple[float, float]:
     """Seconds of wall time and of this process's CPU."""
 
     def one(case: JudgeCase) -> int:
         with calling_for("score", "a"):
             return len(judge.score(case))
 
-    threads = ItemThreads(IN_FLIGHT, cache.flush)
     wall, cpu = time.perf_counter(), time.process_time()
     assert set(threads.map(unless_stopped(one), given, lambda _: 1, cached_first=True)) == {len(CRITERIA)}
-    spent = time.perf_counter() - wall, time.process_time() - cpu
-    threads.close()
-    return spent
+    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 async def bare(url: str, requests: list[list[dict[str, str]]], *, aiohttp: bool) -> tuple[float, float]:
@@ -103,10 +102,16 @@ def test_judging_against_the_bare_client_and_against_the_clock(tmp_path: Path) -
         settings = make_settings("openai:wren-2", {"base_url": url}, "benchmark")
         for name in ("first", "measured"):  # the first opens connections and imports
             with CallCache(tmp_path / name) as cache, Gateway(cache, concurrency=IN_FLIGHT) as gateway:
-                judge = ModelJudge(RemoteModel(settings, lambda gateway=gateway: gateway), RUBRIC, "study")  # type: ignore[misc]
-                figures["cold"] = judged(judge, given if name == "measured" else given[:IN_FLIGHT], cache)
+                threads = ItemThreads(IN_FLIGHT, cache.flush)
+
+                def calls(gateway: Gateway = gateway, threads: ItemThreads = threads) -> Calls:
+                    return CachedCalls(gateway) if threads.wants_cached else gateway
+
+                judge = ModelJudge(RemoteModel(settings, calls), RUBRIC, "study")
+                figures["cold"] = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)
                 n_warm = 3 if name == "measured" else 0
-                figures["warm"] = min((judged(judge, given, cache) for _ in range(n_warm)), default=(0.0, 0.0))
+                figures["warm"] = min((judged(judge, given, threads) for _ in range(n_warm)), default=(0.0, 0.0))
+                threads.close()
         sent = [
             [{"role": message.role, "content": message.text} for message in judge.request(case).messages]
             for case in given

@@ -137,7 +137,7 @@ rebuild_database(store, study, makers=Provenance.now(study))
 """
 _BARE = """
 from flows.database.sql_model import schemas
-from flows.database.scores_db import new_database
+from flows.database.database_draft import new_database
 with new_database(store.database) as draft:
     for name in ("compactions", "probes", "answers", "measures", "scores"):
         shards = getattr(store, name)
@@ -147,7 +147,7 @@ with new_database(store.database) as draft:
 """
 _CHILD = """
 import json, resource, sys, threading, time
-from flows.database.scores_db import build_database
+from flows.database.database_draft import build_database
 from flows.database.sql_model import OFFLINE
 from flows.store.store import Store
 from flows.config.study import Study

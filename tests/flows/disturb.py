@@ -20,7 +20,8 @@ from typing import Any
 
 import psutil
 
-from flows.database.scores_db import MATERIALIZED, connect
+from flows.database.database_draft import MATERIALIZED
+from flows.database.scores_db import connect
 
 PATIENCE = 150.0
 """Seconds after which something that is waited for counts as never coming."""

@@ -9,7 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from flows.database.scores_db import MATERIALIZED, connect
+from flows.database.database_draft import MATERIALIZED
+from flows.database.scores_db import connect
 from flows.store.store import Store
 from tests.flows.conftest import Command, start, write_session
 

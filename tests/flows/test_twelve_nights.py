@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from flows.database.scores_db import MATERIALIZED, connect
+from flows.database.database_draft import MATERIALIZED
+from flows.database.scores_db import connect
 from tests.flows.conftest import Command, write_session
 from tests.flows.disturb import NOT_COMPARED, Forker
 from tests.flows.llm.server import HttpError, MockProvider

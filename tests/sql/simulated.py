@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from flows.database.scores_db import build_database
+from flows.database.database_draft import build_database
 from flows.database.sql_model import schemas
 from tests.sql import tiny
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from sqlfluff.core import FluffConfig, Linter
 
-from flows.database.scores_db import MATERIALIZED, build_database, connect, violations
+from flows.database.database_draft import MATERIALIZED, build_database
+from flows.database.scores_db import connect, violations
 from flows.database.sql_model import grain_of, schemas
 
 SQL = Path(__file__).parents[2] / "sql"

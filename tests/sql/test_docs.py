@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.pages.schema_page import readers, schema_page
-from flows.reporting.leaderboard import render_query
+from flows.reporting.query_result import render_query
 from tests.sql.tiny import make, tiny
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
-from flows.database.scores_db import build_database
 from flows.results import Results, open_results
 from tests.sql.tiny import (
     CRITERIA,

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from flows.database.scores_db import DatabaseDraft, build_database
+from flows.database.database_draft import DatabaseDraft, build_database
 from flows.database.sql_model import schemas
 from flows.pipeline.load.intake_tables import FOLDED
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import duckdb
 
+from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
-from flows.database.scores_db import build_database, connect
+from flows.database.scores_db import connect
 from flows.database.sql_model import LAYERS, checks
 from flows.reporting.text_tables import markdown
 

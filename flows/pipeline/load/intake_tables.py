@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from flows.database.scores_db import DatabaseDraft
+from flows.database.database_draft import DatabaseDraft
 from flows.database.sql_model import schemas
 from flows.sessions.session_parts import Part, SessionInfo, iter_parts
 from flows.sessions.task_type_labels import Labels

@@ -19,7 +19,8 @@ import duckdb
 import pyarrow.dataset as pads
 
 from flows.config.study import Study
-from flows.database.scores_db import MATERIALIZED, DatabaseDraft, is_sound, new_database, store_info, write_text_views
+from flows.database.database_draft import MATERIALIZED, DatabaseDraft, new_database, store_info, write_text_views
+from flows.database.scores_db import is_sound
 from flows.database.sql_model import sql_sha256, table_keys
 from flows.pipeline.load.intake_tables import as_table, fill_intake, fill_quarantine
 from flows.pipeline.load.nights import TakeNight, night_tables

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from compaction import CallsStoppedError, Message
 from compaction.tokens import total_tokens
-from flows.llm.gateway import calling_for
+from flows.llm.calling_for import calling_for
 from flows.pipeline.engine import Engine
 from flows.pipeline.plan import AnswerJob
 from flows.pipeline.tasks.measured_states import MeasuredStates

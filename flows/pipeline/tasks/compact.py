@@ -24,7 +24,7 @@ from compaction import (
 from compaction.compact import history_before, tokens_by_kind
 from compaction.tokens import total_tokens
 from flows.config.study import Study
-from flows.llm.gateway import calling_for
+from flows.llm.calling_for import calling_for
 from flows.pipeline.engine import Engine
 from flows.pipeline.plan import CompactionJob, method_rows
 from flows.pipeline.tasks.task_context import Contexts, Items, Tally, TaskContext, remember, session, why

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from compaction import CallsStoppedError, Transcript
-from flows.llm.gateway import calling_for
+from flows.llm.calling_for import calling_for
 from flows.pipeline.plan import PointInfo, probe_id
 from flows.pipeline.tasks.task_context import Tally, TaskContext, session, unless_stopped, why
 from flows.sessions.buckets import Slice

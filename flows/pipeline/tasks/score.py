@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from compaction import CallsStoppedError
 from flows.config.study import Study
-from flows.llm.gateway import calling_for
+from flows.llm.calling_for import calling_for
 from flows.pipeline.plan import ScoreJob
 from flows.pipeline.tasks.measured_states import MeasuredStates
 from flows.pipeline.tasks.task_context import (

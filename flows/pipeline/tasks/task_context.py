@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from compaction import CallsStoppedError, Message, Method, Transcript
 from flows.config.study import Study
-from flows.llm.gateway import only_cached
 from flows.pipeline.engine import Engine, engine_for
 from flows.pipeline.session_cache import SessionCache
 from flows.redaction import Redactor
@@ -134,6 +133,7 @@ class ItemThreads(Items):
         self._flush = flush
         self._advance: list[Callable[[int], None]] = []
         self._alone = threading.Lock()
+        self._alone_thread: int | None = None
 
     @contextmanager
     def reporting(self, advance: Callable[[int], None]) -> Iterator[None]:
@@ -143,6 +143,11 @@ class ItemThreads(Items):
             yield
         finally:
             self._advance.remove(advance)
+
+    @property
+    def wants_cached(self) -> bool:
+        """Whether this thread does just now what the call cache answers, and nothing else."""
+        return self._alone_thread == threading.get_ident()
 
     def map(
         self,
@@ -171,8 +176,12 @@ class ItemThreads(Items):
     def _cached_first(self, one: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         found: list[Result | Future[Result]] = []
         for item in items:
-            with self._alone, only_cached():
-                result = one(item)
+            with self._alone:
+                self._alone_thread = threading.get_ident()
+                try:
+                    result = one(item)
+                finally:
+                    self._alone_thread = None
             found.append(self._pool.submit(one, item) if result is None else result)
         for outcome in found:
             yield outcome.result() if isinstance(outcome, Future) else outcome

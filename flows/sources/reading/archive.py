@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from flows.sources.reading import decode
+from flows.sources.reading import unpacking
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -219,8 +219,8 @@ class Archive:
         Raises:
             ArchiveError: It is damaged, is too long, or unpacks to far more than it takes in the archive.
         """
-        if member.size is not None and member.size > decode.LONGEST_VALUE:
-            raise ArchiveError(f"it unpacks to {member.size:,} bytes; at most {decode.LONGEST_VALUE:,} are read")
+        if member.size is not None and member.size > unpacking.LONGEST_VALUE:
+            raise ArchiveError(f"it unpacks to {member.size:,} bytes; at most {unpacking.LONGEST_VALUE:,} are read")
         try:
             self.file.seek(member.offset)
             start = self.file.read(_HEADER.size)
@@ -244,7 +244,7 @@ class Archive:
         try:
             for piece in stream:
                 taken, made = self._taken + stream.taken, self._made + stream.made
-                if made > decode.MOST_UNPACKED and decode.is_bomb(taken, made):
+                if made > unpacking.MOST_UNPACKED and unpacking.is_bomb(taken, made):
                     raise ArchiveError(f"the archive unpacks to more than {made >> 20:,} MB from {taken:,} bytes")
                 yield piece
         finally:
@@ -263,14 +263,14 @@ class _Stream:
         self.taken = self.made = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        limit = decode.LONGEST_VALUE if self.member.size is None else min(decode.LONGEST_VALUE, self.member.size)
+        limit = unpacking.LONGEST_VALUE if self.member.size is None else min(unpacking.LONGEST_VALUE, self.member.size)
         unpacked = {_STORED: self._chunks, _DEFLATED: self._inflated, _ZSTD: self._from_zstd}[self.member.method]
         try:
             for piece in unpacked():
                 self.made += len(piece)
                 if self.made > limit:
                     raise ArchiveError(f"it unpacks to more than {limit:,} bytes")
-                if decode.is_bomb(self.taken, self.made):
+                if unpacking.is_bomb(self.taken, self.made):
                     raise ArchiveError(f"it unpacks to more than {self.made >> 20:,} MB from {self.taken:,} bytes")
                 yield piece
         except (zlib.error, zstd.ZstdError, EOFError) as error:
@@ -315,10 +315,10 @@ class _Stream:
             rest = chunk
             while rest or (at is not None and not at.needs_input):
                 if at is None:
-                    if self.member.packed is None and self.made and not rest.startswith(decode.ZSTD_FRAMES):
+                    if self.member.packed is None and self.made and not rest.startswith(unpacking.ZSTD_FRAMES):
                         self._give_back(len(rest))
                         return
-                    at = zstd.ZstdDecompressor(options=decode.ZSTD_OPTIONS)
+                    at = zstd.ZstdDecompressor(options=unpacking.ZSTD_OPTIONS)
                 yield at.decompress(rest, _PIECE)
                 rest = b""
                 if at.eof:  # a member may be several frames one after the other

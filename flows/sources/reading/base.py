@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from compaction.transcript import Transcript
-from flows.sources.reading import decode
+from flows.sources.reading import decode, unpacking
 from flows.sources.reading.account import Account
 from flows.sources.reading.archive import Archive
 from flows.sources.reading.database import DamagedError, Database
@@ -146,11 +146,11 @@ class Source:
         """The whole file as text, line ends as they are; bytes that are no UTF-8 become U+FFFD."""
         if self.file is None:
             return ""
-        if self._end > decode.LONGEST_VALUE:
-            most = f"{decode.LONGEST_VALUE:,}"
+        if self._end > unpacking.LONGEST_VALUE:
+            most = f"{unpacking.LONGEST_VALUE:,}"
             self.quarantine(None, f"a text of {self._end:,} bytes; the first {most} are read")
         self.file.seek(0)
-        return decode.strip_bom(self.file.read(decode.LONGEST_VALUE)).decode("utf-8", "replace")
+        return decode.strip_bom(self.file.read(unpacking.LONGEST_VALUE)).decode("utf-8", "replace")
 
     @cached_property
     def archive(self) -> Archive:
@@ -237,10 +237,10 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Every line with its number and its line end, read on demand; runs of blank lines are shortened.
 
-        A line of more than ``decode.LONGEST_VALUE`` bytes is set aside. A file that is still being written to is read
+        A line of more than ``LONGEST_VALUE`` bytes is set aside. A file that is still being written to is read
         up to its length when it was opened.
         """
-        file, longest = self.file, decode.LONGEST_VALUE
+        file, longest = self.file, unpacking.LONGEST_VALUE
         if file is None:
             return
         file.seek(0)

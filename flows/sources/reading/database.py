@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from flows.sources.reading import decode
+from flows.sources.reading import unpacking
 
 MAGIC = b"SQLite format 3\0"
 _WAIT = 5.0
@@ -54,7 +54,7 @@ class Database:
             connection = sqlite3.connect(self._address(), uri=True, timeout=_WAIT, isolation_level=None)
             with closing(connection):
                 connection.text_factory = _as_text
-                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, decode.LONGEST_VALUE)
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, unpacking.LONGEST_VALUE)
                 for setting in _SETTINGS:
                     connection.execute(setting)
                 connection.execute("begin")

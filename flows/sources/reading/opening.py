@@ -10,7 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
-from flows.sources.reading import decode
+from flows.sources.reading import decode, unpacking
 from flows.sources.reading.base import Source
 from flows.sources.reading.database import MAGIC, Database
 from flows.sources.reading.inputs import Input, path_text, plain_name
@@ -20,7 +20,7 @@ from flows.sources.reading.table import Table
 _TEXT_SUFFIXES = (".md", ".markdown", ".txt")
 
 
-def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = decode.MOST_UNPACKED) -> Source:
+def open_source(input: Input, is_member: Callable[[str, str], bool], most: int = unpacking.MOST_UNPACKED) -> Source:
     """Opens an input and finds its shape: JSON value or lines, text, archive, database, Parquet, or folder of events.
 
     What cannot be opened at all is set aside; the source is then empty.
@@ -35,7 +35,7 @@ def open_source(input: Input, is_member: Callable[[str, str], bool], most: int =
         if input.kind == "folder":
             source.members = event_files(input.path, is_member)
             return source
-        source.file, broken = decode.open_bytes(input.path, most)
+        source.file, broken = unpacking.open_bytes(input.path, most)
         source._end = source.file.seek(0, os.SEEK_END)
         source.file.seek(0)
         if broken:

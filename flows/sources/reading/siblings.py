@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flows.sources.reading import decode
+from flows.sources.reading import decode, unpacking
 from flows.sources.reading.base import Source
 
 _PACKED = ("", ".gz", ".zst")
@@ -37,9 +37,9 @@ def load_sibling(path: Path) -> Any:
 def load_first(path: Path) -> Any:
     """The JSON value on the first line of a file; None when it cannot be read."""
     try:
-        file, _ = decode.open_bytes(path)
+        file, _ = unpacking.open_bytes(path)
         with file:
-            line = decode.read_line(file, decode.LONGEST_VALUE)
+            line = decode.read_line(file, unpacking.LONGEST_VALUE)
     except OSError:
         return None
     values = decode.loads_line(line)[0] if isinstance(line, bytes) else []

@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.database.scores_db import SCHEMA_VERSION, build_database, connect, store_info
+from flows.database.database_draft import build_database, store_info
+from flows.database.scores_db import SCHEMA_VERSION, connect
 from flows.pipeline.load.provenance import NOTE_FILE, Provenance
 from flows.pipeline.load.tables import rebuild_database
 from flows.store.store import Store

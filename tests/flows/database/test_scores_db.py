@@ -11,7 +11,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from flows.database.scores_db import build_database, connect
+from flows.database.database_draft import build_database
+from flows.database.scores_db import connect
 from flows.database.sql_model import schemas
 from flows.support.errors import StoreError
 from tests.sql.tiny import CRITERIA, arrow, session

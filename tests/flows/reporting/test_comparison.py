@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.database.scores_db import build_database
+from flows.database.database_draft import build_database
 from flows.reporting.comparison import compare, find_method
-from flows.reporting.leaderboard import render_query
+from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import WIDTH, Layout
 from flows.store.store import Store
 from flows.support.errors import StoreError, UsageError

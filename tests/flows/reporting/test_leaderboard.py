@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.database.scores_db import build_database
-from flows.reporting.leaderboard import render, render_by, render_query
+from flows.database.database_draft import build_database
+from flows.reporting.leaderboard import render, render_by
+from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import WIDTH, Layout
 from flows.support.errors import StoreError, UsageError
 from tests.sql.tiny import graded, judge, make, tiny

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.reporting.leaderboard import render_query
+from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import Layout
 from flows.store.store import STORE_FORMAT
 from tests.flows.conftest import Command

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from flows.sources.reading import archive, decode
+from flows.sources.reading import archive, unpacking
 from flows.sources.reading.archive import Archive, ArchiveError, zstd
 from tests.flows.sources.archive_bytes import by_hand, with_extra
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(120)
 
 @pytest.mark.parametrize("method", [8, 93])
 def test_a_bomb_is_not_unpacked_beyond_the_limit(monkeypatch, method):
-    monkeypatch.setattr(decode, "_BOMB_FROM", 4 << 20)
+    monkeypatch.setattr(unpacking, "_BOMB_FROM", 4 << 20)
     size = 64 << 20
     if method == 8:
         packer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -37,15 +37,15 @@ def test_a_member_that_says_less_than_it_holds_is_stopped_there():
 
 
 def test_a_member_that_says_too_much_is_not_unpacked_at_all():
-    opened = Archive(io.BytesIO(by_hand((b"a.json", 8, b"", decode.LONGEST_VALUE + 1, 0))))
+    opened = Archive(io.BytesIO(by_hand((b"a.json", 8, b"", unpacking.LONGEST_VALUE + 1, 0))))
     with pytest.raises(ArchiveError, match="at most"):
         opened.read(opened.members["a.json"])
 
 
 def test_many_bombs_are_given_up_together(monkeypatch):
     """Each may be small enough; together they may not unpack to more than a packed file may."""
-    monkeypatch.setattr(decode, "_BOMB_FROM", 1 << 20)
-    monkeypatch.setattr(decode, "MOST_UNPACKED", 3 << 20)
+    monkeypatch.setattr(unpacking, "_BOMB_FROM", 1 << 20)
+    monkeypatch.setattr(unpacking, "MOST_UNPACKED", 3 << 20)
     content = bytes(900_000)
     data = zlib.compress(content, 9)[2:-4]
     members = [(b"%d.json" % n, 8, data, len(content), zlib.crc32(content)) for n in range(10)]

@@ -7,10 +7,11 @@ import math
 import pytest
 
 from flows.sources import Input
-from flows.sources.reading import decode
+from flows.sources.reading import unpacking
 from flows.sources.reading.base import MOST_ASIDE
-from flows.sources.reading.decode import dumps, loads_line, zstd
+from flows.sources.reading.decode import dumps, loads_line
 from flows.sources.reading.opening import open_source
+from flows.sources.reading.unpacking import zstd
 
 CHAT = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}]
 LINES = b"".join(json.dumps(message).encode() + b"\n" for message in CHAT)
@@ -148,7 +149,7 @@ def test_megabytes_of_blank_lines_are_an_empty_file(read):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_line_that_is_too_long_is_named_once_and_the_others_go_in(place, read, monkeypatch):
-    monkeypatch.setattr(decode, "LONGEST_VALUE", 3_000_000)
+    monkeypatch.setattr(unpacking, "LONGEST_VALUE", 3_000_000)
     lines = LINES.splitlines(keepends=True)
     lines.insert(place, b'{"role": "user", "content": "' + b"x" * 4_000_000 + b'"}\n')
     result = read("s.jsonl", b"".join(lines))
@@ -165,7 +166,7 @@ def test_a_line_of_megabytes_is_read_whole(read):
 
 @pytest.mark.parametrize("is_spread", [False, True])
 def test_a_document_that_is_too_large_says_so(is_spread, read, monkeypatch):
-    monkeypatch.setattr(decode, "LONGEST_VALUE", 3_000_000)
+    monkeypatch.setattr(unpacking, "LONGEST_VALUE", 3_000_000)
     content = json.dumps([{"role": "user", "content": "x" * 4_000_000}], indent=1 if is_spread else None)
     result = read("s.json", content.encode())
     assert result.transcripts == ()

@@ -23,7 +23,7 @@ from flows.pipeline.plan import unread_inputs
 from flows.pipeline.tasks.ingest import ingest_batch
 from flows.sessions.session_parts import read_parts
 from flows.sources import Input, discover, read_input
-from flows.sources.reading.decode import zstd
+from flows.sources.reading.unpacking import zstd
 from flows.store.store import Store
 from flows.support.errors import StoreError
 from tests.flows.conftest import write_session

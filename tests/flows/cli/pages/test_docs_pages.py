@@ -25,7 +25,7 @@ from compaction.tokens import TiktokenCounter
 from flows.cli.app import app
 from flows.cli.pages.docs_pages import commands
 from flows.config.study_template import make_template
-from flows.reporting.leaderboard import render_query
+from flows.reporting.query_result import render_query
 from flows.sessions.session_parts import load_session, read_parts
 from flows.store.store import Store
 from flows.support.errors import EvalError

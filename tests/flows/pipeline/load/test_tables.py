@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sql
-from flows.database.scores_db import MATERIALIZED, MEMORY_VARIABLE, connect
+from flows.database.database_draft import MATERIALIZED
+from flows.database.scores_db import MEMORY_VARIABLE, connect
 from flows.database.sql_model import schemas, sql_text
 from flows.pipeline.load import tables
 from flows.pipeline.load.intake_tables import TABLES as INTAKE

@@ -1,0 +1,60 @@
+"""The result of a user's own query on the store, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+
+from flows.database.query_limits import query_limits
+from flows.database.scores_db import connect, show_texts
+from flows.database.sql_model import first_sentence
+from flows.reporting.text_tables import AS_WIDE_AS_IT_IS, Layout, fetch_rows, is_numeric, plain_cell, render_rows
+from flows.store.store import Store
+from flows.support.errors import UsageError
+from flows.support.plurals import quantity
+
+
+def render_query(
+    path: Path,
+    sql: str,
+    layout: Layout = AS_WIDE_AS_IT_IS,
+    variables: Mapping[str, str] | None = None,
+    store: Store | None = None,
+    seconds: float | None = None,
+) -> str:
+    """The result of a query on the store. The query can read the store's tables and views, and nothing else.
+
+    Args:
+        path: The database.
+        sql: The query.
+        layout: Of the result. Tables and Markdown show its ``most`` rows; CSV and JSON have all.
+        variables: Are set for it: ``getvariable('name')``.
+        store: Needed by the views of texts.
+        seconds: How long it may take.
+
+    Raises:
+        StoreError: there is no database yet.
+        UsageError: the query cannot be run.
+    """
+    shown = None if layout.is_data else layout.most
+    with connect(path) as connection, query_limits(connection, seconds):
+        try:
+            if store is not None:
+                show_texts(connection, sql, store.texts)
+            for name, value in (variables or {}).items():
+                connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+            rows = fetch_rows(connection, sql, None if shown is None else shown + 1)
+        except duckdb.Error as error:
+            raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
+    if layout.is_data:
+        return render_rows(rows, layout.format)
+    cells = [[plain_cell(value) for value in row] for row in rows.values[:shown]]
+    numeric = [is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
+    rest = ""
+    if len(rows.values) > len(cells):
+        rest = f"the first {len(cells):,} rows; --output FILE, a pipe, --format csv and --json have all\n"
+    if layout.format == "table":
+        rest = rest or f"{quantity(len(cells), 'row')}\n"
+    return layout.table(rows.names, cells, numeric) + rest
