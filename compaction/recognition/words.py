@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-import snowballstemmer
+import Stemmer
 
 Kind = Literal["number", "name", "part", "word"]
 
@@ -152,4 +152,4 @@ def stem(word: str) -> str:
     """The stem of an English word in lower case (Porter's second algorithm); the word itself otherwise."""
     if not word.isascii():
         return word
-    return str(snowballstemmer.stemmer("english").stemWord(word))  # one of its own: it holds the word that it works on
+    return str(Stemmer.Stemmer("english", 0).stemWord(word))  # one of its own: threads must not share it

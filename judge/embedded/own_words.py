@@ -45,6 +45,9 @@ _DATA_LINE = re.compile(
 )
 """Lines that are pasted: tables, JSON, prompts, traces, linters, diffs, logs, bare paths and addresses, headings."""
 
+_SCREEN = re.compile(r"[ \t]{8,}[^\n]*[┃│└][^\n]*")
+"""The rest of a line that was copied from a terminal with its empty columns and frames."""
+
 _TEMPLATE_LINES = 12
 """List items and headings in one message from which on it is a document (an issue, a skill, a template)."""
 
@@ -111,6 +114,7 @@ def own_words(text: str) -> str:
     if typed:
         text = "\n".join(typed)
     text = _without_data(text)
+    text = _SCREEN.sub("", text)
     lines = [line for line in text.splitlines() if not _DATA_LINE.match(line) and not _OPEN_TAG.match(line.strip())]
     if _HARNESS.match("\n".join(lines).lstrip()):
         return ""

@@ -26,7 +26,7 @@ from judge.embedded.recall_facts import first_request, later_requests, recall_fa
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 10
+VERSION = 11
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300

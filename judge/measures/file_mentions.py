@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from compaction.reading.file_effects import FileOp, FileVerb
@@ -56,8 +57,11 @@ _STATUS = re.compile(r"\A(?:(A|\?\?|\+)|(M|~)|(D))[AMD]?\s+[`*]*\Z")
 _ALONE = re.compile(r"[`*]*\s*(?:[(:,;–—-]|\Z)")
 """What stands behind such a file: no sentence about it."""
 
-_TAKEN_FROM = re.compile(r"\s(?:from|in|into|to)\s", re.IGNORECASE)
-"""Between a word of deleting and a file: something else was deleted, and the file is where."""
+_IS_WHERE = re.compile(r"\s(?:from|in|into|to)\s", re.IGNORECASE)
+"""Between a word of deleting or creating and a file: it is said of something else, and the file is where."""
+
+_ELSEWHERE: Mapping[FileVerb, FileVerb | None] = {"deleted": "modified", "created": None}
+"""What such a word says of the file: tests that were created in a file are in a new file or in an old one."""
 
 _FILES = re.compile(r"file|artifact|modification|changes|code.?state|touched|paths?\b", re.IGNORECASE)
 """Words of a label below which files stand."""
@@ -119,8 +123,8 @@ def _verb_of(start: int, path: str, verbs: list[tuple[int, FileVerb]], said: str
     if after and _PASSIVE.match(said[end : after[0][0]]):
         return after[0][1]
     before = [(at, verb) for at, verb in verbs if at < start]
-    if before and before[-1][1] == "deleted" and _TAKEN_FROM.search(said[before[-1][0] : start]):
-        return "modified"
+    if before and before[-1][1] in _ELSEWHERE and _IS_WHERE.search(said[before[-1][0] : start]):
+        return _ELSEWHERE[before[-1][1]]
     return before[-1][1] if before else after[0][1] if after else None
 
 

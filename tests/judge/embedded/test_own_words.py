@@ -48,6 +48,11 @@ def test_pasted_data_is_left_out_and_what_stands_beside_it_stays() -> None:
     assert own_words(text) == "Please find out why the import stops."
 
 
+def test_what_was_copied_from_a_screen_ends_at_its_empty_columns() -> None:
+    text = f"find out why I get  Check hooks (shell){' ' * 90}┃  │ cd /srv && git fetch   ┃  └ Denied\n\nand fix"
+    assert requests(text)[0] == "find out why I get  Check hooks (shell)"
+
+
 @pytest.mark.parametrize("tag", ["task", "user_query", "feedback"])
 def test_the_text_in_a_tag_for_the_request_is_the_request(tag: str) -> None:
     text = f"<environment>\nos: linux\n</environment>\n<{tag}>\nRename the metrics endpoint to telemetry.\n</{tag}>"

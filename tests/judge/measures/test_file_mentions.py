@@ -79,6 +79,12 @@ def test_what_is_taken_from_a_file_or_put_into_it_does_not_delete_it() -> None:
         assert found.get("docs/c.md", "deleted") == "deleted"
 
 
+def test_what_is_created_in_a_file_leaves_open_whether_the_file_is_new() -> None:
+    text = "- Started by creating a helper function in src/str.py\n- Created src/new.py\n"
+    assert verbs(Message("user", text, covers=(1,))) == {"src/new.py": "created"}
+    assert verbs(Message("user", text + "- Modified src/str.py: a helper", covers=(1,)))["src/str.py"] == "modified"
+
+
 def test_what_an_agent_says_counts_only_with_a_verb() -> None:
     said = Message("assistant", "I updated `src/a.py` to close the socket.\nThe function lives in src/b.py.", seq=4)
     assert verbs(said) == {"src/a.py": "modified"}
