@@ -22,6 +22,8 @@ from flows.support.clock import now
 _TRACEBACK_CHARACTERS = 3_000
 """Characters of a client's traceback in the log: its innermost frames."""
 
+_ENDED = "the run ended before the answer came"
+
 THROTTLED: frozenset[FaultKind] = frozenset({"rate_limited", "overloaded", "timeout"})
 """Faults that mean too many calls at once. A server that queues requests shows this by timeouts."""
 
@@ -218,7 +220,8 @@ class Sender:
         self.under_way.add(task)
         try:
             reply = await self._transport(call)
-        except CallFault as fault:
+        except (CallFault, asyncio.CancelledError) as error:
+            fault = error if isinstance(error, CallFault) else CallFault("connection", _ENDED)
             self._note(
                 asked.entry(
                     fault.use,
@@ -227,18 +230,6 @@ class Sender:
                     started_at=started_at,
                     status=fault.kind,
                     error=without_secrets(str(fault)),
-                )
-            )
-            raise
-        except asyncio.CancelledError:
-            self._note(
-                asked.entry(
-                    None,
-                    None,
-                    seconds=self._clock() - start,
-                    started_at=started_at,
-                    status="connection",
-                    error="the run ended before the answer came",
                 )
             )
             raise
