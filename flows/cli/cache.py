@@ -11,7 +11,7 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
+from flows.support.plurals import quantity
 
 if TYPE_CHECKING:
     from flows.llm.cache.call_cache import CacheStats, PruneResult
@@ -37,9 +37,8 @@ def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
     answered from there. Calls are counted since the cache was made, failed tries included.
     """
     from flows.store.call_cache_sync import has_cache, open_cache
-    from flows.store.store import Store
 
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     if not has_cache(found):
         _print_result(found, {"answers": 0}, "no call cache: no model was asked yet", as_json=as_json)
         return
@@ -83,14 +82,13 @@ def prune(
     for it again. --older-than and --model together remove what both name. What the calls have cost is kept.
     """
     from flows.store.call_cache_sync import forget_pruned, has_cache, open_cache, ship_calls
-    from flows.store.store import Store
     from flows.support.errors import UsageError
 
     if older_than is None and model is None and not everything:
         raise UsageError("cache prune: say what to remove: --older-than DAYS, --model SPEC or --all")
     if everything and (older_than is not None or model is not None):
         raise UsageError("cache prune: --all leaves nothing to choose; leave out --older-than and --model, or --all")
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     if not has_cache(found):
         _print_result(found, {"answers": 0}, "no call cache: nothing to remove", as_json=as_json)
         return
@@ -115,10 +113,12 @@ def _print_result(store: Store, document: dict[str, Any], text: str, *, as_json:
 
 
 def _format_pruned(pruned: PruneResult, dry_run: bool) -> str:
-    removed = f"{_format_answers(pruned.answers)} ({_format_size(pruned.answer_bytes)})"
+    from rich.filesize import decimal
+
+    removed = f"{quantity(pruned.answers, 'answer')} ({decimal(pruned.answer_bytes)})"
     if dry_run:
         return f"would remove {removed}, and leave {pruned.left:,}"
-    return f"removed {removed}, left {pruned.left:,}; the file is {_format_size(pruned.freed_bytes)} smaller"
+    return f"removed {removed}, left {pruned.left:,}; the file is {decimal(pruned.freed_bytes)} smaller"
 
 
 def _as_json(counted: CacheStats) -> dict[str, Any]:
@@ -131,7 +131,9 @@ def _as_json(counted: CacheStats) -> dict[str, Any]:
 
 
 def _format_stats(counted: CacheStats) -> str:
-    lines = [f"{_format_answers(counted.answers)}, {_format_size(counted.bytes)}"]
+    from rich.filesize import decimal
+
+    lines = [f"{quantity(counted.answers, 'answer')}, {decimal(counted.bytes)}"]
     if counted.answers:
         lines[0] += f", made {_format_day(counted.oldest)} to {_format_day(counted.newest)}"
         lines += [f"    {number:,} of {model}" for model, number in counted.answers_by_model.items()]
@@ -184,15 +186,3 @@ def _format_day(seconds: float | None, precision: str = "day") -> str | None:
         return None
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.date().isoformat() if precision == "day" else moment.isoformat(timespec="seconds")
-
-
-def _format_answers(number: int) -> str:
-    return f"{number:,} answer{'' if number == 1 else 's'}"
-
-
-def _format_size(number: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if number < 1000:
-            return f"{number:,.0f} {unit}" if unit == "bytes" else f"{number:,.1f} {unit}"
-        number /= 1000
-    return f"{number:,.1f} GB"

@@ -13,7 +13,6 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
 from flows.support.plurals import quantity
 
 if TYPE_CHECKING:
@@ -110,7 +109,6 @@ def calibrate(
     """
     from flows.reporting.calibration import report
     from flows.store.human_labels import add_labels
-    from flows.store.store import Store
     from flows.support.errors import UsageError
     from flows.support.progress import make_report
     from flows.validation.calibration import label_targets, study_of_results
@@ -121,7 +119,7 @@ def calibrate(
     if given := statements or answers:
         o.echo(_agree(given, contexts or [], o.layout(format, as_json), is_answers=answers is not None))
         return
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     told = make_report(quiet or as_json)
     if sample is not None:
         if labels is not None:

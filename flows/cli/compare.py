@@ -9,7 +9,7 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, QUESTIONS, Split
+from flows.support.choices import QUESTIONS, Split
 
 
 @command(
@@ -48,8 +48,7 @@ def compare(
     comparable. docs/comparing.md explains every figure.
     """
     from flows.reporting import comparison
-    from flows.store.store import Store
 
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     layout = o.layout(format, as_json)
     o.echo_of(found, comparison.compare(found.database, a, b, judge, by, layout, questions), layout)

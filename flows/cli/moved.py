@@ -9,7 +9,6 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
 
 
 @command(
@@ -49,10 +48,9 @@ def moved(
     A night is taken by every run that changed the leaderboard; `compaction-eval sql "FROM nights"` lists them.
     """
     from flows.reporting.night_changes import format_worse, render
-    from flows.store.store import Store
     from flows.support.errors import WORSE
 
-    target = Store.open(store or DEFAULT_STORE)
+    target = o.open_store(store)
     layout = o.layout(format, as_json)
     shown, found = render(target.database, since, judge, layout)
     o.echo_of(target, shown, layout)

@@ -12,7 +12,7 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, FileFormat
+from flows.support.choices import FileFormat
 
 if TYPE_CHECKING:
     from flows.database.ready_queries import ReadyQuery
@@ -81,7 +81,6 @@ def query(
     from flows.database.ready_queries import ready_query
     from flows.database.scores_db import connect
     from flows.reporting.query_result import render_query
-    from flows.store.store import Store
 
     layout = o.layout(format, as_json, wide=wide, more="--wide")
     if name is None:
@@ -91,7 +90,7 @@ def query(
     if show:
         o.echo_json(asdict(chosen)) if as_json else o.echo(chosen.sql)
         return
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     given = _parse_settings(set_ or ())
     with connect(found.database) as connection:
         values = variables_of(connection, chosen, judge, given)
@@ -177,11 +176,10 @@ def export(
     from flows.database.ready_queries import ready_query
     from flows.database.scores_db import connect, show_texts
     from flows.reporting.export import choose_format, write_rows
-    from flows.store.store import Store
     from flows.support.errors import UsageError
     from flows.support.progress import make_report
 
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     chosen = choose_format(output, format)
     if spreadsheet_safe and chosen != "csv":
         raise UsageError(f"--spreadsheet-safe is for CSV, and the format is {chosen}")

@@ -11,7 +11,6 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from flows.config.study import Study
@@ -39,10 +38,9 @@ def rebuild(
     from flows.pipeline.load.provenance import Provenance, study_of_results
     from flows.pipeline.run_summary import Summary, failed_checks
     from flows.store.call_journal import export_calls
-    from flows.store.store import Store
     from flows.support.progress import make_report
 
-    target = Store.open(store or DEFAULT_STORE)
+    target = o.open_store(store)
     chosen = _read_study(target, study) if study else study_of_results(target)
     chosen = replace(chosen, store=target.name, tokenizer=target.settings["tokenizer"])
     start = perf_counter()

@@ -10,7 +10,7 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, PAGE_BYTES
+from flows.support.choices import PAGE_BYTES
 
 Language = Literal["en", "zh"]
 
@@ -52,11 +52,10 @@ def report(
     on as you would those. Without the package vl-convert-python it has all tables, no charts, and says so.
     """
     from flows.reporting.html import library, write_report
-    from flows.store.store import Store
     from flows.support.errors import UsageError
     from flows.support.progress import make_report
 
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     if out.is_dir():
         raise UsageError(f"{out}: this is a folder; name a file to write, such as {out / 'report.html'}")
     try:

@@ -10,7 +10,6 @@ import typer
 from flows.cli.shared import completing
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
 
 TOP = 12
 """Methods before the fold, where the option does not say."""
@@ -77,7 +76,7 @@ def scorecard(
     if fail_if_worse is not None and base is None:
         raise UsageError("--fail-if-worse: worse than what? name the other store with --base DIR")
     thresholds = read_thresholds(fail_below or ())
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     before = Store.open(base).database if base else None
     cards = scorecards(found.database, base=before, judge=judge, methods=method or (), thresholds=thresholds)
     if as_json:

@@ -12,7 +12,7 @@ import typer
 from flows.cli.query import Force, Output
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE, Split
+from flows.support.choices import Split
 from flows.support.plurals import quantity
 
 MOST_SHOWN = 1_000
@@ -45,11 +45,10 @@ def leaderboard(
     from flows.database.scores_db import connect
     from flows.reporting.leaderboard import ranked_rows, render, render_by
     from flows.reporting.thresholds import check_thresholds, format_missed, read_thresholds
-    from flows.store.store import Store
     from flows.support.errors import WORSE
 
     thresholds = read_thresholds(fail_below or ())
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     layout = o.layout(format, as_json, wide=wide, most=o.MOST_METHODS, more="--wide")
     board = (
         render_by(found.database, by, judge, layout, versions)
@@ -97,9 +96,8 @@ def sql(
     """
     from flows.cli.shared.query_files import print_exported, write_query
     from flows.reporting.query_result import render_query
-    from flows.store.store import Store
 
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     if output is not None:
         print_exported(found, [write_query(found, query, output, force, timeout)], as_json=as_json)
         return
@@ -149,10 +147,9 @@ def accounting(
     Ends with exit code 1 when a message is unaccounted for.
     """
     from flows.reporting.query_result import render_query
-    from flows.store.store import Store
     from flows.support.errors import EvalError
 
-    found = Store.open(store or DEFAULT_STORE)
+    found = o.open_store(store)
     layout = o.layout(format, as_json)
     o.echo_of(found, render_query(found.database, _ACCOUNTS[by], layout), layout)
     check = "FROM check_messages_met_are_stored_or_set_aside"

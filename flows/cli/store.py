@@ -9,7 +9,6 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
-from flows.support.choices import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from flows.pipeline import dropping
@@ -50,9 +49,8 @@ def drop(
     (cache prune).
     """
     from flows.pipeline import dropping
-    from flows.store.store import Store
 
-    target = Store.open(store or DEFAULT_STORE)
+    target = o.open_store(store)
     found = dropping.select_sessions(target, what or (), gone=gone)
     n_rows = 0
     if yes and (found.sessions or found.inputs):

@@ -156,7 +156,7 @@ def run_sql(connection: duckdb.DuckDBPyConnection, origin: str, text: str) -> No
         raise StoreError(f"sql/{origin} cannot be run: {first_sentence(error)}") from error
 
 
-def grain_of(text: str) -> str:
+def opening_of(text: str) -> str:
     """The first paragraph of the comment that opens an SQL file."""
     lines = []
     for line in text.splitlines():
@@ -164,7 +164,12 @@ def grain_of(text: str) -> str:
         if not line.startswith("--") or not words:
             break
         lines.append(words)
-    return " ".join(lines).rstrip(".")
+    return " ".join(lines)
+
+
+def grain_of(text: str) -> str:
+    """The same without its full stop."""
+    return opening_of(text).rstrip(".")
 
 
 def comment_on(connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[str, str]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flows.execution.run import Run
 from flows.llm.batch.prefill import BatchItem, BatchOutcome, BatchPlan, plan_prefill, prefill
@@ -19,7 +18,7 @@ from flows.support.ids import bucket_bits
 from judge.llm import ModelJudge
 
 
-class VerdictRequests(Sequence[BatchItem]):
+class VerdictRequests(Iterable[BatchItem]):
     """What a model as judge would be asked, made when it is looked at: contexts are long, and there are many."""
 
     def __init__(self, run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> None:
@@ -29,36 +28,14 @@ class VerdictRequests(Sequence[BatchItem]):
             raise UsageError("--batch: the embedded judge asks nobody; name a model with --judge")
         self._judge, self._settings, self._run = judge, settings, run
         mixed = shuffle_jobs(jobs)
-        self._places = [(info, job) for info in sessions for job in mixed.get(info.session_id, ())]
-
-    def __len__(self) -> int:
-        return len(self._places)
+        self._jobs = [(info, mixed[info.session_id]) for info in sessions if mixed.get(info.session_id)]
 
     def __iter__(self) -> Iterator[BatchItem]:
-        start = 0
-        while start < len(self._places):
-            info = self._places[start][0]
-            end = start
-            while end < len(self._places) and self._places[end][0] is info:
-                end += 1
-            yield from self._of(info, [job for _, job in self._places[start:end]])
-            start = end
-
-    @overload
-    def __getitem__(self, index: int) -> BatchItem: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[BatchItem]: ...
-    def __getitem__(self, index: int | slice) -> BatchItem | list[BatchItem]:
-        if isinstance(index, slice):
-            return [item for info, job in self._places[index] for item in self._of(info, [job])]
-        info, job = self._places[index]
-        return next(self._of(info, [job]))
-
-    def _of(self, info: SessionInfo, jobs: Sequence[ScoreJob]) -> Iterator[BatchItem]:
         run = self._run
-        store = Store.at(run.root).within(bucket_bits(info.session_id))
-        for asked in cases_of(store, run.study, self._judge.rubric, Slice(((info, tuple(jobs)),))):
-            yield self._settings, self._judge.request(asked.case), asked.job.answer_id
+        for info, jobs in self._jobs:
+            store = Store.at(run.root).within(bucket_bits(info.session_id))
+            for asked in cases_of(store, run.study, self._judge.rubric, Slice(((info, tuple(jobs)),))):
+                yield self._settings, self._judge.request(asked.case), asked.job.answer_id
 
 
 def judge_in_batches(

@@ -18,7 +18,7 @@ import orjson
 
 from compaction.model import CallsStoppedError, ModelRequest, NativeRequest
 from flows.llm.clients.requests import native_body, sent_turns, token_limit
-from flows.llm.clients.transport import FaultKind, TokenUse
+from flows.llm.clients.transport import CallFault, FaultKind, TokenUse
 from flows.llm.settings import ModelSettings
 from flows.support.errors import UsageError
 
@@ -91,6 +91,23 @@ def highest_charge(settings: ModelSettings, request: ModelRequest | NativeReques
 def charge_for(use: TokenUse, usd: float | None) -> Charge:
     """What these tokens cost."""
     return Charge(use.input_tokens + use.output_tokens, usd)
+
+
+def count_use(settings: ModelSettings, use: TokenUse, price: Price) -> tuple[TokenUse | None, float | None]:
+    """Tokens and dollars of an answer. A server that counts no tokens has told nothing: both are unknown then.
+
+    A model that is free by its settings costs nothing all the same.
+    """
+    if use.input_tokens or use.output_tokens:
+        return use, price(settings, use)
+    return None, 0.0 if price(settings, TokenUse(1_000_000, 1_000_000)) == 0 else None
+
+
+def cost_of_fault(settings: ModelSettings, fault: CallFault, price: Price) -> float | None:
+    """Dollars of a try that failed; None where they are not known."""
+    if fault.use is not None:
+        return price(settings, fault.use)
+    return 0.0 if fault.kind in UNCHARGED else None
 
 
 def _bytes(text: str) -> int:

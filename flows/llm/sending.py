@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from compaction.model import ModelError, ModelRequest, NativeRequest
 from flows.llm.adaptive_limit import AdaptiveLimit, PausedError
-from flows.llm.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charge_for
+from flows.llm.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charge_for, cost_of_fault, count_use
 from flows.llm.cache.records import JournalEntry, StoredCall
 from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse, Transport
 from flows.llm.retries import RetryPolicy, error_of, without_keys, without_secrets
@@ -21,6 +21,8 @@ from flows.support.clock import now
 
 _TRACEBACK_CHARACTERS = 3_000
 """Characters of a client's traceback in the log: its innermost frames."""
+
+_ENDED = "the run ended before the answer came"
 
 THROTTLED: frozenset[FaultKind] = frozenset({"rate_limited", "overloaded", "timeout"})
 """Faults that mean too many calls at once. A server that queues requests shows this by timeouts."""
@@ -218,12 +220,12 @@ class Sender:
         self.under_way.add(task)
         try:
             reply = await self._transport(call)
-        except CallFault as fault:
-            cost = None if fault.use is None else self._price(settings, fault.use)
+        except (CallFault, asyncio.CancelledError) as error:
+            fault = error if isinstance(error, CallFault) else CallFault("connection", _ENDED)
             self._note(
                 asked.entry(
                     fault.use,
-                    0.0 if fault.use is None and fault.kind in UNCHARGED else cost,
+                    cost_of_fault(settings, fault, self._price),
                     seconds=self._clock() - start,
                     started_at=started_at,
                     status=fault.kind,
@@ -231,33 +233,12 @@ class Sender:
                 )
             )
             raise
-        except asyncio.CancelledError:
-            self._note(
-                asked.entry(
-                    None,
-                    None,
-                    seconds=self._clock() - start,
-                    started_at=started_at,
-                    status="connection",
-                    error="the run ended before the answer came",
-                )
-            )
-            raise
         finally:
             self.under_way.discard(task)
-        use, cost = self._count_use(settings, reply.use)
+        use, cost = count_use(settings, reply.use, self._price)
         end = self._clock()
         stored = StoredCall(reply.text, reply.model, reply.use, cost, end - call.began, reply.body)
         return reply, PaidAnswer(stored, asked.entry(use, cost, seconds=end - start, started_at=started_at))
-
-    def _count_use(self, settings: ModelSettings, use: TokenUse) -> tuple[TokenUse | None, float | None]:
-        """Tokens and dollars of an answer. A server that counts no tokens has told nothing: both are unknown then.
-
-        A model that is free by its settings costs nothing all the same.
-        """
-        if use.input_tokens or use.output_tokens:
-            return use, self._price(settings, use)
-        return None, 0.0 if self._price(settings, TokenUse(1_000_000, 1_000_000)) == 0 else None
 
     async def _transport(self, call: _Call) -> Reply:
         settings, request = call.asked.settings, call.asked.request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from flows.reporting.text_tables import (
     two_decimals,
 )
 from flows.store.store import Store
+from flows.support.clock import utc_time
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 
@@ -127,13 +128,9 @@ def find_night(connection: duckdb.DuckDBPyConnection, since: str) -> int:
         if int(since) not in taken:
             raise UsageError(f"--since: no night {since} in this store; {_format_nights(taken)}")
         return int(since)
-    try:
-        moment = datetime.fromisoformat(since)
-    except ValueError:
-        raise UsageError(
-            f"--since: expected the number of a night, or a date such as 2026-11-01, found {since!r}"
-        ) from None
-    moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    moment = utc_time(since)
+    if moment is None:
+        raise UsageError(f"--since: expected the number of a night, or a date such as 2026-11-01, found {since!r}")
     earlier = [night for night, at in taken.items() if at < moment]
     if not earlier:
         raise UsageError(f"--since: no night was taken before {since}; {_format_nights(taken)}")

@@ -288,8 +288,3 @@ def memory_bytes(messages: Sequence[Message]) -> int:
     return sum(
         600 + len(m.text) + len(m.reasoning) + sum(200 + len(c.arguments) for c in m.tool_calls) for m in messages
     )
-
-
-def total_rows(store: Store) -> int:
-    """Number of messages in the store, from the files' footers."""
-    return sum(open_part(seen, store.place).metadata.num_rows for seen in store.place.list_files(store.transcripts))

@@ -13,7 +13,7 @@ import duckdb
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
 from flows.database.scores_db import connect
-from flows.database.sql_model import LAYERS, checks
+from flows.database.sql_model import LAYERS, checks, opening_of
 from flows.reporting.text_tables import markdown
 
 _READS = re.compile(r'\b(?:from|join)\s+"?(\w+)"?', re.IGNORECASE)
@@ -97,7 +97,7 @@ def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     holds = {name: comments[f"check_{name}"].removeprefix("Violations of: ") for name in checks()}
     yield _table(["view", "holds"], ((f"`check_{name}`", text) for name, text in holds.items()))
     yield "## Macros\n\nWhat views call, and your own queries can.\n"
-    yield _table(["macro", "is"], ((f"`{_signature(text)}`", _opening(text)) for _, text in _files("macros")))
+    yield _table(["macro", "is"], ((f"`{_signature(text)}`", opening_of(text)) for _, text in _files("macros")))
 
 
 def _relation(name: str, comment: str, columns: list[tuple[str, str, str]], read_by: list[str]) -> str:
@@ -113,14 +113,3 @@ def _table(names: list[str], rows: Iterable[Sequence[str]]) -> str:
 def _signature(text: str) -> str:
     found = re.search(r"create (?:or replace )?macro\s+(\w+\s*\([^)]*\))", text, re.IGNORECASE)
     return " ".join(found[1].split()) if found else ""
-
-
-def _opening(text: str) -> str:
-    """The first paragraph of the comment that opens a file."""
-    lines = []
-    for line in text.splitlines():
-        words = line.removeprefix("--").strip()
-        if not line.startswith("--") or not words:
-            break
-        lines.append(words)
-    return " ".join(lines)

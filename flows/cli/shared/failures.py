@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
@@ -25,54 +26,50 @@ def exit_codes(*, verbose: bool) -> Iterator[None]:
     try:
         yield
     except CallsStoppedError as stop:
-        print(f"stopped: {stop}", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(STOPPED) from None
+        _end(f"stopped: {stop}", STOPPED)
     except EvalError as problem:
-        print(f"error: {problem}", file=sys.stderr)  # noqa: T201
-        raise typer.Exit(problem.exit_code) from None
+        _end(f"error: {problem}", problem.exit_code)
     except BrokenPipeError:  # the reader of our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN) from None
     except (typer.Exit, typer.Abort):
         raise
     except KeyboardInterrupt:
-        print(_STOPPED, file=sys.stderr)  # noqa: T201
-        raise typer.Exit(128 + signal.SIGINT) from None
+        _end(_STOPPED, 128 + signal.SIGINT)
     except BrokenProcessPool:
-        print(  # noqa: T201
+        _end(
             "error: a worker process was ended from outside, most likely for lack of memory; what was finished is "
             "kept, so run the same command again, with --concurrency 1 if memory is short",
-            file=sys.stderr,
+            BROKEN,
         )
-        raise typer.Exit(BROKEN) from None
     except Exception as error:
-        from flows.store.damage import disk_trouble  # brings pyarrow, which not every command needs
-
         if verbose:
             traceback.print_exc()
-        text = " ".join(str(error).split()) or "no message"
-        if "Corrupt database file" in text:  # DuckDB's
-            print(  # noqa: T201
-                f"error: the store's scores.duckdb is damaged ({text}); delete it and run again: it is made anew "
-                "from the other files of the store",
-                file=sys.stderr,
-            )
-            raise typer.Exit(BROKEN) from None
-        if what := disk_trouble(error):
-            print(  # noqa: T201
-                f"error: {what} ({text}); what was finished is kept, so mend that and run the same command again",
-                file=sys.stderr,
-            )
-            raise typer.Exit(BROKEN) from None
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        print(  # noqa: T201
-            f"error: {type(error).__name__}: {text} ({Path(place.filename).name}, line {place.lineno}); "
-            "what was finished is kept",
-            file=sys.stderr,
-        )
-        raise typer.Exit(BROKEN) from None
+        _end(f"error: {_describe(error)}", BROKEN)
     except BaseException as error:
         if type(error).__name__ != "TerminationSignal":  # Prefect's, for SIGTERM
             raise
-        print(_STOPPED, file=sys.stderr)  # noqa: T201
-        raise typer.Exit(128 + signal.SIGTERM) from None
+        _end(_STOPPED, 128 + signal.SIGTERM)
+
+
+def _end(text: str, code: int) -> NoReturn:
+    """Print why the command ends, and end it."""
+    print(text, file=sys.stderr)  # noqa: T201
+    raise typer.Exit(code) from None
+
+
+def _describe(error: Exception) -> str:
+    """What went wrong and what to do, of an error that was not foreseen."""
+    from flows.store.damage import disk_trouble  # brings pyarrow, which not every command needs
+
+    text = " ".join(str(error).split()) or "no message"
+    if "Corrupt database file" in text:  # DuckDB's
+        return (
+            f"the store's scores.duckdb is damaged ({text}); delete it and run again: it is made anew from the other "
+            "files of the store"
+        )
+    if what := disk_trouble(error):
+        return f"{what} ({text}); what was finished is kept, so mend that and run the same command again"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    name = Path(place.filename).name
+    return f"{type(error).__name__}: {text} ({name}, line {place.lineno}); what was finished is kept"

@@ -126,6 +126,13 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
+def open_store(location: str | None) -> Store:
+    """The store of ``--store``, which has to be there; the usual one without it. Raises StoreError."""
+    from flows.store.store import Store
+
+    return Store.open(location or DEFAULT_STORE)
+
+
 def echo(text: str) -> None:
     """Print a result on stdout; on a terminal without control characters, whatever the format."""
     shown = text.rstrip("\n")

@@ -18,6 +18,7 @@ from anthropic.types.messages import MessageBatch
 
 from compaction.model import ModelRequest
 from flows.llm.batch.protocol import (
+    READ_TRIES,
     BatchFault,
     BatchGone,
     BatchLine,
@@ -31,20 +32,16 @@ from flows.llm.clients import anthropic_client
 from flows.llm.clients.transport import CallFault
 from flows.llm.settings import ModelSettings
 
-MOST_REQUESTS = 100_000
-MOST_BYTES = 100_000_000
-"""Below the provider's 256 MB: the body is built in memory, several times over."""
 CLOCKS = 3_600
 """Seconds by which two clocks may differ, and an upload may last."""
-READ_TRIES = 4
-"""Tries again of a request that changes nothing, by the client itself."""
 
 
 class AnthropicBatches:
     """The Message Batches of Anthropic, and of servers that have the same."""
 
-    most_requests = MOST_REQUESTS
-    most_bytes = MOST_BYTES
+    most_requests = 100_000
+    most_bytes = 100_000_000
+    """Below the provider's 256 MB: the body is built in memory, several times over."""
 
     def __init__(self, client: anthropic.Anthropic, keys: Sequence[str] = ()) -> None:
         """``keys``: what no message may hold."""

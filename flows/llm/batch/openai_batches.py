@@ -14,6 +14,7 @@ import openai
 
 from compaction.model import ModelRequest
 from flows.llm.batch.protocol import (
+    READ_TRIES,
     BatchFault,
     BatchLine,
     BatchStatus,
@@ -28,8 +29,6 @@ from flows.llm.clients.faults import clean_text
 from flows.llm.clients.transport import CallFault
 from flows.llm.settings import ModelSettings
 
-MOST_REQUESTS = 50_000
-MOST_BYTES = 200_000_000
 MARKER = "marker"
 """Name of the batch's metadata by which a batch is known again whose id was lost."""
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -37,8 +36,6 @@ NOT_SERVED = frozenset({"batch_expired", "batch_cancelled"})
 """Codes of requests that the model was not asked."""
 CLOCKS = 3_600
 """Seconds by which two clocks may differ."""
-READ_TRIES = 4
-"""Tries again of a request that changes nothing, by the client itself."""
 
 Endpoint = Literal["/v1/chat/completions", "/v1/responses"]
 
@@ -46,8 +43,8 @@ Endpoint = Literal["/v1/chat/completions", "/v1/responses"]
 class OpenAIBatches:
     """The batch interface of OpenAI, and of servers that have the same."""
 
-    most_requests = MOST_REQUESTS
-    most_bytes = MOST_BYTES
+    most_requests = 50_000
+    most_bytes = 200_000_000
 
     def __init__(self, client: openai.OpenAI, keys: Sequence[str] = ()) -> None:
         """``keys``: what no message may hold."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -96,7 +96,7 @@ class BatchOutcome:
     """The same in US dollars; None when a price is unknown."""
 
 
-def plan_prefill(requests: Sequence[BatchItem], *, cache: CallCache, folder: Path, prices: Prices) -> BatchPlan:
+def plan_prefill(requests: Iterable[BatchItem], *, cache: CallCache, folder: Path, prices: Prices) -> BatchPlan:
     """What ``prefill`` would find cached, on its way, and to be sent. Changes nothing."""
     index = _Index(requests, cache)
     states: dict[str, str] = {}
@@ -116,7 +116,7 @@ def plan_prefill(requests: Sequence[BatchItem], *, cache: CallCache, folder: Pat
 
 
 def prefill(
-    requests: Sequence[BatchItem],
+    requests: Iterable[BatchItem],
     *,
     cache: CallCache,
     folder: Path,
@@ -134,7 +134,7 @@ def prefill(
     """Have the calls answered by the providers' batch interfaces, as far as they are not cached.
 
     Args:
-        requests: Gone through several times, one at a time: a sequence that makes its items on demand serves.
+        requests: Gone through several times, one at a time, so what makes its items on demand serves, but no iterator.
         cache: Where usable answers go.
         folder: Where the record of batches is: ``STORE/cache/batches``.
         prices: Batches are counted at the provider's discount.
@@ -187,7 +187,7 @@ class _Clients:
 class _Index:
     """The calls by their keys, each once."""
 
-    def __init__(self, requests: Sequence[BatchItem], cache: CallCache) -> None:
+    def __init__(self, requests: Iterable[BatchItem], cache: CallCache) -> None:
         self.missing: dict[str, Wanted] = {}
         self.cached = 0
         seen: set[str] = set()
@@ -207,7 +207,7 @@ class _Index:
         self.cached += len(found)
         self.missing |= {key: wanted for key, wanted in part.items() if key not in found}
 
-    def once(self, requests: Sequence[BatchItem], keys: Set[str]) -> Iterator[Keyed]:
+    def once(self, requests: Iterable[BatchItem], keys: Set[str]) -> Iterator[Keyed]:
         """The calls of some keys, each once."""
         left = set(keys)
         for settings, request, _ in requests:
@@ -223,7 +223,7 @@ class _Index:
 class _Prefill:
     """One run's work on the batches."""
 
-    requests: Sequence[BatchItem]
+    requests: Iterable[BatchItem]
     index: _Index
     missing: dict[str, Wanted]
     cache: CallCache

@@ -20,6 +20,9 @@ from flows.llm.clients.faults import clean_text
 from flows.llm.clients.transport import CallFault
 from flows.llm.settings import ModelSettings
 
+READ_TRIES = 4
+"""Tries again of a request that changes nothing, by the client itself."""
+
 
 class BatchFault(Exception):  # noqa: N818 (one step's outcome; what follows from it is decided above)
     """A step that did not succeed; nothing was submitted. The text never holds a key or a header."""

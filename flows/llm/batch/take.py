@@ -5,17 +5,19 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from compaction.model import ModelRequest, ReplyError
 from flows.llm.batch.protocol import BatchLine
 from flows.llm.batch.record import CHUNK, BatchRecord, BatchStore, Result
-from flows.llm.budget import UNCHARGED, Charge
+from flows.llm.budget import Charge, Price, cost_of_fault, count_use
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.records import JournalEntry, StoredCall
 from flows.llm.clients.transport import CallFault, Reply, TokenUse
 from flows.llm.prices import Prices
 from flows.llm.retries import without_secrets
+from flows.llm.sending import ModelCall
 from flows.llm.settings import ModelSettings
 
 Reader = Callable[[ModelSettings, ModelRequest, Mapping[str, Any]], Reply]
@@ -71,7 +73,7 @@ class Taker:
     def __init__(self, cache: CallCache, store: BatchStore, prices: Prices, read: Reader) -> None:
         self._cache = cache
         self._store = store
-        self._prices = prices
+        self._price: Price = partial(prices.cost, batch=True)
         self._read = read
         self._records: dict[str, BatchRecord] = {}
 
@@ -146,23 +148,11 @@ class Taker:
 
     def _entry(self, key: str, result: Result, settings: ModelSettings, seen: _Seen) -> JournalEntry:
         record = self._record(result.marker)
-        read, written = (None, None) if seen.use is None else (seen.use.input_tokens, seen.use.output_tokens)
-        return JournalEntry(
-            uuid.uuid5(CALL_IDS, f"{result.marker} {key}").hex,
-            record.run_id,
-            record.stage,
-            result.item_id,
-            settings.spec,
-            key,
-            read,
-            written,
-            seen.usd,
-            False,
-            0.0,
-            seen.status,
-            record.started_at,
-            seen.error,
+        call = ModelCall(settings, result.outline, key, record.run_id, record.stage, result.item_id)
+        entry = call.entry(
+            seen.use, seen.usd, seconds=0.0, started_at=record.started_at, status=seen.status, error=seen.error
         )
+        return replace(entry, call_id=uuid.uuid5(CALL_IDS, f"{result.marker} {key}").hex)
 
     def _seen(self, settings: ModelSettings, outline: ModelRequest, line: BatchLine) -> _Seen:
         """Look at a result as the gateway looks at a live answer."""
@@ -173,30 +163,16 @@ class Taker:
             if not reply.text.strip():
                 raise CallFault("blank", "the model answered with nothing", use=reply.use)
         except CallFault as fault:
-            usd = 0.0 if fault.use is None and fault.kind in UNCHARGED else None
-            if fault.use is not None:
-                usd = self._prices.cost(settings, fault.use, batch=True)
+            usd = cost_of_fault(settings, fault, self._price)
             return _Seen(None, fault.use, usd, fault.kind, without_secrets(str(fault)))
-        use, usd = self._counted(settings, reply.use)
+        use, usd = count_use(settings, reply.use, self._price)
         try:
             if outline.check is not None:
                 outline.check(reply.text)
         except ReplyError as error:
-            return _Seen(
-                None,
-                use,
-                usd,
-                "malformed",
-                f"{settings.spec}: the answer cannot be used: {without_secrets(str(error))}",
-            )
+            reason = f"{settings.spec}: the answer cannot be used: {without_secrets(str(error))}"
+            return _Seen(None, use, usd, "malformed", reason)
         return _Seen(reply, use, usd)
-
-    def _counted(self, settings: ModelSettings, use: TokenUse) -> tuple[TokenUse | None, float | None]:
-        """Tokens and dollars; both unknown for a server that counts no tokens, unless it is free."""
-        usd = self._prices.cost(settings, use, batch=True)
-        if use.input_tokens or use.output_tokens:
-            return use, usd
-        return None, 0.0 if self._prices.cost(settings, TokenUse(1_000_000, 1_000_000)) == 0 else None
 
 
 def _stored_call(seen: _Seen) -> StoredCall | None:
