@@ -255,8 +255,8 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
     """Whether a session is another one that is at least as long, at an earlier time or in another log.
 
     Under one id: the start of the longer one is enough, and where the log gave the id, half of the messages. Under
-    different ids, of different files and not parent and sub-agent: three assistant messages and half of the shorter
-    one's. Sessions of one file that have ids of their own are what the file says that they are.
+    different ids, of different files and neither parent and child nor children of one parent: three assistant messages
+    and half of the shorter one's. Sessions of one file that have ids of their own are what the file says that they are.
     """
     if short.recorded_id == long.recorded_id:
         if long.digests.startswith(short.digests):
@@ -267,7 +267,8 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
         return shared >= SAME_SESSION * short.n_messages > 0
     if short.input_path == long.input_path:
         return False
-    if short.parent_session_id == long.recorded_id or long.parent_session_id == short.recorded_id:
+    parents = {short.parent_session_id, long.parent_session_id}
+    if parents & {short.recorded_id, long.recorded_id} or (len(parents) == 1 and None not in parents):
         return False
     shared = _n_shared(short.evidence, long.evidence)
     return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * _tally(short.evidence).total()

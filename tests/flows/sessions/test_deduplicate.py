@@ -98,6 +98,9 @@ def test_two_encodings_of_a_session_are_one_when_they_share_the_ids_of_calls(sto
         pytest.param(work("one", range(2)), work("two", range(2)), id="too short to tell"),
         pytest.param(work("one", range(9)), work("two", range(6, 20)), id="less than half is shared"),
         pytest.param(work("one", range(6)), work("two", range(6), parent="one"), id="a sub-agent and its parent"),
+        pytest.param(
+            work("one", range(6), parent="all"), work("two", range(7), parent="all"), id="children of one parent"
+        ),
     ],
 )
 def test_sessions_under_different_ids_stay_two(store: Store, first: Transcript, second: Transcript) -> None:

@@ -39,6 +39,7 @@ _KNOWN = frozenset(
     worktree-state continued-in content-replacement""".split()
 )
 _SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
+_KEPT = re.compile(rb'"type": ?"(?:user|assistant|system|attachment)"')
 _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
 
 
@@ -109,15 +110,14 @@ class _Log:
 
     def skip(self, line: bytes) -> bool:
         """Whether a line is a progress notice or a snapshot, by its first bytes; a third of a log's lines are."""
-        if line.startswith(_SKIPPED_STARTS):
-            if b"}{" in line:
-                return False  # possibly two objects on one line
-        else:
+        if b"}{" in line or _KEPT.search(line):
+            return False  # possibly a second line behind this one, or behind what was written of it
+        if not line.startswith(_SKIPPED_STARTS):
             at = line.find(b'"type":"progress"', 0, 1200)
             # No brace before it: the key is the envelope's own, not one of something nested.
             if at < 0 or line.find(b"{", 1, at) > 0 or not line.endswith((b"}\n", b"}", b"}\r\n")):
                 return False
-            if b'"agent_progress"' in line or b"}{" in line:
+            if b'"agent_progress"' in line:
                 return False
             own = line.rfind(b'"uuid":"') + 8
             uuid = line[own : line.find(b'"', own)].decode("utf-8", "replace")
@@ -345,5 +345,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=10,
-    version=2,
+    version=3,
 )
