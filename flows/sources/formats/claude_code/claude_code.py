@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from compaction.transcript import Transcript
@@ -285,8 +286,12 @@ class _Log:
         return threads
 
     def _written_again(self) -> set[int]:
-        """Lines of prompts that a resumed session wrote again with new ids: the answer behind them was there before."""
-        found: set[int] = set()
+        """Lines that a resumed session wrote again with new ids.
+
+        Prompts whose answer was there before; and what stands behind a further beginning as far as it is the log's own
+        first lines, with an answer among them.
+        """
+        found = self._beginnings_again()
         said: set[str] = set()
         answered: set[str] = set()
         waiting: list[int] = []
@@ -301,6 +306,19 @@ class _Log:
                 if text in said:
                     waiting.append(where)
                 said.add(text)
+        return found
+
+    def _beginnings_again(self) -> set[int]:
+        """The lines behind each further beginning that are the log's first ones."""
+        lines = [(where, record) for where, record in self.lines if not record.get("isSidechain")]
+        found: set[int] = set()
+        for start, (_, record) in enumerate(lines):
+            if start == 0 or record.get("uuid") not in self.openings:
+                continue
+            pairs = zip(lines[:start], lines[start:], strict=False)
+            same = [new for old, new in takewhile(lambda pair: _says(pair[0][1]) == _says(pair[1][1]), pairs)]
+            if any(record["type"] == "assistant" for _, record in same):
+                found.update(where for where, _ in same)
         return found
 
     def _sidechain(self, record: Record) -> str | None:
@@ -326,6 +344,11 @@ class _Log:
         root = self._roots.get(root, root)
         self._roots.update(dict.fromkeys(way, root))
         return root
+
+
+def _says(record: Record) -> tuple[Any, Any, Any]:
+    """What a line says, whatever its ids are; the ids of calls count."""
+    return record["type"], record.get("subtype"), as_dict(record.get("message")).get("content")
 
 
 def _add_below(uuid: str, children: dict[str, list[str]], found: set[str], live: str) -> None:
