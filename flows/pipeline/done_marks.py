@@ -89,7 +89,7 @@ def _folder(store: Store, stage: str) -> Path:
 
 
 def _content_mark(info: SessionInfo) -> str:
-    return info.content_sha256[:16]
+    return f"{info.content_sha256[:16]}{f'-{info.n_given}' if info.n_given else ''}"
 
 
 def _read(content: bytes) -> dict[str, dict[str, Any]]:

@@ -193,8 +193,13 @@ def _spread(weighted: Sequence[tuple[float, Item]], number: int) -> list[list[It
 
 
 def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) -> dict[str, list[PointInfo]]:
-    """Session id → its points, for the sessions whose current content has been searched for points."""
+    """Session id → its points, for the sessions whose current content has been searched for points.
+
+    Those within what a session was given are another session's: here they are only earlier cuts.
+    """
+    sessions = list(sessions)
     current = {info.session_id: info.content_sha256 for info in sessions}
+    given = {info.session_id: info.n_given for info in sessions}
     spec = str(study.points_spec)
     found: dict[str, list[PointInfo]] = {}
     for row in store.points.read().to_pylist():
@@ -206,6 +211,7 @@ def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) ->
                     p["point_id"], CompactionPoint(id, p["cycle"], p["cut_seq"], p["tokens_before"], cuts[:index])
                 )
                 for index, p in enumerate(row["points"])
+                if not given[id] or p["cut_seq"] > given[id]
             ]
     return found
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import takewhile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +35,8 @@ NEARLY_ALL = 0.8
 """Least share of the longest form's assistant messages for a form in another format to replace it."""
 LEAST_EVIDENCE = 3
 """Least number of assistant messages that sessions with different ids must share to be one session."""
+LEAST_BEGINNING = 6
+"""Least number of messages that sessions must share from the first on for a part of one to be the other's."""
 COMPARED_FIRST = 8
 """Number of evidence digests by which a session is looked up. Copies share their first ones."""
 COMPARED_AT_ONCE = 1_024
@@ -53,6 +56,7 @@ def deduplicate(store: Store) -> None:
     - Of an input that was read again the latest reading holds, unless it reads worse (``_why_worse``).
     - Of sessions that are one (``is_copy``) the fullest stays, the others are noted as folded into it, without rows.
     - Different sessions with the same recorded id stay both; all but the first by path get a suffix.
+    - Of sessions that begin alike and are not one, all but the one that ended first were given that beginning.
     - Where a folded session has to come back (the other one is gone or has changed), its input counts as not read.
     """
     as_settled = store.root / "settled" / "parts.json"
@@ -65,7 +69,8 @@ def deduplicate(store: Store) -> None:
             _note_kept(store, record)
     live = [info for part in parts for info in (*part.sessions, *part.folded) if holds[info.input_path][1] == part.name]
     stay, folds = _without_copies(live)
-    names = _session_ids([info for info in stay if not info.folded_into])
+    here = [info for info in stay if not info.folded_into]
+    names, given = _session_ids(here), _given(here)
     lost = {_place(info) for info in stay if info.folded_into}
     unread = {info.input_path for info in stay if info.folded_into}
     for part in parts:
@@ -79,12 +84,13 @@ def deduplicate(store: Store) -> None:
         for info in (*part.sessions, *part.folded):
             place = _place(info)
             if place in names:
-                named = info.session_id == names[place]
-                sessions.append(info if named else replace(info, session_id=names[place]))
+                known = (info.session_id, info.n_given) == (names[place], given.get(place, 0))
+                named = replace(info, session_id=names[place], n_given=given.get(place, 0))
+                sessions.append(info if known else named)
             elif place in folds:
                 winner = folds[place]
                 apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())
-                folded.append(replace(info, folded_into=names[_place(winner)], n_apart=apart.total()))
+                folded.append(replace(info, folded_into=names[_place(winner)], n_apart=apart.total(), n_given=0))
             elif place in lost:
                 folded.append(info)  # comes back when its input is read again
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
@@ -255,8 +261,8 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
     """Whether a session is another one that is at least as long, at an earlier time or in another log.
 
     Under one id: the start of the longer one is enough, and where the log gave the id, half of the messages. Under
-    different ids, of different files and not parent and sub-agent: three assistant messages and half of the shorter
-    one's. Sessions of one file that have ids of their own are what the file says that they are.
+    different ids, of different files and neither parent and child nor children of one parent: three assistant messages
+    and half of the shorter one's. Sessions of one file that have ids of their own are what the file says that they are.
     """
     if short.recorded_id == long.recorded_id:
         if long.digests.startswith(short.digests):
@@ -267,10 +273,38 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
         return shared >= SAME_SESSION * short.n_messages > 0
     if short.input_path == long.input_path:
         return False
-    if short.parent_session_id == long.recorded_id or long.parent_session_id == short.recorded_id:
+    parents = {short.parent_session_id, long.parent_session_id}
+    if parents & {short.recorded_id, long.recorded_id} or (len(parents) == 1 and None not in parents):
         return False
     shared = _n_shared(short.evidence, long.evidence)
     return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * _tally(short.evidence).total()
+
+
+def _given(stay: Iterable[SessionInfo]) -> dict[Place, int]:
+    """For each session that begins like another one, how many messages of its beginning that one has too.
+
+    A fork that its log does not mark begins so. Sessions of one file do not count.
+    """
+    alike: dict[str, list[SessionInfo]] = {}
+    found: dict[Place, int] = {}
+    for info in sorted(stay, key=lambda i: (i.ended_at or "", i.input_path, i.ordinal)):
+        start = info.digests[: LEAST_BEGINNING * DIGEST]
+        if len(start) < LEAST_BEGINNING * DIGEST:
+            continue
+        group = alike.setdefault(start, [])
+        others = [other for other in group if other.input_path != info.input_path]
+        shared = max((_length_shared(info.digests, other.digests) for other in others), default=0)
+        if shared:
+            found[_place(info)] = shared
+        if len(group) < MOST_ALIKE:
+            group.append(info)
+    return found
+
+
+def _length_shared(one: str, other: str) -> int:
+    """How many messages two sessions have in common from the first on."""
+    pairs = zip(split_digests(one), split_digests(other), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _n_shared(one: str, other: str) -> int:

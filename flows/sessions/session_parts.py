@@ -111,6 +111,8 @@ class SessionInfo:
     """Id of the session of which this one is a copy, whose rows are not stored; empty for a stored session."""
     n_apart: int = 0
     """Of a folded session: assistant messages that the other one does not have."""
+    n_given: int = 0
+    """Messages at its beginning that another stored session has too: it has points only behind them."""
 
     def digest_list(self) -> list[str]:
         """The digest of each message."""

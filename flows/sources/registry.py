@@ -29,7 +29,7 @@ def _collected() -> Iterator[SourceFormat]:
 
 _FORMATS: tuple[SourceFormat, ...] = tuple(sorted(_collected(), key=lambda known: (known.order, known.name)))
 
-VERSION = 2
+VERSION = 3
 """The version of what all readers share: all logs are read again when it rises. Each format has its own besides."""
 
 _content = attrgetter("role", "text", "reasoning", "tool_calls", "tool_call_id")

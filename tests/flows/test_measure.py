@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,13 @@ def test_what_only_a_provider_can_read_is_not_measured(stage: Stage, monkeypatch
         (None, "the context holds what nobody but its provider can read")
     ]
     assert stage.query("SELECT count(*) FROM tokens_per_task") == [(0,)]
+
+
+def test_within_what_a_session_was_given_by_another_it_has_no_points_and_they_stay_earlier_cuts(stage: Stage) -> None:
+    [info] = stage.sessions()
+    [first, second] = stage.points()[info.session_id]
+    fork = replace(info, n_given=first.point.cut_seq)
+    assert known_points(stage.store, stage.study, [fork]) == {info.session_id: [second]}
+    assert second.point.earlier_cuts == (first.point.cut_seq,)
+    fork = replace(info, n_given=second.point.cut_seq)
+    assert known_points(stage.store, stage.study, [fork]) == {info.session_id: []}

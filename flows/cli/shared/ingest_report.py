@@ -27,6 +27,9 @@ def print_files(store: Store, study: Study, as_json: bool) -> None:
     copies: dict[str, list[SessionInfo]] = {}
     for info in (info for part in parts for info in part.folded):
         copies.setdefault(info.input_path, []).append(info)
+    given: dict[str, list[SessionInfo]] = {}
+    for info in (info for part in parts for info in part.sessions if info.n_given):
+        given.setdefault(info.input_path, []).append(info)
     n_aside = sum(len(reasons.get(record.fingerprint.path, ())) for record in records)
     if as_json:
         files = [
@@ -37,7 +40,7 @@ def print_files(store: Store, study: Study, as_json: bool) -> None:
     else:
         for record in records:
             path = record.fingerprint.path
-            o.echo(_file_lines(record, copies.get(path, []), reasons.get(path, [])))
+            o.echo(_file_lines(record, copies.get(path, []), given.get(path, []), reasons.get(path, [])))
         total = _format_counts(sum(r.n_sessions for r in records), sum(r.n_messages for r in records))
         aside = (
             f", {quantity(n_aside, 'place')} set aside: see {store.place.display_name(store.quarantine)}"
@@ -67,12 +70,19 @@ def _file_row(record: InputRecord, copies: list[SessionInfo], reasons: list[dict
     }
 
 
-def _file_lines(record: InputRecord, copies: list[SessionInfo], reasons: list[dict[str, Any]]) -> str:
+def _file_lines(
+    record: InputRecord, copies: list[SessionInfo], given: list[SessionInfo], reasons: list[dict[str, Any]]
+) -> str:
     format = record.format or "no known format"
     lines = [f"{record.fingerprint.path}: {format}, {_format_counts(record.n_sessions, record.n_messages)}"]
     for info in copies:
         apart = f" ({info.n_apart:,} of its answers are not in that one)" if info.n_apart else ""
         lines.append(f"    session {info.recorded_id} is a copy of {info.folded_into}, which stays{apart}")
+    for info in given:
+        number = quantity(info.n_given, "message")
+        lines.append(
+            f"    session {info.session_id} begins with {number} of another one, and has points behind them only"
+        )
     left = ", ".join(f"{number:,} {_format_kind(kind)}{why}" for kind, why, number in record.aside)
     if left:
         lines.append(f"    not stored: {left}")

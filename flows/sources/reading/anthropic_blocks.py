@@ -12,7 +12,7 @@ from typing import Any
 from flows.sources.reading.base import MalformedError, Record
 from flows.sources.reading.blocks import block_text, iso_time, text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.kinds import has_only, knows_most
+from flows.sources.reading.kinds import has_only, knows_most, says_kind
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import from_anthropic
 from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, objects_in, text_or_none
@@ -60,7 +60,7 @@ def knows(value: Any) -> bool:
     if isinstance(nested(value, "messages"), list):
         return knows_most(knows, value["messages"])
     if not isinstance(value, dict) or "role" not in value:
-        return "type" not in as_dict(value)
+        return not says_kind(as_dict(value))
     return all(is_block(block) or has_only({"content": [block]}, _BLOCKS) for block in as_list(value.get("content")))
 
 

@@ -29,6 +29,7 @@ _HEAD_LINES = 16 << 20
 MOST_ASIDE = 10_000
 """Places of an input that are named one by one when they cannot be read; the rest is counted."""
 _PASSED_BLANK = 1_000
+_KINDS_REMEMBERED = 200
 _MAY_PASS = {
     getattr(errno, name, -1)
     for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "ENOMEM", "ESTALE", "ETIMEDOUT", "EAGAIN", "EINTR")
@@ -227,7 +228,7 @@ class Source:
             if not line.strip():
                 continue
             size += len(line)
-            values, reason, _ = decode.loads_line(line)
+            values, reason, _ = decode.loads_damaged(line, ())
             self._head[number] = [] if reason else values
             found += [value for value in values if isinstance(value, dict)]
             if len(found) >= HEAD_RECORDS or len(self._head) >= 4 * HEAD_RECORDS or (found and size > _HEAD_LINES):
@@ -314,7 +315,7 @@ class Source:
 
     def _line_records(self, skip: Callable[[bytes], bool] | None) -> Iterator[tuple[int, Record]]:
         loads, head = orjson.loads, self._head
-        last: Record = {}
+        shapes: dict[str, frozenset[str]] = {}
         for number, found in self.lines():
             if found.isspace():
                 continue
@@ -328,18 +329,17 @@ class Source:
             try:
                 value = head.pop(number)[0] if len(head.get(number, ())) == 1 else loads(line)
             except orjson.JSONDecodeError:
-                values, reason, rest = decode.loads_line(line)
+                values, reason, rest = decode.loads_damaged(line, shapes.values())
                 yield from self._only_objects(number, values)
-                whole, rest = decode.rescue(rest, last.keys()) if reason else (None, rest)
-                if whole is not None:
-                    yield number, whole
-                    self.quarantine(number, f"cut, with a whole object behind it, which is read: {reason}", rest)
-                elif reason:
-                    cut = "the last line is cut: " if self.is_broken or not line.endswith(b"\n") else ""
+                if reason:
+                    is_last = self.is_broken or not line.endswith(b"\n")
+                    cut = "the last line is cut: " if is_last and not reason.startswith("cut") else ""
                     self.quarantine(number, cut + reason, rest)
                 continue
             if type(value) is dict:
-                last = value
+                kind = str(value.get("type"))
+                if kind not in shapes and len(shapes) < _KINDS_REMEMBERED:
+                    shapes[kind] = frozenset(value)
                 yield number, value
             else:
                 yield from self._only_objects(number, [value])

@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import iso_time, text_of
-from flows.sources.reading.kinds import has_only, knows_most
+from flows.sources.reading.kinds import has_only, knows_most, says_kind
 from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, first_item, need_list, need_object, nested, objects_in
 
@@ -35,7 +35,7 @@ def knows(value: Any) -> bool:
     """Whether a value is a message without blocks of another API, holds such messages, or says no kind."""
     if isinstance(nested(value, "messages"), list):
         return knows_most(knows, value["messages"])
-    return not isinstance(value, dict) or (("role" in value or "type" not in value) and has_only(value, _BLOCKS))
+    return not isinstance(value, dict) or (("role" in value or not says_kind(value)) and has_only(value, _BLOCKS))
 
 
 def has_messages(value: Any) -> bool:

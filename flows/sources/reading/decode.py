@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,8 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _BLANK = re.compile(rb"[ \t\r\n\f\v]*")
 _STARTS = frozenset(bytes((byte,)) for byte in b'{["-0123456789tfnNI')
 _TRIED_LINES, _TRIED_STARTS = 100, 1_000
+_OBJECT = re.compile(r'\{[ \t\r\n]*"')
+_GAP = " \t\r\n\0"
 _LONGEST_INT = 4000  # digits; Python itself refuses to convert more than 4300
 
 
@@ -127,7 +129,7 @@ def _shape_of_spread(file: BinaryIO, mark: int) -> Shape:
 def _has_lines(data: bytes) -> bool:
     """Whether one of the first lines is a JSON object."""
     tried = itertools.islice(_filled_lines(data), _TRIED_LINES)
-    return any(isinstance(value, dict) and value for line in tried for value in loads_line(line)[0])
+    return any(isinstance(value, dict) and value for line in tried for value in loads_damaged(line, ())[0])
 
 
 def _filled_lines(data: bytes) -> Iterator[bytes]:
@@ -202,24 +204,72 @@ def loads_line(line: bytes, at_most: int = 1 << 30) -> tuple[list[Any], str | No
     return values, None, ""
 
 
-def rescue(rest: str, keys: Set[str]) -> tuple[dict[str, Any] | None, str]:
-    """The whole object at the end of what could not be read of a line, and what stands before it.
+def loads_damaged(line: bytes, shapes: Collection[Set[str]]) -> tuple[list[Any], str | None, str]:
+    """The same as ``loads_line``, with the whole objects behind what cannot be read; then the reason says so."""
+    values, reason, rest = loads_line(line)
+    if reason:
+        whole, rest = rescue(rest, shapes)
+        if whole:
+            number, verb = ("a whole object", "is") if len(whole) == 1 else (f"{len(whole)} whole objects", "are")
+            return [*values, *whole], f"cut, with {number} behind it, which {verb} read: {reason}", rest
+    return values, reason, rest
 
-    A program that was stopped in the middle of a line writes the next one behind it. What is nested in the cut object
-    is not taken for one of the log's: it must have at least two of the keys of its other lines, and half of them.
+
+def rescue(rest: str, shapes: Collection[Set[str]]) -> tuple[list[dict[str, Any]], str]:
+    """The whole objects behind what could not be read of a line, and the rest without them.
+
+    A program that was stopped in the middle of a line writes the next ones behind it. An object where a value could
+    stand may be nested in the cut one: it must have at least two of the keys of another line, and half of them.
+
+    Args:
+        rest: What could not be read.
+        shapes: The keys of the log's other lines, by kind of line.
     """
-    position = 0
-    for _ in range(_TRIED_STARTS if keys else 0):
-        position = rest.find('{"', position + 1)
-        if position < 0:
-            break
-        try:
-            value, end = _DECODER.raw_decode(rest, position)
-            if _skip_space(rest, end) == len(rest) and len(keys & value.keys()) >= max(2, len(keys) / 2):
-                return replace_surrogates(value), rest[:position]
-        except (json.JSONDecodeError, RecursionError):
+    is_cut = rest[:1] in ("{", "\0")
+    known = frozenset[str]().union(*shapes)
+    starts = [found.start() for found in _OBJECT.finditer(rest, 1 if is_cut else 0)]
+    nested = [start for start in starts if not is_cut or _may_hold_value(rest, start)]
+    apart = set(starts).difference(nested)
+    passed = 0
+    for start in sorted([*nested[:_TRIED_STARTS], *sorted(apart)[:_TRIED_STARTS]]):
+        if start < passed:
             continue
-    return None, rest
+        found = list(_objects_from(rest, start))
+        passed = found[-1][1] if found else start
+        if not found or rest[found[-1][1] : found[-1][1] + 1] not in ("", "{"):
+            continue
+        objects, end = [value for value, _ in found], found[-1][1]
+        keys = objects[0].keys()
+        if start not in apart:
+            others = (*shapes, *(value.keys() for value in objects[1:]))
+            fits = any(len(shape & keys) >= max(2, len(shape) / 2) for shape in others)
+        else:
+            fits = not known or not known.isdisjoint(keys)
+        if fits:
+            return objects, rest[:start] + rest[end:]
+        if is_cut and objects[1:]:  # no value stands behind another without a comma
+            return objects[1:], rest[: found[0][1]] + rest[end:]
+    return [], rest
+
+
+def _may_hold_value(text: str, position: int) -> bool:
+    """Whether a value may stand at a position, by what stands before it."""
+    position -= 1
+    while position > 0 and text[position] in _GAP:
+        position -= 1
+    return text[position] in ":,["
+
+
+def _objects_from(text: str, position: int) -> Iterator[tuple[dict[str, Any], int]]:
+    """The objects one behind the other from a position on, each with the position of what follows it."""
+    while text[position : position + 1] == "{":
+        try:
+            value, position = _DECODER.raw_decode(text, position)
+        except (json.JSONDecodeError, RecursionError):
+            return
+        while position < len(text) and text[position] in _GAP:
+            position += 1
+        yield replace_surrogates(value), position
 
 
 def load_values(path: Path, at_most: int = 1 << 30) -> tuple[list[Any], str | None, str]:

@@ -11,6 +11,7 @@ from flows.sources.reading.values import objects_in
 
 _CALLS = ("tool_calls", "tool_call", "toolCall", "tool_use", "tool_name", "tool_input", "call_id", "arguments")
 _RESULTS = ("output", "result", "tool_result", "toolResult", "tool_output")
+_NAMES_OF_KINDS = ("type", "kind", "event", "event_type", "eventType", "method", "action")
 _FEW = 5
 """One value in so many may be of a kind that is not known."""
 
@@ -18,6 +19,11 @@ _FEW = 5
 def knows_most(knows: Callable[[Any], bool], values: Sequence[Any]) -> bool:
     """Whether no more than a fifth of the values are of kinds that are not known."""
     return sum(not knows(value) for value in values) * _FEW <= len(values)
+
+
+def says_kind(record: Record) -> bool:
+    """Whether a record says of which kind it is, or holds a call or a result, as records of many kinds do."""
+    return any(isinstance(record.get(name), str) for name in _NAMES_OF_KINDS) or kind_of_unknown(record) is not None
 
 
 def has_only(message: Record, blocks: frozenset[str]) -> bool:

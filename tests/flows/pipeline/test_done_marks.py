@@ -46,6 +46,11 @@ def test_a_session_is_looked_at_again_when_its_content_changes(store: Store) -> 
     assert marks(store).not_done([info("s"), info("t", "1" * 64), info("u")]) == [info("t", "1" * 64), info("u")]
 
 
+def test_a_session_is_looked_at_again_when_what_it_was_given_changes(store: Store) -> None:
+    marks(store).mark([info("s")])
+    assert marks(store).not_done([replace(info("s"), n_given=6)]) == [replace(info("s"), n_given=6)]
+
+
 def test_a_study_that_asks_for_other_things_has_its_own_marks(store: Store) -> None:
     marks(store).mark([info("s")])
     assert marks(store, "other").not_done([info("s")]) == [info("s")]

@@ -98,6 +98,9 @@ def test_two_encodings_of_a_session_are_one_when_they_share_the_ids_of_calls(sto
         pytest.param(work("one", range(2)), work("two", range(2)), id="too short to tell"),
         pytest.param(work("one", range(9)), work("two", range(6, 20)), id="less than half is shared"),
         pytest.param(work("one", range(6)), work("two", range(6), parent="one"), id="a sub-agent and its parent"),
+        pytest.param(
+            work("one", range(6), parent="all"), work("two", range(7), parent="all"), id="children of one parent"
+        ),
     ],
 )
 def test_sessions_under_different_ids_stay_two(store: Store, first: Transcript, second: Transcript) -> None:
@@ -265,3 +268,43 @@ def test_of_the_same_file_newer_readers_may_make_less(store: Store) -> None:
     assert stored(store) == {"s": 19}
     put(store, "/log", work("s", range(5)), generation=2, size=1, reader="newer", n_set_aside=1)
     assert stored(store) == {"s": 11}
+
+
+def given(store: Store) -> dict[str, int]:
+    deduplicate(store)
+    return {info.session_id: info.n_given for part in read_parts(store) for info in part.sessions}
+
+
+def ended(transcript: Transcript, at: str) -> Transcript:
+    return replace(transcript, ended_at=at)
+
+
+@pytest.mark.parametrize("order", [("trunk", "fork", "later"), ("later", "fork", "trunk")])
+def test_of_a_fork_that_shares_less_than_half_the_beginning_is_the_one_s_that_ended_first(
+    store: Store, order: tuple[str, ...]
+) -> None:
+    """20 messages of the trunk, and 40 of its own; a later fork of the fork shares 24."""
+    trunk = work("trunk", range(26))
+    fork = replace(
+        trunk, session_id="fork", messages=(*trunk.messages[:20], *work("x", range(20), "loom").messages[1:])
+    )
+    later = replace(
+        fork, session_id="later", messages=(*fork.messages[:24], *work("y", range(20), "kiln").messages[1:])
+    )
+    made = {
+        "trunk": ended(trunk, "2026-03-01T10:00:00Z"),
+        "fork": ended(fork, "2026-03-01T11:00:00Z"),
+        "later": ended(later, "2026-03-01T12:00:00Z"),
+    }
+    for name in order:
+        put(store, f"/{name}", made[name])
+    assert given(store) == {"trunk": 0, "fork": 20, "later": 24}
+    put(store, "/trunk", ended(work("trunk", range(9), "dam"), "2026-03-01T10:00:00Z"), generation=2)
+    assert given(store) == {"trunk": 0, "fork": 0, "later": 24}
+
+
+def test_sessions_that_share_a_request_and_little_more_are_given_nothing(store: Store) -> None:
+    put(store, "/a", work("one", range(20)))
+    two = work("two", range(20))
+    put(store, "/b", replace(two, messages=(*two.messages[:5], *work("x", range(30, 60), "loom").messages)))
+    assert given(store) == {"one": 0, "two": 0}

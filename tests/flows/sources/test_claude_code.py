@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.flows.sources.claude_results import NOISE, one, roles
 
 
@@ -337,6 +339,35 @@ def test_a_history_that_a_resumed_session_writes_again_with_new_ids_is_there_onc
     [transcript] = read("s.jsonl", lines=[*turns("a"), *turns("b"), *later]).transcripts
     assert [m.text for m in transcript.messages] == ["Go", "Went", "Go on", "Went on", "Go", "Went again"]
     assert transcript.set_aside["duplicate"] == 2
+
+
+def test_a_history_written_again_is_there_once_also_where_its_answers_have_new_ids(read, claude):
+    def turns(ids, number):
+        for n in range(number):
+            yield claude.user(f"{ids}u{n}", f"{ids}a{n - 1}" if n else None, f"Ask {n}")
+            yield claude.says(f"{ids}a{n}", f"{ids}u{n}", f"{ids}m{n}", {"type": "text", "text": f"Answer {n}"})
+
+    unanswered = claude.user("xu9", "xa1", "Ask 2")
+    transcript = one(read("s.jsonl", lines=[*turns("x", 2), unanswered, *turns("y", 3)]))
+    assert [m.text for m in transcript.messages] == ["Ask 0", "Answer 0", "Ask 1", "Answer 1", "Ask 2", "Answer 2"]
+    assert transcript.set_aside == {"duplicate": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "author"),
+    [
+        ("<system-reminder>\nNever mention this.\n</system-reminder>", "harness"),
+        ("<system-reminder>One.</system-reminder>\n<system-reminder>Two.</system-reminder>", "harness"),
+        ("<system-reminder>\nContents of /w/AGENTS.md:\n\nNever push.\n</system-reminder>", "rules"),
+        ("<task-notification><task-id>1</task-id></task-notification>", "harness"),
+        ("Base directory for this skill: /s/lint\n\n# Lint\nAlways lint.", "harness"),
+        ("<system-reminder>One.</system-reminder>\nMend the mill", None),
+        ("<div>Mend this</div>", None),
+    ],
+)
+def test_reminders_notices_and_skills_are_a_machines_also_where_the_line_does_not_say_so(read, claude, text, author):
+    lines = [claude.user("u1", None, "Go"), claude.user("u2", "u1", text), claude.user("u3", "u2", "On")]
+    assert [m.author for m in one(read("s.jsonl", lines=lines)).messages] == [None, author, None]
 
 
 def test_a_second_conversation_under_the_same_id_is_told_of(read, claude):

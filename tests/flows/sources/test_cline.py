@@ -8,6 +8,7 @@ from tests.flows.sources.folders import read_all
 from tests.flows.sources.logs.cline import DETAILS, DOCUMENT
 
 NAME = "1777073160794/api_conversation_history.json"
+ROLES = ("user", "assistant", "user", "assistant", "user")
 
 
 def one(result):
@@ -246,6 +247,21 @@ def test_the_context_beside_a_history_is_a_recorded_compaction_and_no_session(wr
     assert len(transcript) == 6
     [done] = transcript.compactions
     assert (done.at_seq, done.dropped, done.summary, done.summary_at) == (5, (2, 3), "The mill was looked at.", 2)
+
+
+@pytest.mark.parametrize(("last", "at"), [(None, 5), (3, 4)], ids=["the summary is last", "a message was kept"])
+def test_a_context_that_does_not_say_when_it_was_made_is_a_compaction_too(write, tmp_path, last, at):
+    messages = [{"role": role, "content": [{"type": "text", "text": role + str(n)}]} for n, role in enumerate(ROLES)]
+    left = [{"role": "user", "content": [{"type": "text", "text": "Mill and dam."}]}]
+    left += [messages[last]] if last else []
+    write("s/c-1.messages.json", {"version": 1, "agent": "lead", "sessionId": "c-1", "messages": messages})
+    write("s/c-1.compaction.json", {"version": 1, "agent": "lead", "sessionId": "c-1", "messages": left})
+    [result] = read_all(tmp_path / "s").values()
+    [transcript] = result.transcripts
+    assert (result.format, len(transcript)) == ("cline", 5)
+    [done] = transcript.compactions
+    assert (done.at_seq, done.summary) == (at, "Mill and dam.")
+    assert done.dropped == tuple(seq for seq in range(at) if seq != last)
 
 
 def roo_task():

@@ -97,6 +97,21 @@ LAYOUTS = {
     "the parent's header behind its history": [
         meta(CHILD, 20, **SPAWNED), *restamped(20, HISTORY), meta(PARENT, 20), *OWN,
     ],
+    "settings of the parent in the copy, its own behind it": [
+        meta(CHILD, 20, **SPAWNED), meta(PARENT, 20),
+        *restamped(20, [*HISTORY[:5], APPLIED, *HISTORY[5:10], APPLIED, *HISTORY[10:], APPLIED]), *restamped(20.4, OWN),
+    ],
+    "settings of the parent in the copy, and none of its own": [
+        meta(CHILD, 20, forked_from_id=PARENT), meta(PARENT, 20),
+        *restamped(20, [*HISTORY[:5], APPLIED, *HISTORY[5:]]), *OWN,
+    ],
+    "settings of the parent in the copy, its own turn later": [
+        meta(CHILD, 20, **SPAWNED), meta(PARENT, 20),
+        *restamped(20, [*HISTORY[:15], APPLIED, *HISTORY[15:]]), {**APPLIED, "timestamp": OWN[0]["timestamp"]}, *OWN,
+    ],
+    "a fork without its parent's header": [
+        meta(CHILD, 20, forked_from_id=PARENT), *restamped(20, HISTORY), *OWN,
+    ],
     "only the copied header names the parent": [
         meta(CHILD, 20), meta(PARENT, 20), *restamped(20, HISTORY), APPLIED, *OWN,
     ],
@@ -115,6 +130,23 @@ def test_the_history_of_the_parent_is_left_out_of_a_rollout_and_counted(read, la
     }
     assert inherited == {"user": 4, "assistant": 8, "tool": 4, "tool_call": 4}
     assert result.set_aside == ()
+
+
+def test_of_a_grandchild_all_that_came_before_it_is_left_out(read) -> None:
+    grandchild = "019a2222-0000-7000-8000-000000000000"
+    of_child = [meta(CHILD, 20, **SPAWNED), meta(PARENT, 20), *restamped(20, HISTORY), APPLIED, *work("child", 30)]
+    spawned = {"source": {"subagent": {"thread_spawn": {"parent_thread_id": CHILD, "depth": 2}}}}
+    given = [meta(grandchild, 50, **spawned), *restamped(50, of_child)]
+    own = [{**APPLIED, "timestamp": "2026-03-01T10:00:50.100Z"}, *restamped(50.2, work("grandchild", 0, turns=1)[:1])]
+    answers = work("grandchild", 55, turns=1)[1:]
+    [session] = read("rollout.jsonl", lines=[*given, *own, *answers]).transcripts
+    assert session.parent_session_id == f"codex_rollout-{CHILD}"
+    assert texts(session)[1:] == [
+        "grandchild asks 0",
+        "grandchild looks 0",
+        "grandchild 0",
+        "grandchild is done with 0",
+    ]
 
 
 def test_a_child_that_was_given_no_history_keeps_all_that_it_has(read) -> None:

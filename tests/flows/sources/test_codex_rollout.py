@@ -257,6 +257,25 @@ def test_a_log_that_begins_behind_a_compaction_has_what_was_kept_as_messages(rea
     assert transcript.title == "Keep the API stable"
 
 
+def test_what_a_client_says_when_it_starts_is_nothing_before_a_compaction(read, codex_line):
+    started = [
+        text("developer", "Sandbox off."),
+        text("user", "# AGENTS.md instructions for /w\n\nNever push."),
+        text("user", "<environment_context><cwd>/w</cwd></environment_context>"),
+    ]
+    kept = [*started, text("user", "Keep the API stable")]
+    lines = [
+        codex_line("session_meta", id="c-1"),
+        *(item(codex_line, **one_of) for one_of in started),
+        codex_line("compacted", message="", replacement_history=kept),
+        item(codex_line, **text("assistant", "Done.")),
+    ]
+    transcript = one(read("r.jsonl", lines=lines))
+    assert [m.author for m in transcript.messages] == [None, "rules", "harness", None, None]
+    assert [m.text for m in transcript.messages][3:] == ["Keep the API stable", "Done."]
+    assert transcript.set_aside["beginning of the session, before its first compaction"] == 1
+
+
 def test_a_summary_among_what_was_kept_is_the_summary_and_no_message(read, codex_line):
     kept = [text("user", "Keep the API stable"), text("user", "Another model wrote:\nHalf is done.")]
     lines = [
@@ -330,3 +349,16 @@ def test_an_event_that_tells_of_a_call_of_the_log_is_no_second_call(read, codex_
     ]
     transcript = one(read("r.jsonl", lines=lines))
     assert [call.id for m in transcript.messages for call in m.tool_calls] == ["e1", "f1"]
+
+
+def test_a_program_may_be_a_function_call_and_what_the_person_ran_is_not_its(read, codex_line):
+    ran = {"type": "CommandExecution", "status": "completed", "exit_code": 0}
+    lines = [
+        item(codex_line, **text("user", "Look")),
+        item(codex_line, type="function_call", call_id="e1", name="exec", arguments='{"code": "text(1)"}'),
+        completed(codex_line, id="i1", command="ls", source="agent", **ran),
+        completed(codex_line, id="i2", command="git status", source="user_shell", **ran),
+        item(codex_line, type="function_call_output", call_id="e1", output="1"),
+    ]
+    transcript = one(read("r.jsonl", lines=lines))
+    assert [call.id for m in transcript.messages for call in m.tool_calls] == ["e1", "i1"]

@@ -243,3 +243,9 @@ def test_a_queued_prompt_that_a_hook_told_of_early_is_one_prompt(read):
     lines = [START, asks(1, "Go"), hooked(2, "Hurry"), answers(3, "Going."), asks(4, "Hurry")]
     transcript = one(read("e.jsonl", lines=lines))
     assert [m.text for m in transcript.messages] == ["Go", "Hurry", "Going."]
+
+
+def test_a_prompt_before_its_hook_is_one_prompt_and_the_same_one_again_is_another(read):
+    lines = [START, asks(1, "Go"), hooked(2, "Go"), answers(3, "Gone."), hooked(4, "Go"), answers(5, "Gone again.")]
+    transcript = one(read("e.jsonl", lines=lines))
+    assert [m.text for m in transcript.messages] == ["Go", "Gone.", "Go", "Gone again."]

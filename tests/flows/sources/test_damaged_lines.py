@@ -28,6 +28,27 @@ def test_an_object_behind_a_cut_one_is_read_and_the_cut_one_set_aside(read, name
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("before", ["", "nothing", "NUL bytes"])
+def test_all_objects_behind_a_cut_one_are_read_whatever_their_kinds_and_wherever_it_is_cut(read, name, before) -> None:
+    written = [json.dumps(line).encode() for line in logs.MODULES[name].LINES[:10]]
+    whole = texts(read("whole.jsonl", b"\n".join(written) + b"\n"))
+    for length in (1, len(written[0]) // 3, len(written[0]) // 2, len(written[0]) - 1):
+        gap = {"": b"", "nothing": written[-1][:40] + b"\n", "NUL bytes": b"\0" * 512}[before]
+        damaged = read("damaged.jsonl", gap + written[0][:length] + b"".join(written) + b"\n")
+        assert texts(damaged) == whole, length
+        assert damaged.set_aside[-1].excerpt.endswith(written[0][:length].decode())
+
+
+def test_a_cut_notice_with_a_prompt_behind_it_is_no_notice_to_pass_over(read, claude) -> None:
+    """Claude Code's reader passes over notices without decoding them."""
+    prompt, answer = claude.user("u1", None, "Go"), claude.says("a1", "u1", "m1", {"type": "text", "text": "Done."})
+    for kind in ("file-history-snapshot", "progress", "queue-operation"):
+        cut = json.dumps({"type": kind, "uuid": "u", "data": {"type": "hook_progress"}}, separators=(",", ":"))[:-6]
+        result = read("a.jsonl", f"{cut}{json.dumps(prompt)}\n{json.dumps(answer)}\n".encode())
+        assert texts(result) == ["Go", "Done."]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_nested_in_a_cut_object_is_no_line_of_the_log(read, name) -> None:
     lines = logs.MODULES[name].LINES
     nested = json.dumps({"outer": {"type": "text", "text": "inner"}})[:-1]

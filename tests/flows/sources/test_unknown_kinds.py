@@ -35,12 +35,41 @@ def by_type():
     ]
 
 
-@pytest.mark.parametrize("lines", [droid_without_its_header, by_type])
+def by_event():
+    """Messages of a chat between events that say their kind under another name than ``type``."""
+    said = [{"role": "user", "content": "Mend the mill"}, {"role": "assistant", "content": "Looking"}]
+    return [*said, {"event": "tool", "tool": "ls", "result": "a.c"}, *said, {"kind": "usage", "tokens": 3}]
+
+
+def parts_by_kind():
+    """Turns of Gemini between results on lines of their own."""
+    turns = [{"role": "user", "parts": [{"text": "Go"}]}, {"role": "model", "parts": [{"text": "Done"}]}]
+    return [*turns, {"toolResult": "a.c", "tool": "ls"}]
+
+
+def items_by_event():
+    """Items of the Responses API between events of an agent."""
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]}
+    return [said, {"method": "tool/ended", "params": {"id": 1}}, said, {"event": "tool", "output": "a.c"}]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [droid_without_its_header, by_type, by_event, parts_by_kind, items_by_event],
+    ids=lambda make: make.__name__,
+)
 def test_the_log_of_an_agent_without_a_reader_is_taken_by_none_for_its_shape(read, lines) -> None:
     result = read("out.jsonl", lines=lines())
     assert (result.format, result.transcripts) == (None, ())
     [aside] = result.set_aside
     assert aside.reason == "no known format: not one of those of `compaction-eval list formats`"
+
+
+def test_a_result_under_another_name_than_type_is_met_too(read) -> None:
+    said = [{"role": "user", "content": "Go"}, {"role": "assistant", "content": "Done"}] * 5
+    result = read("chat.jsonl", lines=[*said, {"event": "ran", "tool_output": "a.c"}, {"event": "idle"}])
+    assert dict(result.account.aside) == {("tool", "line of an unknown kind"): 1, ("record", "bookkeeping"): 1}
+    assert result.set_aside == ()
 
 
 def test_a_few_lines_of_an_unknown_kind_are_no_reason_to_refuse_a_file_and_a_call_among_them_is_met(read) -> None:

@@ -171,7 +171,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=210,
-    version=2,
+    version=3,
     knows=knows,
     of_list=lambda messages: {"messages": messages},
 )

@@ -7,7 +7,15 @@ from typing import Any
 
 from flows.sources.reading.base import MalformedError, Record, Source
 from flows.sources.reading.blocks import block_text, iso_time, text_of
-from flows.sources.reading.claude_lines import is_harness, is_local, is_result, kinds_of, queued_prompt, response_id
+from flows.sources.reading.claude_lines import (
+    is_harness,
+    is_local,
+    is_machine_text,
+    is_result,
+    kinds_of,
+    queued_prompt,
+    response_id,
+)
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
@@ -120,7 +128,8 @@ class ClaudeThread:
             session.leave_out("local command", "user")
             return None
         typed = not text.startswith(("<", "[Request interrupted"))
-        return session.say("user", text, ref, time, typed=typed, is_harness=is_harness(record))
+        is_machine = is_harness(record) or is_machine_text(text)
+        return session.say("user", text, ref, time, typed=typed, is_harness=is_machine)
 
     def _compaction(self, record: Record) -> None:
         self._note_compaction(None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from compaction.transcript import Transcript
@@ -39,6 +40,7 @@ _KNOWN = frozenset(
     worktree-state continued-in content-replacement""".split()
 )
 _SKIPPED_STARTS = (b'{"type":"file-history-snapshot"', b'{"type":"queue-operation"', b'{"type":"last-prompt"')
+_KEPT = re.compile(rb'"type": ?"(?:user|assistant|system|attachment)"')
 _PARENT = re.compile(rb'\{"parentUuid":"([^"]+)"')
 
 
@@ -109,15 +111,14 @@ class _Log:
 
     def skip(self, line: bytes) -> bool:
         """Whether a line is a progress notice or a snapshot, by its first bytes; a third of a log's lines are."""
-        if line.startswith(_SKIPPED_STARTS):
-            if b"}{" in line:
-                return False  # possibly two objects on one line
-        else:
+        if b"}{" in line or _KEPT.search(line):
+            return False  # possibly a second line behind this one, or behind what was written of it
+        if not line.startswith(_SKIPPED_STARTS):
             at = line.find(b'"type":"progress"', 0, 1200)
             # No brace before it: the key is the envelope's own, not one of something nested.
             if at < 0 or line.find(b"{", 1, at) > 0 or not line.endswith((b"}\n", b"}", b"}\r\n")):
                 return False
-            if b'"agent_progress"' in line or b"}{" in line:
+            if b'"agent_progress"' in line:
                 return False
             own = line.rfind(b'"uuid":"') + 8
             uuid = line[own : line.find(b'"', own)].decode("utf-8", "replace")
@@ -285,8 +286,12 @@ class _Log:
         return threads
 
     def _written_again(self) -> set[int]:
-        """Lines of prompts that a resumed session wrote again with new ids: the answer behind them was there before."""
-        found: set[int] = set()
+        """Lines that a resumed session wrote again with new ids.
+
+        Prompts whose answer was there before; and what stands behind a further beginning as far as it is the log's own
+        first lines, with an answer among them.
+        """
+        found = self._beginnings_again()
         said: set[str] = set()
         answered: set[str] = set()
         waiting: list[int] = []
@@ -301,6 +306,19 @@ class _Log:
                 if text in said:
                     waiting.append(where)
                 said.add(text)
+        return found
+
+    def _beginnings_again(self) -> set[int]:
+        """The lines behind each further beginning that are the log's first ones."""
+        lines = [(where, record) for where, record in self.lines if not record.get("isSidechain")]
+        found: set[int] = set()
+        for start, (_, record) in enumerate(lines):
+            if start == 0 or record.get("uuid") not in self.openings:
+                continue
+            pairs = zip(lines[:start], lines[start:], strict=False)
+            same = [new for old, new in takewhile(lambda pair: _says(pair[0][1]) == _says(pair[1][1]), pairs)]
+            if any(record["type"] == "assistant" for _, record in same):
+                found.update(where for where, _ in same)
         return found
 
     def _sidechain(self, record: Record) -> str | None:
@@ -328,6 +346,11 @@ class _Log:
         return root
 
 
+def _says(record: Record) -> tuple[Any, Any, Any]:
+    """What a line says, whatever its ids are; the ids of calls count."""
+    return record["type"], record.get("subtype"), as_dict(record.get("message")).get("content")
+
+
 def _add_below(uuid: str, children: dict[str, list[str]], found: set[str], live: str) -> None:
     """Adds a line and all its descendants, except the live line (parents may form a circle)."""
     waiting = [uuid]
@@ -345,5 +368,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=10,
-    version=2,
+    version=3,
 )

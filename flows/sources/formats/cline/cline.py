@@ -26,6 +26,7 @@ from flows.sources.reading.values import as_dict, first_text, need_list, nested,
 
 NAME = "cline"
 _HISTORY = "api_conversation_history.json"
+_SESSION = ".messages.json"
 _TASK_ID = re.compile(r"\d{13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LOOKED_AT = 8
 _TREE_KEYS = ("condenseParent", "condenseId", "truncationParent", "truncationId")
@@ -36,7 +37,8 @@ def detect(head: Head) -> bool:
     document = head.document
     if isinstance(document, dict):
         messages = objects_in(document.get("messages"))
-        return "sessionId" in document and any("modelInfo" in one or "metrics" in one for one in messages)
+        has_mark = head.name.endswith(_SESSION) or any("modelInfo" in one or "metrics" in one for one in messages)
+        return "sessionId" in document and has_mark and any("role" in one for one in messages)
     messages = objects_in(document)[:_LOOKED_AT]
     if not any(one.get("role") in ("user", "assistant") for one in messages):
         return False
@@ -78,9 +80,25 @@ def read(source: Source) -> list[Transcript]:
 
 def _compaction_beside(source: Source) -> Record:
     """The context after the last compaction (since version 4), which stands in a file of its own; empty without one."""
-    name, ending, _ = source.name.partition(".messages.json")
+    name, ending, _ = source.name.partition(_SESSION)
     path = sibling_path(source, f"{name}.compaction.json") if ending else None
     return as_dict(load_sibling(path)) if path is not None else {}
+
+
+def _number_compacted(messages: list[Any], compaction: Record) -> int | None:
+    """Behind how many messages the compaction fired; None without one.
+
+    Where the file does not say it: behind the last message that it kept, or at the end where its summary comes last.
+    """
+    context = objects_in(compaction.get("messages"))
+    if not context:
+        return None
+    number = compaction.get("source_message_count")
+    if isinstance(number, int) and 0 < number <= len(messages):
+        return number
+    said = [(nested(one, "role"), nested(one, "content")) for one in messages]
+    last = (context[-1].get("role"), context[-1].get("content"))
+    return len(said) - said[::-1].index(last) if last in said else len(said)
 
 
 def _is_task(source: Source, folder: str) -> bool:
@@ -104,6 +122,7 @@ class _Task:
         self.messages = messages
         self.screen = screen
         self.compaction = compaction
+        self.number_compacted = _number_compacted(messages, compaction)
         self.session = SessionDraft(source)
         self.turns = Turns(self.session)
         self.open: list[tuple[str, str]] = []
@@ -122,7 +141,7 @@ class _Task:
         removed = self.screen.removed.pop(index, None)
         if removed is not None:
             self.session.compacted(summary=None, dropped=self._between(*removed))
-        if index + 1 == self.compaction.get("source_message_count"):
+        if index + 1 == self.number_compacted:
             self._compacted()
 
     def _compacted(self) -> None:
@@ -266,5 +285,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=200,
-    version=3,
+    version=4,
 )

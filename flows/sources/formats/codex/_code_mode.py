@@ -15,7 +15,7 @@ _HEADS = {"add": ("Add File", "A"), "delete": ("Delete File", "D"), "update": ("
 
 def is_program(item: Record) -> bool:
     """Whether an item is a call that holds a program."""
-    return item.get("type") == "custom_tool_call" and item.get("name") == "exec"
+    return item.get("type") in ("custom_tool_call", "function_call") and item.get("name") == "exec"
 
 
 def add_what_ran(session: SessionDraft, draft: MessageDraft, item: Any, ref: str, time: str | None) -> bool:
@@ -24,10 +24,10 @@ def add_what_ran(session: SessionDraft, draft: MessageDraft, item: Any, ref: str
     Its output is not repeated: the program's own output is what the model saw.
 
     Returns:
-        Whether the item is one, and of no call that the log has.
+        Whether the item is one, of no call that the log has, and not of the person, who runs commands too.
     """
     ran = what_ran(item)
-    if ran is None or session.has_call(item.get("id")):
+    if ran is None or session.has_call(item.get("id")) or str(item.get("source")).startswith("user"):
         return False
     own = session.call(draft, item.get("id"), ran.name, ran.arguments)
     session.result(own, ran.text, ref, time, is_error=ran.failed, name=ran.name)

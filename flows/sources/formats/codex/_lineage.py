@@ -30,8 +30,12 @@ class Lineage:
         self.is_copied: bool | None = False
         """Of the last line; None while nothing has told yet."""
         self._born: datetime | None = None
+        self.begins = False
+        """Whether the session's own work begins with the last line, and all before it was copied."""
         self._start: int | None = None
         self._before: datetime | None = None
+        self._since_applied: bool | None = None
+        """Whether there were answers since settings were applied that alone have ended the copy; else None."""
 
     def begin(self, meta: Record, time: str | None) -> None:
         """Takes the first header, which is the rollout's own."""
@@ -46,19 +50,38 @@ class Lineage:
         starts = (meta.get("subagent_history_start_ordinal"), nested(meta, "history_base", "end_ordinal_exclusive"))
         self._start = next((start for start in map(int_or_none, starts) if start is not None), None)
         self._before = utc_time(time)
-        if self.parent is not None:
-            self.is_copied = None
+        if self.parent is not None:  # a fork is always given a history, a sub-agent need not be
+            self.is_copied = True if text_or_none(meta.get("forked_from_id")) else None
 
     def follow(self, kind: str, payload: Record, ordinal: Any, time: str | None) -> bool | None:
         """Takes the next line behind the first header; whether it was copied."""
         at = utc_time(time)
         told = self._told(kind, payload, int_or_none(ordinal), at)
-        if told is None and self.is_copied is not False and at and self._before and at - self._before >= _BURST:
+        pauses = bool(at and self._before and at - self._before >= _BURST)
+        if told is None and pauses and self.is_copied is not False:
             told = False
+        self.begins = self.is_copied is True and told is False
         if told is not None:
-            self.is_copied = told
+            self.is_copied, self._since_applied = told, None
+        else:
+            self._may_end(kind, payload, pauses)
         self._before = at or self._before
         return self.is_copied
+
+    def _may_end(self, kind: str, payload: Record, pauses: bool) -> None:
+        """Ends the copy where settings are applied.
+
+        They may be the other session's: the next ones end it anew, and so does a pause behind answers, since no model
+        answers while a copy is written.
+        """
+        is_applied = payload.get("type") == "thread_settings_applied"
+        if self.is_copied or self._since_applied is not None:
+            if is_applied or (pauses and self._since_applied):
+                self.begins, self.is_copied, self._since_applied = True, False, None if pauses else False
+            elif pauses:
+                self._since_applied = None
+            elif self._since_applied is not None:
+                self._since_applied = self._since_applied or payload.get("role") == "assistant"
 
     def _told(self, kind: str, payload: Record, ordinal: int | None, at: datetime | None) -> bool | None:
         """What a line itself says; None when it says nothing."""
@@ -77,8 +100,6 @@ class Lineage:
         turn = payload.get("turn_id")
         if isinstance(turn, str) and self.own and _TIMED_ID.fullmatch(turn) and _TIMED_ID.fullmatch(self.own):
             return turn < self.own
-        if payload.get("type") == "thread_settings_applied" and self.is_copied:
-            return False
         return None
 
 

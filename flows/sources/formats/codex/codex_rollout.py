@@ -128,7 +128,7 @@ class _Rollout:
         now = self.lineage.follow(kind, payload, ordinal, time)
         if before is False and now:
             self.given_from = len(self.session.drafts)
-        elif before and now is False:
+        elif self.lineage.begins:
             self.items = self._items()
             self.program = self.tokens = self.session.model = None
             self.session.take_back(self.given_from, INHERITED)
@@ -200,7 +200,7 @@ class _Rollout:
         """The context was replaced by ``replacement_history``; without one the log does not say what stayed."""
         self.items.end_response()
         history = payload.get("replacement_history")
-        if isinstance(history, list) and not any(draft.role != "system" for draft in self.session.drafts):
+        if isinstance(history, list) and not any(_is_of_session(draft) for draft in self.session.drafts):
             self._begin_behind(payload, objects_in(history), ref, time)
             return
         dropped: list[MessageDraft] | None = None
@@ -221,13 +221,20 @@ class _Rollout:
     def _begin_behind(self, payload: Record, history: list[Record], ref: str, time: str | None) -> None:
         """The log begins behind a compaction: what that kept stands nowhere else, and is taken as messages."""
         summary = text_or_none(payload.get("message"))
-        if self.lineage.is_copied is False:  # else it is the other session that begins so
+        if not self.lineage.is_copied:  # else it is the other session that begins so
             self.session.leave_out(BEHIND_COMPACTION)
             self.session.compacted(summary=summary, dropped=(), at=0, has_opaque_summary=summary is None)
+        said = {"\n".join(draft.texts) for draft in self.session.drafts}
         for item in history:
-            if not summary or summary not in text_of(item.get("content")):
+            text = text_of(item.get("content"))
+            if text not in said and not (summary and summary in text):
                 self.items.take(item, ref, time)
         self.items.end_response()
+
+
+def _is_of_session(draft: MessageDraft) -> bool:
+    """Whether it is more than what a client says when it starts: instructions, rules, the environment."""
+    return draft.role != "system" and draft.author is None
 
 
 def _holds_message(record: Record) -> bool:
@@ -244,5 +251,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=30,
-    version=2,
+    version=3,
 )

@@ -197,7 +197,9 @@ class _Log:
         """A hook on a prompt; some versions have the prompt nowhere else."""
         prompt = nested(data, "input", "prompt")
         if data.get("hookType") == "userPromptSubmitted" and isinstance(prompt, str) and prompt:
-            agent.announced.append((prompt, ref, time))
+            last = agent.session.drafts[-1:]  # the message may come before its hook
+            if not any(draft.role == "user" and prompt in "\n".join(draft.texts) for draft in last):
+                agent.announced.append((prompt, ref, time))
 
     def _say_announced(self, agent: AgentSession) -> None:
         """Adds the prompts that only hooks told of; one that comes later after all takes their place."""
@@ -384,5 +386,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=20,
-    version=2,
+    version=3,
 )

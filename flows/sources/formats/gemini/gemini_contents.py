@@ -13,6 +13,7 @@ from compaction.transcript import Transcript
 from flows.sources.formats.gemini._parts import CONTENT_KEYS, Turn, is_context, is_snapshot, parts_of, sort_parts
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.kinds import says_kind
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.usage import make_usage, sum_counts
 from flows.sources.reading.values import (
@@ -46,7 +47,7 @@ def _is_turn(value: Any) -> bool:
 
 def _knows(value: Any) -> bool:
     """Whether a value is a turn, holds turns, or says no kind."""
-    return not isinstance(value, dict) or "type" not in value or "parts" in value or "role" in value
+    return not isinstance(value, dict) or "parts" in value or "role" in value or not says_kind(value)
 
 
 def _wrapped_turns(value: Any) -> list[Any] | None:
@@ -204,7 +205,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=170,
-    version=2,
+    version=3,
     knows=_knows,
     of_list=lambda turns: {"contents": turns},
 )

@@ -9,6 +9,7 @@ from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.chat import add_all, add_message, has_messages, is_message, knows
+from flows.sources.reading.kinds import says_kind
 from flows.sources.reading.session import SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.usage import from_openai
@@ -45,7 +46,7 @@ def read(source: Source) -> Iterator[Transcript]:
 
 
 def _take(source: Source, session: SessionDraft, where: int, record: Record) -> None:
-    if "role" not in record and "type" in record:
+    if "role" not in record and says_kind(record):
         session.leave_unknown(record)
     else:
         add_message(session, record, source.ref(where))
@@ -88,7 +89,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=260,
-    version=2,
+    version=3,
     knows=knows,
     of_list=lambda messages: {"messages": messages},
 )

@@ -13,11 +13,12 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time
+from flows.sources.reading.kinds import says_kind
 from flows.sources.reading.requests import drop_openings, native_id, request_and_response
 from flows.sources.reading.responses import Items, is_item, is_known
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
 from flows.sources.reading.usage import from_openai
-from flows.sources.reading.values import as_list, nested, text_or_none
+from flows.sources.reading.values import as_dict, as_list, nested, text_or_none
 
 NAME = "openai_responses"
 _MOST_OPEN = 64
@@ -53,7 +54,9 @@ def is_exchange(value: Any) -> bool:
 def _knows(value: Any) -> bool:
     """Whether a value is an item, an exchange, an event of a stream, or says no kind."""
     kind = nested(value, "type")
-    return kind is None or is_known(str(kind)) or str(kind).startswith("response.") or is_exchange(value)
+    if kind is None:
+        return is_exchange(value) or "role" in as_dict(value) or not says_kind(as_dict(value))
+    return is_known(str(kind)) or str(kind).startswith("response.") or is_exchange(value)
 
 
 def _finished_response(record: Record) -> Record | None:
@@ -91,6 +94,8 @@ class _Log:
             yield from self._exchange(where, ref, record)
         elif is_item(record) or "role" in record or "type" in record:
             self.bare.item(where, ref, record)
+        elif says_kind(record):
+            self.bare.session.leave_unknown(record)
         else:
             self.bare.note(record)
 
@@ -207,7 +212,7 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=190,
-    version=3,
+    version=4,
     knows=_knows,
     of_list=lambda items: {"items": items},
 )
