@@ -23,6 +23,8 @@ create table sessions (
     -- off)
     n_stray_results bigint not null check (n_stray_results >= 0),  -- Results without a call before them in the log
     n_set_aside bigint not null check (n_set_aside >= 0),  -- Things in the log that are deliberately no message
+    n_given bigint not null check (n_given >= 0),  -- Messages at the beginning that another session has too: a fork's,
+    -- which has points only behind them
     n_recorded_compactions bigint not null check (n_recorded_compactions >= 0),  -- Compactions that the agent itself
     -- made while the session ran
     parent_session_id varchar,  -- Session that started this one as a sub-agent; NULL for a session of its own

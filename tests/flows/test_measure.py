@@ -31,7 +31,8 @@ from flows.pipeline.tasks.measure import Measuring, measure_all
 from flows.pipeline.tasks.probe import make_probes
 from flows.pipeline.tasks.task_context import TaskContext
 from flows.sessions.buckets import Slice
-from flows.sessions.session_parts import SessionInfo, read_parts
+from flows.sessions.deduplicate import rewrite_part
+from flows.sessions.session_parts import SessionInfo, read_parts, with_digests
 from flows.store.store import Store
 
 SAMPLE = str(Path(sample_folder()) / "ledger.jsonl")
@@ -223,5 +224,9 @@ def test_within_what_a_session_was_given_by_another_it_has_no_points_and_they_st
     fork = replace(info, n_given=first.point.cut_seq)
     assert known_points(stage.store, stage.study, [fork]) == {info.session_id: [second]}
     assert second.point.earlier_cuts == (first.point.cut_seq,)
+    assert stage.query("SELECT cut_seq FROM points ORDER BY 1") == [(p.point.cut_seq,) for p in (first, second)]
+    [seen] = stage.store.place.list_files(stage.store.transcripts)
+    rewrite_part(stage.store, replace(with_digests(seen, stage.store.place), sessions=(fork,)))
+    assert stage.query("SELECT cut_seq FROM points", anew=True) == [(second.point.cut_seq,)]
     fork = replace(info, n_given=second.point.cut_seq)
     assert known_points(stage.store, stage.study, [fork]) == {info.session_id: []}

@@ -49,6 +49,7 @@ def session(session_id: str, **changes: Any) -> dict[str, Any]:
         "input_path": f"/logs/{session_id}.jsonl",
         "n_open_calls": 0,
         "n_stray_results": 0,
+        "n_given": 0,
         "n_tokens": 4000,
         "n_system": 1,
         "n_user": 9,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from compaction.points import PointsSpec, find_points
 from flows.config.study import Study
 from flows.sessions.session_parts import load_session, read_parts
 from tests.flows.sources.folders import ingest
@@ -204,3 +205,23 @@ def test_of_a_family_each_message_is_stored_once_and_each_childs_own_work_with_t
     everything = [text for session in found.values() for text in texts(session) if text != "Be brief."]
     assert len(everything) == len(set(everything)) == 4 * (3 * 4 + 4 * 2 + 4)
     assert all(any(child[:8] in text for text in texts(found[child])) for child in children)
+
+
+@pytest.mark.parametrize("children", [0, 4])
+def test_copies_of_a_history_add_no_points_so_that_one_log_and_many_have_the_same_intervals(
+    tmp_path, write, store, children
+) -> None:
+    """What the children did themselves is too short for a point."""
+    parent = [meta(PARENT, 0), *work("parent", 1, turns=8)]
+    write("logs/rollout-0.jsonl", lines=parent)
+    for n in range(1, children + 1):
+        child = f"019a{n}{n}{n}{n}-0000-7000-8000-000000000000"
+        own = [meta(child, 20, **SPAWNED), *restamped(20, parent), APPLIED, *work(child[:8], 30, turns=2)]
+        write(f"logs/rollout-{n}.jsonl", lines=own)
+    ingest(store, Study(sources=(str(tmp_path / "logs"),)))
+    sessions = [load_session(store, info) for part in read_parts(store) for info in part.sessions]
+    points = [point for session in sessions for point in find_points(session, PointsSpec.parse("messages:10"))]
+    assert len(sessions) == 1 + children
+    assert [(point.session_id, point.cut_seq) for point in points] == [
+        (f"codex_rollout-{PARENT}", 10), (f"codex_rollout-{PARENT}", 20), (f"codex_rollout-{PARENT}", 30),
+    ]  # fmt: skip
