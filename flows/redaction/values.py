@@ -49,6 +49,10 @@ _URL_PART = re.compile(r"[/?&=.:@#;,~]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->|[/-])[\w$]+)*[?!]?")
+_ADDRESS = re.compile(r"\w+=[\"'].*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_COUNTED_WORD = re.compile(r"(?<![A-Za-z\d])\d+[A-Za-z]{3}")
+"""No name in code has a part that begins with a number and goes on with a word."""
+_CODE_SIGN = re.compile(r"[()\[\]{}<>\"'`]")
 _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /*,:'’，。、：；（）“”][ ]?[^\W\d_]+)*[.!?…:。]?")
 _CALL_OR_INDEX = re.compile(r"[(!&*@]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{(?:$|[\w.]+:))")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
@@ -58,6 +62,7 @@ _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECAS
 _WINDOWS_PATH = re.compile(
     r"(?:[A-Za-z]:|\\.{1,2})?\\{1,2}[\w .$@()-]+(?:\\{1,2}[\w .$@()-]*)*|[A-Za-z]:(?:/[\w .$@()-]*)+"
 )
+_FILE = re.compile(r"[.~]{0,2}(?:/[\w.@-]+){2,}\.[a-z]{1,5}")
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah
@@ -87,6 +92,9 @@ _NUMBERED = frozenset(
     " text type uint user utf value varchar vec version".split()
 )
 """Words that are numbered in code: types, algorithms, variables."""
+_SHORTEST_STRONG = 8
+_LONG_NAME = 20
+"""Characters from which on a name has fewer numbers among its words."""
 _LONGEST_LEET = 10
 """Characters of the longest value such as ``s3cr3t`` or ``P@55w0rd!``."""
 
@@ -156,12 +164,13 @@ def is_name(value: str) -> bool:
     """
     if is_label(value):
         return True
-    if not _NAME.fullmatch(value):
+    if not _NAME.fullmatch(value) or _COUNTED_WORD.search(value) or is_scrambled(value):
         return False
     parts = _SEGMENT.findall(value)
     letters = [part for part in parts if not part.isdigit()]
     size, n_digits = sum(map(len, parts)), sum(c.isdigit() for c in value)
-    return bool(letters) and size >= 3 * len(parts) and 2 * n_digits <= size and max(map(len, letters)) <= 20
+    shortest = 2.5 if not n_digits else 3 if len(value) < _LONG_NAME else 3.5
+    return bool(letters) and size >= shortest * len(parts) and 2 * n_digits <= size and max(map(len, letters)) <= 20
 
 
 def is_label(value: str) -> bool:
@@ -172,6 +181,13 @@ def is_label(value: str) -> bool:
     words = [one["word"] for one in found if one and one["word"]]
     n_odd = sum(len(word) > 3 and not _VOWEL.search(word) for word in words)
     return any(len(word) >= 3 for word in words) and n_odd <= 1 and sum(c.isdigit() for c in value) <= 8
+
+
+def is_scrambled(value: str) -> bool:
+    """Whether every other character is of another kind than the one before, as no name has it."""
+    kinds = [c.isalpha() + 2 * c.isupper() + 4 * c.isdigit() for c in value]
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return len(value) >= 10 and has_both and 2 * sum(one != other for one, other in pairwise(kinds)) >= len(value)
 
 
 def is_reference(value: str) -> bool:
@@ -185,6 +201,8 @@ def is_reference(value: str) -> bool:
 
 def is_code(value: str) -> bool:
     """Whether a value without quotes is an expression, a type or a name, not what is assigned by itself."""
+    if is_scrambled(value) and not _CODE_SIGN.search(value):
+        return False
     stripped = value.rstrip(",;)]}:!").strip("*`+!&@")
     head = _HEAD.match(value)
     return bool(
@@ -217,14 +235,32 @@ def is_passphrase(value: str) -> bool:
     )
 
 
+def is_strong(value: str) -> bool:
+    """Whether a value reads like a password or a key by itself, where a word of a sentence may stand as well."""
+    if is_random(value) or is_word_with_number(value) or (value.count("-") > 1 and is_passphrase(value)):
+        return True
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    n_changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    is_mixed = has_both or (len(value) >= 10 and 3 * n_changes >= len(value))
+    is_one = len(value) >= _SHORTEST_STRONG and len(value.split()) == 1
+    return (
+        is_one
+        and is_mixed
+        and not _ADDRESS.fullmatch(value)
+        and is_chosen(value)
+        and not is_code(value)
+        and not is_label(value)
+    )
+
+
 def is_random(value: str) -> bool:
-    """Whether a value looks random: 16 characters or more, digits and letters, 3 bits per character."""
+    """Whether a value looks random: 16 characters or more, digits and letters, 2.7 bits per character."""
     has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return (
         len(value) >= 16
         and len(value.split()) == 1
         and has_both
-        and entropy(value) >= 3
+        and entropy(value) >= 2.7
         and not is_name(value)
         and not _UUID.fullmatch(value)
         and not is_placeholder(value)
@@ -272,7 +308,7 @@ def _is_words(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    if _WINDOWS_PATH.fullmatch(value):
+    if _WINDOWS_PATH.fullmatch(value) or _FILE.fullmatch(value):
         return True
     parts = re.split(r"[/.@{}]", value)
     return (
