@@ -71,6 +71,7 @@ _SEPARATORS = (
     rf"[ \t]{{0,8}}(?::=|=>|:-|→|[:=](?![:=]))(?:[*_]{{2}})?[ \t]{{0,8}}(?:\[[ \t]{{0,4}}(?={_QUOTE}))?(?:(?:!!?|&)\w+[ \t](?!=))?",  # noqa: E501
     r"%3[AaDd](?:%20|\+){0,2}",
     r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>{-])(?=[^\s\"'\d]{0,64}\d)",  # set -x NAME value
+    r"[ \t]?\([^()\n]{1,40}\)[ \t]?:[ \t]?",  # Password (again): value
     rf"(?!{_QUOTE})(?:\]{_QUOTE})?[^\n\"'`\\:=<>]{{0,40}}?(?:={{1,3}}|:|<-)?[ \t]{{0,4}}(?={_QUOTE})",  # define('NAME', 'value'), char password[] = "value"  # noqa: E501
     r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
     r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>-])",  # the same without a number
@@ -114,7 +115,7 @@ _ABOUT_TAIL = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_END = re.compile(
-    r"(?i:[_.-](?:name|alg|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$"
+    r"(?i:[_.-](?:name|alg|type|msg|message|arn|ur[il]|path|file|caption|title|description|label|ids?|identifiers?|e?mail))$"
 )
 _ONLY_RANDOM = re.compile(
     r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)(?<!auth)_keys?$|salt$", re.IGNORECASE
@@ -127,7 +128,7 @@ _OUTCOME = re.compile(r"(?:^|[^\w])PASS$")
 _SENTENCE = re.compile(r"\s\S*(?i:password|passphrase)|(?i:password|passphrase)\S*\s|</?\w+>")
 """What a page says of a password."""
 _AT_HOST = re.compile(r"(?P<name>[^@]+)@[\w.-]{3,}(?:[:/?].*)?")
-_NO_VALUE = re.compile(r"\d{2,5}/|[\"'`]|\w+=[^&]*&\w+=|[a-z][\w.-]*[<>=~!]=[ ]?\d+\.")
+_NO_VALUE = re.compile(r"\d{2,5}/|\d+/[a-z]+/|[\"'`]|\w+=[^&]*&\w+=|[a-z][\w.-]*[<>=~!]=[ ]?\d+\.")
 """The rest of a URL behind its port, another string, a query, a version that is required."""
 _HASH = re.compile(r"[ _-]?hash$", re.IGNORECASE)
 _FOLDER = re.compile(r"[/~.]|[A-Za-z]:[\\/]|\\\\|-")
@@ -266,7 +267,9 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
     is_password = _PASSWORD.search(name[-16:]) is not None
     if (host := _AT_HOST.fullmatch(value)) and is_stock(host["name"]):
         return False  # the rest of a URL
-    if _NO_VALUE.match(value) or _OUTCOME.search(name) or _SENTENCE.search(value) or _CALL.fullmatch(value):
+    if _OUTCOME.search(name) and not (is_quoted and is_strong(value)):
+        return False
+    if _NO_VALUE.match(value) or _SENTENCE.search(value) or _CALL.fullmatch(value):
         return False
     if (not is_password and len(value.split()) > 1) or _ASSIGNED.match(value):
         return False  # what is assigned in the value is judged by its own name; or code between two strings

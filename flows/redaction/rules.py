@@ -120,7 +120,7 @@ _MORE = r"\b[^\n;|&]{0,160}?[ \t]"
 _PIPED = r"(?:sudo\b[^\n|;]{0,40}-S|passwd[ \t]+--stdin|[^\n|;]{0,120}--(?:password-stdin|with-token)|kinit|cryptsetup)"
 _MARKED = r"(?=[^\s\d-]{0,60}?(?:[\d-]|(?-i:[a-z][A-Z])))"
 _ASIDE = r"[ \t]+[\w'’./@\[\]:\\-]{1,40}"
-_SAYS = r"(?:[ \t]+(?:is|was|ist|es|est|è|é|to|be|now|lautet)|[是は为]|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-|:\s))[ \t]*:?\s{0,8}[\"'`]?"  # noqa: E501
+_SAYS = r"(?:[ \t]+(?:is|was|ist|es|est|è|é|to|be|now|lautet)|[是は为：]|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-|:\s))[ \t]*:?\s{0,8}[\"'`]?"  # noqa: E501
 _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
         "mysql mariadb sshpass rar 7z",
@@ -201,8 +201,8 @@ _UNDER_NAMES: tuple[tuple[str, str], ...] = (
     ("<<<", rf"<<<[ \t]*{_ARGUMENT}"),
     ("<(echo", rf"<\(echo[ \t]+(?:-n[ \t]+)?{_ARGUMENT}"),
     (
-        "login_ auth_ log_in_ authtoken_ unlock_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_ token_",
-        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|unlock|obscure|(?:mk)?passwd|community|(?:user|owner)_pw"  # noqa: E501
+        "login_ auth_ log_in_ authtoken_ unlock_ unseal_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_ token_",  # noqa: E501
+        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner)_pw"  # noqa: E501
         rf"|secret|password|apikey)[ ]+(?:(?:-{{1,2}}[\w-]+|init|[a-z]{{2}}|sha-\d+|\d{{1,2}})[ ]+){{0,4}}{_ARGUMENT}",
     ),
     (
@@ -232,10 +232,10 @@ _LINES: tuple[tuple[str, str, str], ...] = (
     ),
     ("-u -l -d -t -user", r"-(?<![\w-]-)(?-i:[uUlDt]|-user(?:name)?)[ \t=](?P<v>[^\n]{8,300})", _FLAG),
     (
-        "connect( connection( auth( login( begin( pdo( auth=( auth_ changeuserpassword( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
-        r"(?:connect(?:ion)?|auth=?|login|begin|pdo|changeuserpassword|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
+        "connect( connection( auth( login( begin( pdo( auth=( authenticationtoken( auth_ changeuserpassword( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
+        r"(?:connect(?:ion)?|auth(?:=|enticationtoken)?|login|begin|pdo|changeuserpassword|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
         r"(?P<v>[^\n]{8,300})",
-        r"(?P<q>\\{0,8}[\"'])(?P<v>[^\s\"'\\]{8,128})(?P=q)(?P<w>)",
+        r"(?P<q>\\{0,8}[\"'])(?P<v>[^\s\"'\\();,]{8,128})(?P=q)(?P<w>)",
     ),
     (
         "echo printf",
@@ -256,8 +256,8 @@ _IN_PROSE: tuple[tuple[str, str], ...] = (
         r"[ \t]+(?:as|is|\()[ \t]?(?:(?:the|your|my|an?)[ \t]+)?(?:\w+[ \t]+)?pass",
     ),
     (
-        "creds credentials login",
-        r"\b(?:cred(?:ential)?s|login)\b(?:[ \t]*:|[ \t]+(?:are|with|as))?[ \t]+[\w.@-]{1,60}(?:[ \t]*/[ \t]*(?:pass\w*[ \t]+)?|:)(?P<v>[^\s\"'`,;()<>\\]{8,128})",  # noqa: E501
+        "creds credentials login log_in sign_in signin",
+        r"\b(?:cred(?:ential)?s|(?:log|sign)[ ]?in)\b(?:[ \t]*:|[ \t]+(?:are|with|as))?[ \t]+[\w.@-]{1,60}(?:[ \t]*/[ \t]*(?:pass\w*[ \t]+)?|:)(?P<v>[^\s\"'`,;()<>\\]{8,128})",  # noqa: E501
     ),
 )
 _KEY_PART = r"\"(?:d|p|q|dp|dq|qi|k)\\{0,8}\"[ \t]{0,4}:[ \t]{0,4}\\{0,8}\"(?P<v>[\w=-]{20,1400})\\{0,8}\""
@@ -363,7 +363,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         CREDENTIAL,
         "authorization",
-        r"authorization(?:\\{0,8}[\"'])?\]?[ \t]{0,4}(?:[:=]|%3A)[ \t]{0,4}(?:%20)?(?:\\{0,8}[\"'`])?",
+        r"authorization(?:\\{0,8}[\"'])?\]?[ \t]{0,4}(?:[:=](?!:)|%3A)[ \t]{0,4}(?:%20)?(?:\\{0,8}[\"'`])?",
         r"(?:(?:basic|bearer|token|apikey|api-key|negotiate|digest)(?:[ \t]{1,4}|%20|\+))?(?P<v>[\w.~+/:=%-]{8,8192})",
         accept=_is_header_value,
     ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_NAME = r"(?:[\w. -]{0,40}?(?:password|passwd|passphrase|secret|token|(?:api|access|secret|private)[ _-]?key)(?:[ _-]?hash)?|pass|pwd|psk)"  # noqa: E501
+_NAME = r"(?:[\w. -]{0,40}?(?:passwor[dt]|passwd|passphrase|secret|token|(?:api|access|secret|private)[ _-]?key)(?:[ _-]?hash)?|pass|pwd|psk)"  # noqa: E501
 _DRESS = r"[ \t\"'`*]{0,40}"
 _NAME_END = re.compile(
-    rf"(?:pass(?:word|wd|phrase)?|pwd|psk|secret|token|key)(?:[ _-]?hash)?{_DRESS}(?=[|│,;\t\r\n]|$)", re.IGNORECASE
+    rf"(?:pass(?:wor[dt]|wd|phrase)?|pwd|psk|secret|token|key)(?:[ _-]?hash)?{_DRESS}(?=[|│,;\t\r\n]|$)", re.IGNORECASE
 )
 _NAME_START = re.compile(rf"(?:^|[|│,;\t\n]){_DRESS}(?P<name>[\w. -]{{0,40}})$", re.IGNORECASE)
 _HEADER = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,40}[\"']?(?:[\t;,][ ]?[\"']?[A-Za-z_][\w .-]{0,40}[\"']?){1,60}\r?")
