@@ -20,7 +20,7 @@ from flows.redaction.rules import CREDENTIAL, RULES, is_url_password, rules_for
 from flows.redaction.tables import find_cells
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = 5
+VERSION = 6
 """Raise it when something else is masked, or the masks are others."""
 
 DETECTOR = f"redact-secret {redact_secret.VERSION}"
@@ -76,7 +76,8 @@ def find(text: str) -> list[SecretFinding]:
 
 def _find(text: str) -> list[SecretFinding]:
     shown = _blank_marks(text)
-    plain = _blank_line_starts(shown)
+    broken = _ESCAPED.sub(_break, shown) if "\\" in shown else shown
+    plain = LINE_START.sub(lambda found: " " * len(found.group()), broken)
     found = [
         SecretFinding(one.start, one.end, one.type)
         for one in redact_secret.scan(plain, limits=_LIMITS)
@@ -92,14 +93,14 @@ def _find(text: str) -> list[SecretFinding]:
     ]
     found += [
         SecretFinding(start, end, "table")
-        for name, start, end in find_cells(shown, stems)
+        for name, start, end in find_cells(broken, plain, stems)
         if is_secret_cell(name, shown[start:end])
     ]
     for rule in rules_for(shown):
         # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
         found += [
             SecretFinding(*span, rule.keywords[0])
-            for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
+            for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain, stems)
         ]
     return merge_findings(found)
 
@@ -197,13 +198,6 @@ def _blank_marks(text: str) -> str:
     if not text.isascii():
         text = _LONE.sub("\ufffd", text)
     return text
-
-
-def _blank_line_starts(text: str) -> str:
-    """The text without line starts of viewers and diffs, with JSON-escaped breaks made real; positions stay."""
-    if "\\" in text:
-        text = _ESCAPED.sub(_break, text)
-    return LINE_START.sub(lambda found: " " * len(found.group()), text)
 
 
 def _has_long_run(text: str) -> bool:

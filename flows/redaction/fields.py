@@ -13,11 +13,11 @@ from functools import lru_cache
 from flows.redaction.values import (
     is_chosen,
     is_code,
-    is_label,
     is_name,
     is_passphrase,
     is_random,
     is_stock,
+    is_strong,
     is_word_with_number,
 )
 
@@ -25,16 +25,42 @@ LONGEST = 8192
 """Characters of the longest value without quotes."""
 _LONGEST_QUOTED = 1024
 _OPEN = {")": "(", "]": "[", "}": "{", ">": "<"}
-_STEMS = ("pass", "pwd", "pw", "psk", "secret", "token", "key", "credential", "auth", "contrase", "senha", "salt")
+_STEMS = (
+    "pass",
+    "pwd",
+    "pw",
+    "psk",
+    "secret",
+    "token",
+    "key",
+    "credential",
+    "auth",
+    "contrase",
+    "senha",
+    "clave",
+    "salt",
+    "kennwort",
+    "wachtwoord",
+    "lösenord",
+    "hasło",
+    "şifre",
+    "пароль",
+    "密码",
+    "パスワード",
+)
+OTHER_LANGUAGES = "kennwort|wachtwoord|lösenord|hasło|şifre|пароль|密码|パスワード"
+"""Words for a password of which no other word is a part."""
 _WORD = (
-    r"pass(?:w(?:or)?d|phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|psk(?![a-z])|secrets?(?![a-z])|tokens?(?![a-z])"
-    r"|keys?(?![a-z])|credentials?(?![a-z])|auth(?![a-z])|contrase(?:ñ|n)a|senha|salt(?![a-z])"
+    r"pass(?:w(?:or)?d|[ ]?phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|psk(?![a-z])|secrets?(?![a-z])|tokens?(?![a-z])"  # noqa: E501
+    r"|keys?(?![a-z])|authtok(?![a-z])|credentials?(?![a-z])|auth(?![a-z])|contrase(?:ñ|n)a|senha|salt(?![a-z])"
+    rf"|{OTHER_LANGUAGES}"
 )
 _KEY_BEFORE = re.compile(
     r"(?:api|private|access|account|shared|signing|encryption|master|client|service|auth|jwt|secret|storage|deploy|license"
-    r"|decryption|admin|host|ssh|ssl|tls|app|session|hmac|root|project|webhook)[_-]?$|[A-Z0-9]_$",
+    r"|decryption|admin|host|ssh|ssl|tls|app|session|hmac|root|project|webhook|subscription|function)[_-]?$|[A-Z0-9]_$",
     re.IGNORECASE,
 )
+_PW_BEFORE = re.compile(r"(?:bind|root|user|admin|db)$", re.IGNORECASE)
 _AUTH_BEFORE = re.compile(r"(?:^|[_.-])$")
 _QUOTE = r"\\{0,8}[\"'`]"
 _NEXT_LINE = r":[ \t]*(?:[|>][-+]?\d?)?[ \t]*\r?\n[ \t]*(?:-[ \t]+)?(?=\S+[ \t]*(?:\r?\n|$))"
@@ -44,13 +70,11 @@ _SEPARATORS = (
     _NEXT_LINE,
     rf"[ \t]{{0,8}}(?::=|=>|:-|→|[:=](?![:=]))(?:[*_]{{2}})?[ \t]{{0,8}}(?:\[[ \t]{{0,4}}(?={_QUOTE}))?(?:(?:!!?|&)\w+[ \t](?!=))?",  # noqa: E501
     r"%3[AaDd](?:%20|\+){0,2}",
-    r"[\"']?[ \t]?,[ \t]?(?=[\"'])",  # define('NAME', 'value')
-    r"[ \t]?\([ \t]?N?(?=[\"'])",  # setPassword("value")
-    r"[ \t]?={2,3}[ \t]?(?=[\"'])",
-    r"[ \t]{1,8}(?=[\"'])",  # PASSWORD 'value'
+    r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>{-])(?=[^\s\"'\d]{0,64}\d)",  # set -x NAME value
+    r"[ \t]?\([^()\n]{1,40}\)[ \t]?:[ \t]?",  # Password (again): value
+    rf"(?!{_QUOTE})(?:\]{_QUOTE})?[^\n\"'`\\:=<>]{{0,40}}?(?:={{1,3}}|:|<-)?[ \t]{{0,4}}(?={_QUOTE})",  # define('NAME', 'value'), char password[] = "value"  # noqa: E501
     r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
-    r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>-]{4,})",  # set -x NAME value
-    r"\)?[ \t]?(?:\|\||\?\?|\?:|or)[ \t]?(?=[\"'])",  # process.env.NAME || "value"
+    r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>-])",  # the same without a number
 )
 """What stands between a name and its value."""
 _FIELD = re.compile(
@@ -75,9 +99,12 @@ _BARE_END = re.compile(r"\s|</|\]\]>|\\+[nrt]|(?<=[,:{\[(])\\{0,8}[\"'`]|\\{0,8}
 _NEXT_FIELD = re.compile(r"[;&,][ ]?[\w.\[\]\" -]{0,40}[=:]|%26|%0[AaDd]|%22|%3B")
 _ENCODED_END = re.compile(r"%26|%0[AaDd]|%2[27]|%3B|&")
 # What is said about a secret: its size, kind, place or owner. Also names that hold a word by accident.
+_COUNTS = (
+    "max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign|partition|sort"
+    "|composite|crew|task|agent|object|item|group|is|has|no|invalid|missing|wrong"
+)
 _ABOUT = re.compile(
-    r"(?:^|[_.-])(?i:max|min|num|count|total|input|output|prompt|completion|cached?|reasoning|public|primary|foreign"
-    r"|partition|sort|composite|crew|task|agent|object|item|group|is|has|no|invalid|missing|wrong)(?=[A-Z_.-]|$)|(?i:public|csrf|paginat|next_?page|bypass|askpass|compass"
+    rf"(?:^|[_.-])(?i:{_COUNTS})(?:(?=[_.-]|$)|(?<![A-Z]{{2}})(?=[A-Z]))|(?i:public|csrf|paginat|next_?page|bypass|askpass|compass"
     r"|surpass|by_?pass|minipass|forg(?:o|e)t|idempot|tokeni|publish|(?:pre|post|design|semantic|sep|eos|bos|pad|unk|stop|special)[_-]?tokens?)"
 )
 _ABOUT_TAIL = re.compile(
@@ -88,18 +115,22 @@ _ABOUT_TAIL = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_END = re.compile(
-    r"(?i:[_.-](?:name|alg|type|msg|message|arn|ur[il]|path|file|caption|title|description|label))$"
+    r"(?i:[_.-](?:name|alg|type|msg|message|arn|ur[il]|path|file|caption|title|description|label|ids?|identifiers?|e?mail))$"
 )
 _ONLY_RANDOM = re.compile(
-    r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)_keys?$|salt$", re.IGNORECASE
+    r"(?:^|[^A-Za-z])auth$|(?<!api)(?<!secret)(?<!private)(?<!access)(?<!auth)_keys?$|salt$", re.IGNORECASE
 )
 """Names that hold other things as well."""
-_ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{2,40}=[^=]|[)\]}]+[,;.]|[A-Z][A-Za-z.]+[\[<][\w., |<>\[\]]+[\]>]$")
+_ASSIGNED = re.compile(r"[A-Z][A-Z0-9_]{3,40}=[^=]|[)\]}]+[,;.]|[A-Z][A-Za-z.]+[\[<][\w., |<>\[\]]+[\]>]$")
 _CALL = re.compile(r"[A-Za-z_]{2,}[\w.]*[(\[](?:[A-Za-z_\"'].*)?")
 _OUTCOME = re.compile(r"(?:^|[^\w])PASS$")
 """Of a test: ``PASS: "Run 3"``."""
 _SENTENCE = re.compile(r"\s\S*(?i:password|passphrase)|(?i:password|passphrase)\S*\s|</?\w+>")
 """What a page says of a password."""
+_AT_HOST = re.compile(r"(?P<name>[^@]+)@[\w.-]{3,}(?:[:/?].*)?")
+_NO_VALUE = re.compile(r"\d{2,5}/|\d+/[a-z]+/|[\"'`]|\w+=[^&]*&\w+=|[a-z][\w.-]*[<>=~!]=[ ]?\d+\.")
+"""The rest of a URL behind its port, another string, a query, a version that is required."""
+_HASH = re.compile(r"[ _-]?hash$", re.IGNORECASE)
 _FOLDER = re.compile(r"[/~.]|[A-Za-z]:[\\/]|\\\\|-")
 """Starts what ``PWD`` names when it is no password."""
 _LONGEST_DEFAULT = 24
@@ -115,7 +146,7 @@ _SETS = re.compile(
     re.IGNORECASE,
 )
 """Before the name in a command that gives it the value behind it: ``set -x NAME value``, ``requirepass value``."""
-_PASSWORD = re.compile(r"pass|pwd|pw|psk|contrase|senha", re.IGNORECASE)
+_PASSWORD = re.compile(rf"pass|pwd|pw|psk|contrase|senha|{OTHER_LANGUAGES}", re.IGNORECASE)
 
 
 def find_fields(text: str, stems: list[int]) -> Iterator[tuple[int, int]]:
@@ -162,23 +193,19 @@ def _field_values(
 
 def _is_weak(found: re.Match[str], sep: str) -> bool:
     """Whether a name and a value may stand so beside each other in a list, a sentence or a call, too."""
-    is_sign = bool(sep) and sep[0] in ":=" and sep not in {"==", "==="}
-    return found.re is _FIELD and (not sep or (sep[-1] in "(,|?:=r" and not is_sign))
+    is_sign = bool(sep) and (sep[0] in ":=→%" or sep[:2] in {":=", "=>", ":-"} or sep[-1] == ">" or "![CDATA[" in sep)
+    return found.re is _FIELD and (not is_sign or sep in {"==", "==="})
 
 
 def _is_sure(before: str, found: re.Match[str], sep: str, name: str, value: str) -> bool:
     """Whether a value is a secret where names and values may stand beside each other by chance."""
-    is_password, is_quoted = _PASSWORD.search(name) is not None, found["quote"] is not None
     if not sep and _SETS.search(before):
         return True
-    if not is_quoted or (sep == "(" and (found["tail"] or not is_password)):
+    if found["quote"] == "`" or (sep[:1] == "(" and found["tail"]) or (not found["quote"] and name == "PASS"):
         return False
-    if not sep and (found["quote"] == "`" or name.lower() == "pass"):
-        return False
-    if is_random(value) or (is_password and is_word_with_number(value)):
-        return True
-    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value) and len(value.split()) == 1
-    return is_password and has_both and not is_label(value) and value[0] != "/"
+    if _PASSWORD.search(name) or (_is_constant(name) and found["quote"]):
+        return is_strong(value.rstrip(".,;:!?)"))
+    return found["quote"] is not None and is_random(value)
 
 
 def find_stems(text: str) -> list[int]:
@@ -202,7 +229,7 @@ def _is_sensitive(before: str, word: str) -> bool:
         return _KEY_BEFORE.search(before) is not None
     if word == "auth":
         return _AUTH_BEFORE.search(before) is not None
-    return word != "pw" or not before[-1:].isalpha()
+    return word != "pw" or not before[-1:].isalpha() or _PW_BEFORE.search(before) is not None
 
 
 def _is_default(value: str, name: str, text: str) -> bool:
@@ -217,9 +244,9 @@ def _is_default(value: str, name: str, text: str) -> bool:
 
 def is_secret_cell(name: str, value: str) -> bool:
     """Whether a value in a column of this name is a secret: there stands no code, but often what is said about it."""
-    return (
-        is_random(value) or is_word_with_number(value) or (any(c.isdigit() for c in value) and not is_code(value))
-    ) and (len(value.split()) == 1 and is_secret_field(name.replace(" ", "_"), "", value))
+    has_digit = any(c.isdigit() for c in value)
+    is_one = len(value.split()) == 1 and (is_strong(value) or (has_digit and not is_code(value)))
+    return is_one and is_secret_field(_HASH.sub("", name).replace(" ", "_"), "", value)
 
 
 @lru_cache(maxsize=4096)
@@ -233,19 +260,21 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         is_quoted: Whether it stands in quotes.
         is_literal: Whether what stands there can't be code.
     """
-    if not is_literal and name.lower() == "pass" and not is_word_with_number(value) and not is_random(value):
+    if not is_literal and name.lower() == "pass" and not is_strong(value):
         return False  # a test's outcome
     if name.lower().endswith("pwd") and _FOLDER.match(value):
         return False
-    is_password = _PASSWORD.search(name[-10:]) is not None
-    if "@" in value and is_stock(value.partition("@")[0]):
+    is_password = _PASSWORD.search(name[-16:]) is not None
+    if (host := _AT_HOST.fullmatch(value)) and is_stock(host["name"]):
         return False  # the rest of a URL
-    if _OUTCOME.search(name) or _SENTENCE.search(value) or _CALL.fullmatch(value):
+    if _OUTCOME.search(name) and not (is_quoted and is_strong(value)):
+        return False
+    if _NO_VALUE.match(value) or _SENTENCE.search(value) or _CALL.fullmatch(value):
         return False
     if (not is_password and len(value.split()) > 1) or _ASSIGNED.match(value):
         return False  # what is assigned in the value is judged by its own name; or code between two strings
     is_about = bool(_ABOUT.search(name) or _ABOUT_TAIL.match(tail) or _ABOUT_END.search(tail))
-    if is_password and is_passphrase(value) and not tail and not _ABOUT.search(name):
+    if (is_password or _is_constant(name)) and is_passphrase(value) and not tail and not _ABOUT.search(name):
         return True
     if not is_literal and is_code(value):
         return (is_password or name.lower().endswith("secret")) and is_word_with_number(value)
@@ -260,7 +289,9 @@ def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is
         return False
     if value.isdigit() and not (is_constant and len(value) >= 6 and not is_stock(value)):
         return False
-    return is_chosen(value, takes_words=is_constant or (is_password and _is_constant(name)))
+    return is_chosen(
+        value, takes_words=not tail and value.isascii() and (is_constant or (is_password and _is_constant(name)))
+    )
 
 
 def _is_constant(name: str) -> bool:

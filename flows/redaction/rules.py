@@ -8,18 +8,23 @@ them first loses nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
 
 from flows.redaction.values import (
     is_chosen,
     is_code,
     is_name,
+    is_passphrase,
     is_placeholder,
     is_random,
     is_sequence,
     is_stock,
+    is_strong,
     is_word_with_number,
 )
 
@@ -43,15 +48,21 @@ class Rule:
     """Whether it is a line by itself, which may look like a line of ``grep -n``."""
     within: re.Pattern[str] | None = None
     """Finds the secrets within group ``v``, as its own group ``v``."""
+    is_named: bool = False
+    """Whether it begins with a word that names a secret (``find_stems``)."""
 
-    def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Start and end of every secret of this shape."""
-        for found in self.pattern.finditer(text):
+    def find(self, text: str, stems: list[int] | None = None) -> Iterator[tuple[int, int]]:
+        """Start and end of every secret of this shape; ``stems`` spare looking for the words that name one."""
+        places: Iterable[re.Match[str]] = self.pattern.finditer(text)
+        if self.is_named and stems is not None:
+            places = filter(None, (self.pattern.match(text, at) for at in stems))
+        for found in places:
             spans = [found] if self.within is None else self.within.finditer(text, *found.span("v"))
             for one in spans:
                 group = "v" if one["v"] is not None else "w"
                 if self.accept(one[group]):
-                    yield one.span(group)
+                    start, end = one.span(group)
+                    yield start, end - (len(one[group]) - len(one[group].rstrip(".,;:")) if group == "v" else 0)
 
 
 def is_url_password(value: str) -> bool:
@@ -59,11 +70,15 @@ def is_url_password(value: str) -> bool:
     return sum(c.isalnum() for c in value) >= 3 and not is_placeholder(value) and not is_stock(unquote(value))
 
 
-def _is_argument(value: str) -> bool:
-    """Whether the text after ``--password`` is a password, and not the next word of a sentence or a folder."""
-    return (is_chosen(value.rstrip(".,;:)")) and is_chosen(value) and not is_code(value)) or is_word_with_number(
-        value.rstrip(".,;:)")
-    )
+def _is_word(value: str) -> bool:
+    """Whether a word of a sentence or of a command is a secret."""
+    return is_strong(value.rstrip(".,;:!?)"))
+
+
+def _is_key(value: str) -> bool:
+    """The same where names and labels stand more often: behind ``token``, ``--key``."""
+    inner = value.rstrip(".,;:!?)")
+    return is_strong(inner) and not is_word_with_number(inner) and (is_random(inner) or not is_passphrase(inner))
 
 
 def _is_login(value: str) -> bool:
@@ -79,24 +94,6 @@ def _is_session(value: str) -> bool:
 def _is_header_value(value: str) -> bool:
     """Whether the value of an authorization header is a credential, and not a word of a sentence."""
     return is_random(value) or (len(value) >= 8 and is_chosen(value) and not is_code(value))
-
-
-def _is_mixed(value: str) -> bool:
-    """Whether prose is unlikely to hold the word: a digit, a small letter, and a capital or a sign inside."""
-    inner = value.rstrip(".!?")
-    has_digit, has_small = any(c.isdigit() for c in inner), any(c.islower() for c in inner)
-    return has_digit and has_small and (inner != inner.lower() or not inner.isalnum()) and is_chosen(inner)
-
-
-def _is_mixed_password(value: str) -> bool:
-    """The same, and no name or expression in code."""
-    inner = value.rstrip(".!?")
-    return is_word_with_number(inner) or (_is_mixed(value) and not is_code(inner))
-
-
-def _is_mixed_key(value: str) -> bool:
-    """The same where a type of code may stand (``if (token is A2AToken)``)."""
-    return is_random(value.rstrip(".!?")) or (_is_mixed(value) and not is_code(value))
 
 
 def _rule(
@@ -116,12 +113,14 @@ _ARGUMENT = (
 """A word of a command: in quotes, escaped or not, or without."""
 _QUERY = r"(?:(?:access|auth|api|refresh|id|client|session|private)[_-]?)?(?:token|key|secret|password|sig|signature)"
 _SIGNED = r"X-Amz-(?:Signature|Security-Token)|X-Goog-Signature"
-_WORD = r"(?:pass(?:word|phrase|code|wort|wd)|contrase(?:ñ|n)a|mot de passe|senha)"
+_LANGUAGES = "contraseña contrasena senha clave kennwort wachtwoord lösenord hasło şifre пароль 密码 パスワード"
+_WORD = rf"(?:pass(?:word|[ ]?phrase|code|wort|wd|e)?|pwd?|{_LANGUAGES.replace(' ', '|')})"
 _MORE = r"\b[^\n;|&]{0,160}?[ \t]"
 """The words of a command before one of its options."""
 _PIPED = r"(?:sudo\b[^\n|;]{0,40}-S|passwd[ \t]+--stdin|[^\n|;]{0,120}--(?:password-stdin|with-token)|kinit|cryptsetup)"
+_MARKED = r"(?=[^\s\d-]{0,60}?(?:[\d-]|(?-i:[a-z][A-Z])))"
 _ASIDE = r"[ \t]+[\w'’./@\[\]:\\-]{1,40}"
-_SAYS = r"(?:[ \t]+(?:is|was|ist|es|to|now|lautet)|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-))[ \t]*:?[ \t]*[\"'`]?"
+_SAYS = r"(?:[ \t]+(?:is|was|ist|es|est|è|é|to|be|now|lautet)|[是は为：]|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-|:\s))[ \t]*:?\s{0,8}[\"'`]?"  # noqa: E501
 _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
         "mysql mariadb sshpass rar 7z",
@@ -143,19 +142,22 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
         "smbclient rpcclient",
         r"\b(?:smb|rpc)client\b[^\n;|&]{0,120}?-U[ \t]*[\"']?[\w.\\/-]{1,60}%(?P<v>[^\s\"'`]{4,128})",
     ),
-    ("http_-a https_-a", r"\bhttps? -a[ \t]*[\"']?[\w.@-]{1,60}:(?P<v>[^\s\"'`]{4,128})"),
+    ("http_-a https_-a xh_-a", r"\b(?:https?|xh) -a[ \t]*[\"']?[\w.@-]{1,60}:(?P<v>[^\s\"'`]{4,128})"),
     ("lftp", r"\blftp\b[^\n;|&]{0,80}?-u[ \t]*[\w.@-]{1,60},(?P<v>[^\s\"'`]{4,128})"),
     (
         "htpasswd",
         rf"\bhtpasswd(?:[ \t]+-[A-Za-z]+)+(?:[ \t]+[^\s-]\S*){{1,2}}?[ \t]+{_ARGUMENT}(?=[\"'\\]|[ \t]*(?:$|[\n;|&)]))",
     ),
-    ("sqlplus :thin:", r"(?:\bsqlplus\b[^\n;|&]{0,80}?[ \t\"]|:thin:)[\w.$]{1,40}/(?P<v>[^\s\"'@/]{4,64})@"),
+    (
+        "sqlplus :thin: connect_",
+        r"(?:\bsqlplus\b[^\n;|&]{0,80}?[ \t\"]|:thin:|\bconnect[ ])[\w.$]{1,40}/\"?(?P<v>[^\s\"'@]{4,64})\"?@",
+    ),
     (
         "net_user rabbitmqctl",
         rf"\b(?:net user|rabbitmqctl\b[^\n]{{0,60}}?(?:add_user|change_password))[ \t]+[\w.-]+[ \t]+(?!/){_ARGUMENT}",
     ),
     ("/user:", rf"/user:[\w.\\@-]{{1,80}}[ \t]+(?!/){_ARGUMENT}"),
-    ("/pass:", r"[ \t]/pass:[\"']?(?P<v>[^\s\"'`]{4,128})"),
+    ("/p: /pass", r"[ \t]/p(?:ass(?:word)?)?:[\"']?(?P<v>[^\s\"'`]{4,128})"),
     ("nmcli", rf"\bnmcli{_MORE}password[ \t]+{_ARGUMENT}"),
     (
         "sudo -stdin with-token kinit cryptsetup",
@@ -170,7 +172,10 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
         r"echo[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.-]{1,40}:(?P<v>[^\s\"'`|]{4,128})(?=[^\n]{0,20}\bchpasswd)"
         r"|chpasswd[ \t]*<<<[ \t]*[\"']?[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
     ),
-    ("assword", r"assword[^\n]{0,40}[\"'][^\n]{0,20}\bsend[ \t]+(?:--[ \t]+)?\"(?P<v>[^\"\n\\]{4,128})(?:\\+r|\s)"),
+    (
+        "assword",
+        r"assword[^\n]{0,40}[\"'][^\n]{0,20}(?:\n[^\n]{0,20})?\bsend[ \t]+(?:--[ \t]+)?\"(?P<v>[^\"\n\\]{4,128})(?:\\+r|\s)",  # noqa: E501
+    ),
     ("user_default", r"\buser default[ \t]+on[^\n]{0,60}[ \t]>(?P<v>[^\s\"'`]{4,256})"),
     ("pgpassword= pwd= auth= sshpass=", rf"(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS)={_ARGUMENT}"),
     (
@@ -185,25 +190,74 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
 _UNDER_NAMES: tuple[tuple[str, str], ...] = (
     ("identified", rf"\bidentified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+{_ARGUMENT}"),
     (
-        "pass pwd",
-        rf"(?<![\w-])--?(?:[a-z]{{1,12}}[_-]){{0,3}}(?:[a-z]{{0,6}}pass(?:word|wd|phrase)?|pwd)(?:=|[ \t]{{1,4}}){_ARGUMENT}",  # noqa: E501
+        "pass pw",
+        rf"-(?<![\w-]-)-?(?:[a-z]{{1,12}}[_-]){{0,3}}(?:[a-z]{{0,6}}pass(?:word|wd|phrase)?|pwd?)(?:=|[ \t]{{1,4}}){_ARGUMENT}",  # noqa: E501
+    ),
+    (
+        "-secret- -user-pass",
+        rf"--(?:secret-string|user-password)(?:=|[ \t]{{1,4}}){_ARGUMENT}",
     ),
     ("secret_set", rf"\bsecret set[ \t]+\w+[ \t]+(?:-b[ \t]*|--body[ =]){_ARGUMENT}"),
-    ("vault with-token", rf"\b(?:vault[ \t]+login|--with-token[ \t]*<<<)[ \t]+(?!-){_ARGUMENT}"),
+    ("<<<", rf"<<<[ \t]*{_ARGUMENT}"),
+    ("<(echo", rf"<\(echo[ \t]+(?:-n[ \t]+)?{_ARGUMENT}"),
+    (
+        "login_ auth_ log_in_ authtoken_ unlock_ unseal_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_ token_",  # noqa: E501
+        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner)_pw"  # noqa: E501
+        rf"|secret|password|apikey)[ ]+(?:(?:-{{1,2}}[\w-]+|init|[a-z]{{2}}|sha-\d+|\d{{1,2}})[ ]+){{0,4}}{_ARGUMENT}",
+    ),
+    (
+        "smbclient net_use passphrase http-basic alias_set",
+        rf"\b(?:smbclient[ \t]+//\S{{1,80}}|net use\b[^\n]{{0,80}}?\\[\w$.-]{{1,60}}|(?:wpa_passphrase|http-basic\S{{0,40}})[ \t]+\S{{1,60}}"  # noqa: E501
+        rf"|alias set(?:[ \t]+\S{{1,80}}){{3}})[ \t]+(?!/){_ARGUMENT}",
+    ),
+    ("user_", rf"(?<![^\n])[ \t]*user[ ]+[\w.@-]{{1,60}}[ \t]+{_ARGUMENT}"),
+    ("auth_", r"\bauth[ ]+[\w.-]{1,40}:(?P<v>[^\s\"'`]{8,128})"),
+    ("]:", r"\]:\d{2,5}[ \t]+[\w.@-]{1,80}:(?P<v>[^\s\"'`]{8,128})"),
+    (".login= -login=", r"[.-]login=(?P<v>[^\s\"'`]{8,128})"),
+    (
+        "impacket exec.py secretsdump",
+        r"(?:\bimpacket-\w+|exec\.py|secretsdump\.py)[ \t]+[\w./-]{1,80}:[\"']?(?P<v>[^\s\"'`]{6,128})[\"']?@",
+    ),
+    (":add-mask:", r"::add-mask::(?P<v>[^\s\"'`]{8,4096})"),
+    ("-value _/d_", rf"(?:pass|key|secret|token)[^\n]{{0,60}}?[ \t](?:--?value|/d)[ =]{_ARGUMENT}"),
+    ("pragma", rf"\bpragma[ \t]+key[ \t]*=[ \t]*{_ARGUMENT}"),
 )
-"""Keywords and pattern of a value under the name of a secret."""
+"""Keywords and pattern of a place where a secret may stand: what is there must look like one."""
+_FLAG = rf"(?<![\w-])(?:(?-i:-hp|-[pPwskKaAXxcNt])|--(?:en|de)crypt)[ \t]*{_ARGUMENT}"
+_LINES: tuple[tuple[str, str, str], ...] = (
+    (
+        "useradd usermod security bcp snmp mcrypt ccrypt ldap rar qpdf",
+        r"\b(?:useradd|usermod|security|bcp|snmp\w+|[mc]crypt|ldap\w+|rar|qpdf)\b(?P<v>[^\n]{8,300})",
+        _FLAG,
+    ),
+    ("-u -l -d -t -user", r"-(?<![\w-]-)(?-i:[uUlDt]|-user(?:name)?)[ \t=](?P<v>[^\n]{8,300})", _FLAG),
+    (
+        "connect( connection( auth( login( begin( pdo( auth=( authenticationtoken( auth_ changeuserpassword( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
+        r"(?:connect(?:ion)?|auth(?:=|enticationtoken)?|login|begin|pdo|changeuserpassword|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
+        r"(?P<v>[^\n]{8,300})",
+        r"(?P<q>\\{0,8}[\"'])(?P<v>[^\s\"'\\();,]{8,128})(?P=q)(?P<w>)",
+    ),
+    (
+        "echo printf",
+        r"(?:echo|printf)[ \t]+(?P<v>[^|\n]{6,200}(?:\n[^|\n]{1,200})?)\|[^\n|;]{0,60}?\b(?:su|passwd|smbpasswd|passphrase-fd|secrets?|login)\b",  # noqa: E501
+        r"(?P<v>[^\s\"'`\\:]{6,256})(?P<w>)",
+    ),
+)
+"""Keywords, a line, and the secrets in it: what is there must look like one."""
+_NAMED: tuple[str, str] = (
+    f"pass pw {_LANGUAGES}",
+    rf"(?<![\w.$-])(?!(?-i:PASS)\b){_WORD}(?:(?:{_ASIDE}){{0,6}}?{_SAYS}|(?<!pass)[ \t]{{1,2}}[\"'`]?)(?P<v>{_MARKED}[^\s\"'`,;()<>\\]{{8,512}})",  # noqa: E501
+)
+"""Keywords and pattern of a value that a sentence calls a password."""
 _IN_PROSE: tuple[tuple[str, str], ...] = (
     (
-        "password passphrase passcode passwort passwd contrase mot_de_passe senha",
-        rf"(?<![\w.$-]){_WORD}(?:(?:{_ASIDE}){{0,6}}?{_SAYS}|[ \t]{{1,2}}[\"'`]?)(?P<v>[^\s\"'`,;()<>\\]{{8,512}})",
+        "pass",
+        r"\b(?:use|with|set|it's|is)[ \t]+[\"'`]?(?P<v>[^\s\"'`,;()<>\\]{8,128})[\"'`]?"
+        r"[ \t]+(?:as|is|\()[ \t]?(?:(?:the|your|my|an?)[ \t]+)?(?:\w+[ \t]+)?pass",
     ),
     (
-        "as_the",
-        r"\b(?:use|with|set)[ \t]+[\"'`]?(?P<v>[^\s\"'`,;()<>\\]{8,128})[\"'`]?[ \t]+as the[ \t]+(?:\w+[ \t]+)?pass",
-    ),
-    (
-        "creds credentials login",
-        r"\b(?:cred(?:ential)?s|login)\b(?:[ \t]*:|[ \t]+are)?[ \t]+[\w.@-]{1,60}(?:[ \t]*/[ \t]*(?:pass\w*[ \t]+)?|:)(?P<v>[^\s\"'`,;()<>\\/]{8,128})",  # noqa: E501
+        "creds credentials login log_in sign_in signin",
+        r"\b(?:cred(?:ential)?s|(?:log|sign)[ ]?in)\b(?:[ \t]*:|[ \t]+(?:are|with|as))?[ \t]+[\w.@-]{1,60}(?:[ \t]*/[ \t]*(?:pass\w*[ \t]+)?|:)(?P<v>[^\s\"'`,;()<>\\]{8,128})",  # noqa: E501
     ),
 )
 _KEY_PART = r"\"(?:d|p|q|dp|dq|qi|k)\\{0,8}\"[ \t]{0,4}:[ \t]{0,4}\\{0,8}\"(?P<v>[\w=-]{20,1400})\\{0,8}\""
@@ -243,22 +297,30 @@ RULES: tuple[Rule, ...] = (
         r"(?P<v>[^&\s\"'<>#`|)\\]{16,4096})",
         accept=is_random,
     ),
-    _rule(
-        CREDENTIAL,
-        "-token -secret -key apikey accesskey",
-        r"--(?<![\w-]--)(?:[a-z]{1,12}-){0,3}(?:api-?key|token|secret|access-?key)(?:=|[ \t]{1,4})[\"']?",
-        rf"(?P<v>{_BARE}{{16,4096}})",
-        accept=is_random,
-    ),
     *(_rule(CREDENTIAL, words, pattern, accept=is_url_password) for words, pattern in _IN_COMMANDS),
-    *(_rule(CREDENTIAL, words, pattern, accept=_is_argument) for words, pattern in _UNDER_NAMES),
-    *(_rule(CREDENTIAL, words, pattern, accept=_is_mixed_password) for words, pattern in _IN_PROSE),
+    *(_rule(CREDENTIAL, words, pattern, accept=_is_word) for words, pattern in _UNDER_NAMES),
+    replace(_rule(CREDENTIAL, *_NAMED, accept=_is_word), is_named=True),
+    *(_rule(CREDENTIAL, words, pattern, accept=_is_word) for words, pattern in _IN_PROSE),
     _rule(
         CREDENTIAL,
-        "secret token api",
-        rf"\b(?:secret|token|api[ _-]?key)(?:{_ASIDE}){{0,6}}?(?![ \t]*[=-]){_SAYS}",
-        r"(?<!\d:)(?P<v>[^\s\"'`,;()<>\\{}\[\]]{8,512})",
-        accept=_is_mixed_key,
+        "-token -secret key -auth",
+        rf"--(?<![\w-]--)(?:[a-z]{{1,12}}-){{0,3}}(?:api-?key|token|secret|(?:access-?|auth-?)?key|auth)(?:=|[ \t]{{1,4}}){_ARGUMENT}",  # noqa: E501
+        accept=_is_key,
+    ),
+    *(
+        replace(_rule(CREDENTIAL, words, line, accept=_is_word), within=re.compile(pattern, _FLAGS))
+        for words, line, pattern in _LINES
+    ),
+    replace(
+        _rule(
+            CREDENTIAL,
+            "secret token key",
+            rf"(?:\b(?:secret|token)|(?<=api)key|(?<=api[ _-])key|(?<=fi[ ])key|(?<=the[ ])key|(?<=access[ ])key)"
+            rf"(?:(?:{_ASIDE}){{0,6}}?(?![ \t]*=){_SAYS}|[ \t]+){_MARKED}(?<!\d:)"
+            r"(?P<v>[^\s\"'`,;()<>\\{}\[\]]{8,512})",
+            accept=_is_key,
+        ),
+        is_named=True,
     ),
     _rule(CREDENTIAL, ("kty",), rf"{_KEY_PART}{_NO_BRACE}kty|kty{_NO_BRACE}{_KEY_PART.replace('<v>', '<w>')}"),
     _rule(CREDENTIAL, "://", r"://(?P<v>[\w~.-]{20,256})@[\w.-]", accept=is_random),
@@ -301,15 +363,15 @@ RULES: tuple[Rule, ...] = (
     _rule(
         CREDENTIAL,
         "authorization",
-        r"authorization(?:\\{0,8}[\"'])?\]?[ \t]{0,4}(?:[:=]|%3A)[ \t]{0,4}(?:%20)?(?:\\{0,8}[\"'`])?",
+        r"authorization(?:\\{0,8}[\"'])?\]?[ \t]{0,4}(?:[:=](?!:)|%3A)[ \t]{0,4}(?:%20)?(?:\\{0,8}[\"'`])?",
         r"(?:(?:basic|bearer|token|apikey|api-key|negotiate|digest)(?:[ \t]{1,4}|%20|\+))?(?P<v>[\w.~+/:=%-]{8,8192})",
         accept=_is_header_value,
     ),
     _rule(
         CREDENTIAL,
         "bearer basic",
-        r"(?:bearer|basic)(?:[ \t]{1,4}|%20)(?P<v>[\w.~+/-]{16,8192}+(?:={1,2}|%3D){0,2})",
-        accept=_is_header_value,
+        r"(?:bearer|basic)(?:[ \t]{1,4}|%20)(?P<v>[\w.~+/-]{8,8192}+(?:={1,2}|%3D){0,2})",
+        accept=_is_key,
     ),
     Rule(
         CREDENTIAL,
@@ -326,27 +388,30 @@ RULES: tuple[Rule, ...] = (
 )
 """The shapes beside the detector's own: each was given to the detector, which found nothing."""
 
-_RULES_OF = {
-    word: frozenset(rule for rule in RULES if word in rule.keywords) for rule in RULES for word in rule.keywords
-}
-_PARTS = ("key", "token", "pass", "secret", "mysql", "redis", ":$", "phrase", "sig", "-u")
-_GATES: dict[bytes, list[tuple[bytes, frozenset[Rule]]]] = {}
-for _word, _rules in _RULES_OF.items():
-    _gate = next((part for part in _PARTS if part in _word), _word)
-    _GATES.setdefault(_gate.encode(), []).append((_word.encode(), _rules))
+_WORDS = sorted({word.encode() for rule in RULES for word in rule.keywords})
+_RULES_OF = [frozenset(rule for rule in RULES if word.decode() in rule.keywords) for word in _WORDS]
+_LONGEST_WORD = max(map(len, _WORDS))
+
+
+def _triples(text: bytes) -> npt.NDArray[np.uint16]:
+    """A number for every three bytes that follow one another; two that differ seldom have the same."""
+    one = np.frombuffer(text, np.uint8).astype(np.uint16)
+    return one[:-2] * 1369 + one[1:-1] * 37 + one[2:]
+
+
+_TRIPLES = np.array([np.resize(_triples(word), _LONGEST_WORD) for word in _WORDS]).T.astype(np.intp)
+"""A column for each keyword; zeros for one of two letters."""
 
 
 def rules_for(text: str) -> list[Rule]:
-    """The rules that can match a text at all, in their order: one of their keywords is in it."""
-    lower = text.encode("utf-8", "surrogatepass").lower()  # bytes are searched several times as fast as text
-    hits = [
-        rules
-        for gate, words in _GATES.items()
-        if gate in lower
-        for word, rules in words
-        if word is gate or word in lower
-    ]
-    if not hits:
-        return []
-    wanted = frozenset[Rule]().union(*hits)
-    return [rule for rule in RULES if rule in wanted]
+    """The rules that can match a text at all, in their order: one of their keywords is in it.
+
+    Most keywords have three letters in a row that the text has nowhere, so few are looked for.
+    """
+    lower = text.encode("utf-8", "surrogatepass").lower()
+    is_there = np.zeros(1 << 16, np.bool_)
+    is_there[0] = True
+    is_there[_triples(lower)] = True
+    candidates = np.flatnonzero(is_there[_TRIPLES].all(axis=0)).tolist()
+    wanted = frozenset[Rule]().union(*(_RULES_OF[at] for at in candidates if _WORDS[at] in lower))
+    return [rule for rule in RULES if rule in wanted] if wanted else []

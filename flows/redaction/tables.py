@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_NAME = r"(?:[\w. -]{0,40}?(?:password|passwd|passphrase|secret|token|(?:api|access|secret|private)[ _-]?key)(?:[ _-]?hash)?|pass|pwd|psk)"  # noqa: E501
+_NAME = r"(?:[\w. -]{0,40}?(?:passwor[dt]|passwd|passphrase|secret|token|(?:api|access|secret|private)[ _-]?key)(?:[ _-]?hash)?|pass|pwd|psk)"  # noqa: E501
 _DRESS = r"[ \t\"'`*]{0,40}"
 _NAME_END = re.compile(
-    rf"(?:pass(?:word|wd|phrase)?|pwd|psk|secret|token|key)(?:[ _-]?hash)?{_DRESS}(?=[|│,;\t\r\n]|$)", re.IGNORECASE
+    rf"(?:pass(?:wor[dt]|wd|phrase)?|pwd|psk|secret|token|key)(?:[ _-]?hash)?{_DRESS}(?=[|│,;\t\r\n]|$)", re.IGNORECASE
 )
 _NAME_START = re.compile(rf"(?:^|[|│,;\t\n]){_DRESS}(?P<name>[\w. -]{{0,40}})$", re.IGNORECASE)
 _HEADER = re.compile(r"[\"']?[A-Za-z_][\w .-]{0,40}[\"']?(?:[\t;,][ ]?[\"']?[A-Za-z_][\w .-]{0,40}[\"']?){1,60}\r?")
 """A line of names in a file of values."""
-_RULER = re.compile(r"[-+|:=─┼├┤╞╡═ \t]+")
+_PREFIX = re.compile(
+    r"[\w./@+-]{1,120}?[:-]\d{1,7}[:-]|[ \t]*(?:\d{1,7}(?:[→:\t]|[ ]+[│|])|[-+>](?![-+]))[ \t]*|[ \t]+"
+)
+"""What a viewer, a diff or a list puts before a line of a table."""
+_RULER = re.compile(r"[-+|:=─┼├┤╞╡═ \t\r]+")
 _SEPARATORS = ("|", "│", "\t", ";", ",")
 _LONGEST_LINE = 600
 _ROWS = 200
@@ -34,11 +38,12 @@ Cell = tuple[str, int, int]
 """The name of a column, start and end of a value in it."""
 
 
-def find_cells(text: str, stems: list[int]) -> Iterator[Cell]:
+def find_cells(text: str, plain: str, stems: list[int]) -> Iterator[Cell]:
     """Every cell of a column whose name says that it holds secrets, without quotes and blanks around it.
 
     Args:
         text: What is read.
+        plain: The same without the line starts of viewers and diffs.
         stems: Where a word may begin that names a secret.
     """
     header_end = table_end = 0
@@ -54,12 +59,15 @@ def find_cells(text: str, stems: list[int]) -> Iterator[Cell]:
     if stems and ("nsert" in text or "NSERT" in text) and (found := _INSERT.search(text)):
         yield from _find_inserted(text, found.start())
     if "kind: Secret" in text:
-        yield from _find_manifest(text)
+        yield from _find_manifest(plain)
 
 
 def _column(text: str, at: int, end: int, name: str) -> Iterator[Cell]:
     start = max(text.rfind("\n", 0, at) + 1, at - _LONGEST_LINE)
     line_end = _line_end(text, end)
+    before = _PREFIX.match(text, start, line_end)
+    start = before.end() if before else start
+    is_shown = before is not None and not before.group().isspace()
     line = text[start:line_end]
     separator = next((one for one in _SEPARATORS if one in line), None)
     if separator is None:
@@ -73,6 +81,8 @@ def _column(text: str, at: int, end: int, name: str) -> Iterator[Cell]:
     at = line_end + 1
     for _ in range(_ROWS):
         line_end = _line_end(text, at)
+        if is_shown and (other := _PREFIX.match(text, at, line_end)):
+            at = other.end()
         row = text[at:line_end]
         if _RULER.fullmatch(row) is None:
             if row.count(separator) != n_cells:

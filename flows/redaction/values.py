@@ -19,7 +19,7 @@ _PLACEHOLDER_WORD = re.compile(
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(
-    r"%?\$(?:\{|\(|(?:env:)?[A-Za-z_][A-Za-z0-9_]*$)|=?(?:Env|ENV|env)[.:(\[]|(?:[A-Z]+_)*(?:TOKEN|KEY|SECRET)[\[&<{(]|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}(?:$|\?)|[!&*]\w+$|@\w+$|@\{|#\{|<%"
+    r"%?\$(?:\{|\(|(?:env:)?[A-Za-z_][A-Za-z0-9_]*$)|=?(?:Env|ENV|env)[.:(\[]|(?:[A-Z]+_)*(?:TOKEN|KEY|SECRET)[\[&<{(]|\$?\{\{|%\(?[A-Za-z_]{1,40}\)?[sd%]?$|\{[\w.]*\}(?:$|[?/])|->|%[iwqr]?[\[({]|[!&*]\w+$|@\w+$|@\{|#\{|<%"
 )
 _STANDS_FOR = re.compile(
     r"\$\{[^}]*\}?|\$\([^)]*\)?|\{\{.*|\$?\{[^{}]{0,60}\}|</?[\w .-]{0,80}>|%[sdr]|\*{3,}|x{4,}|\.{3,}|…+",
@@ -34,6 +34,7 @@ _RANGE = re.compile(
 _HOSTS = re.compile(
     r"(?:[\w-]{1,60}\.){1,4}(?:com|org|net|io|dev|test)(?:,(?:[\w-]{1,60}\.){1,4}(?:com|org|net|io|dev|test))*"
 )
+_DOTTED = re.compile(r"(?:com|org|net|io|dev)\.[a-z]+\.[\w.-]+")
 _FINGERPRINT = re.compile(r"[0-9A-F]{2}(?::[0-9A-F]{2}){4,}", re.IGNORECASE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{8,}={0,2}")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|urn:|arn:)", re.IGNORECASE)
@@ -49,8 +50,19 @@ _URL_PART = re.compile(r"[/?&=.:@#;,~]+")
 _LEET = str.maketrans("013457@$", "oieastas")
 _SEGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->|[/-])[\w$]+)*[?!]?")
+_NOT_STRONG = re.compile(
+    r"\w+=[\"'].*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[(\[<{].*|.*(?:\][(\[]|://|&\w+=).*|\d+\*.*|[A-Z]+\d+[A-Z]*(?:[-_/][A-Z0-9]+)+"
+)
+"""Beside a name by chance: an attribute, an address, a link, a grammar, an algorithm."""
+_TEST_PASSWORD = re.compile(
+    r"(?:[a-z]{2,10}[-_])?(?:new|old|my|test|user|admin|bad|wrong|super)?pas(?:s(?:w(?:or)?d)?)?[-_]?\d{0,6}",
+    re.IGNORECASE,
+)
+_COUNTED_WORD = re.compile(r"(?<![A-Za-z\d])\d+[A-Za-z]{3}")
+"""No name in code has a part that begins with a number and goes on with a word."""
+_CODE_SIGN = re.compile(r"[()\[\]{}<>\"'`]")
 _WORDS = re.compile(r"[^\W\d_]+(?:[-_. /*,:'’，。、：；（）“”][ ]?[^\W\d_]+)*[.!?…:。]?")
-_CALL_OR_INDEX = re.compile(r"[(!&*@]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{(?:$|[\w.]+:))")
+_CALL_OR_INDEX = re.compile(r"[(!&*@]*[\w$]+(?:(?:\?\.|\.|->|::)[\w$]+)*(?:\(|\[|\)[.;,)]|\?\.|\{(?:\}?$|[\w.]+:))")
 _TYPE = re.compile(r"[A-Za-z_$.]+\d{0,3}[A-Za-z]*[<\[?|][\w$.,<>\[\]{}|?\"' ]*[,;)]*")
 _OPERATOR = re.compile(r"={2,3}[^=]|=>|^[(\[{.?)}\]]|^/.*/[gimsuy]{0,4}$|^[|&]{1,2}$|\)[.{;:]|^\w+\.\.\.")
 _REGEX = re.compile(r"/(?:\^|\\[bdsw])|\(\?[:=!<P]|.*(?:\\[wdsb](?:[*+{)\]\\]|$)|\[\^.*\]|\[0-9\])")
@@ -58,6 +70,7 @@ _COLOUR = re.compile(r"#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECAS
 _WINDOWS_PATH = re.compile(
     r"(?:[A-Za-z]:|\\.{1,2})?\\{1,2}[\w .$@()-]+(?:\\{1,2}[\w .$@()-]*)*|[A-Za-z]:(?:/[\w .$@()-]*)+"
 )
+_FILE = re.compile(r"[.~]{0,2}(?:/[\w.@-]+){2,}\.[a-z]{1,5}")
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.]{1,12}:/|[A-Za-z]:)?(?:[.~]{0,2}/)?[\w.@-]*(?:/[\w.@{}-]*)+")
 _STOCK = frozenset(
     """a abc abcd access admin adminadmin alice and api app auth authorization aws bad bar baz basic bearer bob blah
@@ -87,6 +100,9 @@ _NUMBERED = frozenset(
     " text type uint user utf value varchar vec version".split()
 )
 """Words that are numbered in code: types, algorithms, variables."""
+_SHORTEST_STRONG = 8
+_LONG_NAME = 20
+"""Characters from which on a name has fewer numbers among its words."""
 _LONGEST_LEET = 10
 """Characters of the longest value such as ``s3cr3t`` or ``P@55w0rd!``."""
 
@@ -113,7 +129,7 @@ def is_placeholder(value: str) -> bool:
 
 def is_stock(value: str) -> bool:
     """Whether a value is a common password (``Password123!``) or a sequence (``1234567890abcdef``)."""
-    if is_sequence(value):
+    if is_sequence(value) or _TEST_PASSWORD.fullmatch(value):
         return True
     if "%" in value and "%" not in (plain := unquote(value)) and is_stock(plain):
         return True
@@ -156,12 +172,13 @@ def is_name(value: str) -> bool:
     """
     if is_label(value):
         return True
-    if not _NAME.fullmatch(value):
+    if not _NAME.fullmatch(value.removeprefix("::")) or _COUNTED_WORD.search(value) or is_scrambled(value):
         return False
     parts = _SEGMENT.findall(value)
     letters = [part for part in parts if not part.isdigit()]
     size, n_digits = sum(map(len, parts)), sum(c.isdigit() for c in value)
-    return bool(letters) and size >= 3 * len(parts) and 2 * n_digits <= size and max(map(len, letters)) <= 20
+    shortest = 2.5 if not n_digits else 3 if len(value) < _LONG_NAME else 3.5
+    return bool(letters) and size >= shortest * len(parts) and 2 * n_digits <= size and max(map(len, letters)) <= 20
 
 
 def is_label(value: str) -> bool:
@@ -174,17 +191,32 @@ def is_label(value: str) -> bool:
     return any(len(word) >= 3 for word in words) and n_odd <= 1 and sum(c.isdigit() for c in value) <= 8
 
 
+def is_scrambled(value: str) -> bool:
+    """Whether every other character is of another kind than the one before, as no name has it."""
+    kinds = [c.isalpha() + 2 * c.isupper() + 4 * c.isdigit() for c in value]
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return len(value) >= 10 and has_both and 2 * sum(one != other for one, other in pairwise(kinds)) >= len(value)
+
+
 def is_reference(value: str) -> bool:
     """Whether a value says where something is, or how much: a URL without a random part, a number, a date."""
     if _NUMBER.fullmatch(value):
         return not value.isdigit()
-    if _RANGE.fullmatch(value) or _HOSTS.fullmatch(value) or _FINGERPRINT.fullmatch(value) or value.startswith("//"):
+    if (
+        _DOTTED.fullmatch(value)
+        or _RANGE.fullmatch(value)
+        or _HOSTS.fullmatch(value)
+        or _FINGERPRINT.fullmatch(value)
+        or value.startswith("//")
+    ):
         return True
     return _URL.match(value) is not None and not any(is_random(part) for part in _URL_PART.split(value))
 
 
 def is_code(value: str) -> bool:
     """Whether a value without quotes is an expression, a type or a name, not what is assigned by itself."""
+    if is_scrambled(value) and not _CODE_SIGN.search(value):
+        return False
     stripped = value.rstrip(",;)]}:!").strip("*`+!&@")
     head = _HEAD.match(value)
     return bool(
@@ -217,14 +249,27 @@ def is_passphrase(value: str) -> bool:
     )
 
 
+def is_strong(value: str) -> bool:
+    """Whether a value reads like a password or a key by itself, where a word of a sentence may stand as well."""
+    if _NOT_STRONG.fullmatch(value) or _CALL_OR_INDEX.match(value):
+        return False
+    if is_random(value) or is_word_with_number(value) or (value.count("-") > 2 and is_passphrase(value)):
+        return True
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    n_changes = sum(one.isupper() != other.isupper() for one, other in pairwise(value))
+    is_mixed = has_both or (len(value) >= 10 and 3 * n_changes >= len(value))
+    is_one = len(value) >= _SHORTEST_STRONG and len(value.split()) == 1
+    return is_one and is_mixed and is_chosen(value) and not is_code(value) and not is_label(value)
+
+
 def is_random(value: str) -> bool:
-    """Whether a value looks random: 16 characters or more, digits and letters, 3 bits per character."""
+    """Whether a value looks random: 16 characters or more, digits and letters, 2.7 bits per character."""
     has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return (
         len(value) >= 16
         and len(value.split()) == 1
         and has_both
-        and entropy(value) >= 3
+        and entropy(value) >= 2.7
         and not is_name(value)
         and not _UUID.fullmatch(value)
         and not is_placeholder(value)
@@ -246,6 +291,7 @@ def is_chosen(value: str, takes_words: bool = False) -> bool:
         len(value) < 4
         or value != value.strip()
         or len(value.split()) > 4
+        or not any(c.isascii() and c.isalnum() for c in value)
         or is_placeholder(value)
         or is_stock(value)
         or _is_path(value)
@@ -272,7 +318,7 @@ def _is_words(value: str) -> bool:
 
 
 def _is_path(value: str) -> bool:
-    if _WINDOWS_PATH.fullmatch(value):
+    if _WINDOWS_PATH.fullmatch(value) or _FILE.fullmatch(value):
         return True
     parts = re.split(r"[/.@{}]", value)
     return (
