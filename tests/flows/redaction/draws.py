@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,13 +73,21 @@ class Draw:
         return "\n".join(raw[at : at + 64] for at in range(0, len(raw), 64))
 
 
-def plant(seed: int, values: int) -> Iterator[Planted]:
-    """Every shape with so many values each."""
+_GROUP = re.compile(r"\[((?:password|token|key): .*)\]")
+SHAPES = Path(__file__).with_name("shapes.txt")
+
+
+def plant(seed: int, values: int, shapes: Path = SHAPES) -> Iterator[Planted]:
+    """Every shape of a file with so many values each.
+
+    A line of the file is a shape: ``{}`` is the value, ``⏎`` a line break. A line such as ``[password: in commands]``
+    says which of ``password``, ``token`` and ``key`` the values below it are; the first line may be a comment.
+    """
     draw = Draw(seed)
-    group = ""
-    for line in Path(__file__).with_name("shapes.txt").read_text().splitlines()[1:]:
-        if line.endswith("]") and line.startswith("[") and ": " in line and "{}" not in line:
-            group = line.strip("[]")
+    group = "password"
+    for number, line in enumerate(shapes.read_text(encoding="utf-8").splitlines()):
+        if (number == 0 and line.startswith("#")) or "{}" not in line:
+            group = found[1] if (found := _GROUP.fullmatch(line)) else group
             continue
         shape = line.replace("⏎", "\n")
         for _ in range(values):

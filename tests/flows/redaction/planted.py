@@ -2,7 +2,8 @@
 
 ``python -m tests.flows.redaction.planted`` plants every shape in every place and counts what comes through.
 ``python -m tests.flows.redaction.planted --seed N`` plants values drawn by N in the shapes of ``shapes.txt`` and counts
-shapes and values that come through, of our rules and of the two sources beside them (``sources``).
+shapes and values that come through, of our rules and of the two sources beside them (``other_sources``). With
+``--shapes FILE`` behind it in the shapes of a file of yours (``draws.plant``).
 ``python -m tests.flows.redaction.planted SESSIONS…`` prints every mask of those sessions with what found it and what
 stood around it, to be read: it shows what was masked, so keep its output as you keep the sessions.
 """
@@ -15,6 +16,7 @@ import random
 import string
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from compaction import Message, ToolCall, Transcript
@@ -22,7 +24,7 @@ from flows.redaction import Redactor, redactor
 from flows.redaction.detector import find, merge_findings
 from flows.redaction.values import is_spread
 from flows.sources import InputReading, discover
-from tests.flows.redaction.draws import plant
+from tests.flows.redaction.draws import SHAPES, plant
 from tests.flows.redaction.other_sources import maskers
 
 DRAW = random.Random(7)
@@ -283,10 +285,12 @@ def find_leaks(hides: Redactor) -> tuple[int, list[tuple[str, str, str, str]]]:
     return number, through
 
 
-def count_passing(hide: Callable[[str], str], seed: int, values: int = 12) -> tuple[list[str], int, int, int]:
+def count_passing(
+    hide: Callable[[str], str], seed: int, values: int = 12, file: Path = SHAPES
+) -> tuple[list[str], int, int, int]:
     """The shapes of which a value came through, how many were planted, the values that came through and the planted."""
     shapes, passing, n_passed, number = set(), {}, 0, 0
-    for group, shape, secret, text in plant(seed, values):
+    for group, shape, secret, text in plant(seed, values, file):
         number += 1
         shapes.add(shape)
         shown = hide(text)
@@ -324,8 +328,10 @@ def masks(transcript: Transcript) -> Iterator[tuple[str, str, str, str]]:
 def main(sources: list[str]) -> int:
     """Print one of the three measures."""
     if sources[:1] == ["--seed"]:
-        for name, hide in maskers(sources[2:]).items():
-            passing, n_shapes, n_passed, number = count_passing(hide, int(sources[1]))
+        seed, *others = sources[1:]
+        file = Path(others[1]) if others[:1] == ["--shapes"] else SHAPES
+        for name, hide in maskers(others[2 if others[:1] == ["--shapes"] else 0 :]).items():
+            passing, n_shapes, n_passed, number = count_passing(hide, int(seed), file=file)
             print(f"{name}: {len(passing)} of {n_shapes} shapes and {n_passed} of {number} values pass")
             if name == "ours":
                 print(*passing, sep="\n")
