@@ -182,6 +182,11 @@ class PointMatcher:
         standing = self._lines.standing(words, on_one_line=True)
         return [int(np.max(np.flatnonzero(standing[documents]), initial=-1)) for documents in self._in_order]
 
+    def has(self, text: str) -> list[bool]:
+        """For each context whether a text stands in it word by word."""
+        standing = self._lines.standing([text], on_one_line=False)
+        return [bool(has[standing].any()) for has in self._has]
+
     def _best(self, shares: Shares) -> Shares:
         """The best that each context has of shares by document: one row a context; 0 for an empty one."""
         padded = np.pad(shares, ((0, 0), (0, 1)))

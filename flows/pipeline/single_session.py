@@ -152,7 +152,8 @@ def read_context(path: Path) -> tuple[Message, ...]:
             raise UsageError(f"{path}: {error.strerror or error}") from None
         if not text.strip():
             raise UsageError(f"{path} is empty")
-        if text.lstrip()[0] not in "{[" and not source.path.name.endswith((".gz", ".zst")):
+        is_packed = source.path.name.endswith((".gz", ".zst"))
+        if text.lstrip()[0] not in "{[" and "\0" not in text and not is_packed:
             return (Message("user", text),)
     return read_one(source).messages
 

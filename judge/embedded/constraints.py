@@ -131,19 +131,30 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
 
 def single_rules(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """A question for each rule that can be told by the words with which it begins."""
-    given = [(PERSON, m.seq or 0, sentences(own_words(m.text))) for m in session.person if (m.seq or 0) < cut]
-    for source, seq, heading, items in _sections(session, cut):
-        if not _OF_THE_HARNESS.search(heading):
-            given.append((f"{source} under the heading “{heading}”", seq, items))
-    said = dict.fromkeys(sentence for _, _, told in given for sentence in told)
-    for source, seq, told in given:
+    said = dict.fromkeys(sentence for _, _, told in _given(session, cut) for sentence in told)
+    for source, statement in rules_in_force(session, cut):
+        if beginning := _beginning(statement.text, said):
+            question = f"Which rule that begins with “{beginning}” was given by {source}?"
+            yield Candidate("rule", question, statement.text, (statement,))
+
+
+def rules_in_force(session: SessionFacts, cut: int) -> Iterator[tuple[str, Statement]]:
+    """(who gave it, rule) of each sentence that sets a rule by its own words, whatever stands beside it."""
+    for source, seq, told in _given(session, cut):
         for rule in filter(is_rule, told):
             until = _holds_until(session, rule, seq) if source == PERSON else None
-            beginning = _beginning(rule, said)
-            if beginning and (until is None or until >= cut):
-                statement = Statement("constraint", rule, (seq,), (rule,), until=until)
-                question = f"Which rule that begins with “{beginning}” was given by {source}?"
-                yield Candidate("rule", question, rule, (statement,))
+            if until is None or until >= cut:
+                yield source, Statement("constraint", rule, (seq,), (rule,), until=until)
+
+
+def _given(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, list[str]]]:
+    """(source, seq, sentences) of each message of the person, and of each section that is not about the harness."""
+    for message in session.person:
+        if (message.seq or 0) < cut:
+            yield PERSON, message.seq or 0, sentences(own_words(message.text))
+    for source, seq, heading, items in _sections(session, cut):
+        if not _OF_THE_HARNESS.search(heading):
+            yield f"{source} under the heading “{heading}”", seq, items
 
 
 def _beginning(rule: str, said: Iterable[str]) -> str:

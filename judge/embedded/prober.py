@@ -17,7 +17,7 @@ from compaction.reading.prose import terms
 from compaction.recognition import READABLE, Claim, Matcher, TextIndex
 from compaction.tokens import TiktokenCounter, counted_text
 from compaction.transcript import Transcript
-from judge.embedded.constraints import constraints, single_rules
+from judge.embedded.constraints import constraints, rules_in_force, single_rules
 from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, definitions, is_scratch, net_files
@@ -121,11 +121,13 @@ class EmbeddedProber:
 def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionFacts, tuple[Statement, ...]]:
     """The session as it was read, and all that questions before the message at ``cut`` could ask for, each once.
 
-    The controls are those of the questions; nothing is drawn, and nothing is left to other points.
+    The controls are those of the questions; nothing is drawn, and nothing is left to other points. A rule is told also
+    where no question can ask for it alone.
     """
     session = _SessionProbes(transcript)
-    candidates = (one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked()))
-    yielded = (statement for one in candidates for statement in session.yielded(one, cut)[0])
+    candidates = [one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked())]
+    rules = [Candidate("rule", "", rule.text, (rule,)) for _, rule in rules_in_force(session.facts, cut)]
+    yielded = (statement for one in (*rules, *candidates) for statement in session.yielded(one, cut)[0])
     return session.facts, tuple({_key(statement): statement for statement in yielded}.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -41,6 +42,13 @@ OF_A_MOMENT: frozenset[StatementKind] = frozenset(
     {*FILE_USE, "open_task", "failing_test", "untested_edit", "next_step"}
 )
 """Kinds that cease to be true: at a later point only those that its own probes state again are looked for."""
+
+_NO = re.compile(
+    r"\b(?:no|not|never|none|nor|cannot|dont|avoid|without|only|forbid\w*|un(?:changed|touched)|instead|read-only)\b|"
+    r"n['’]t\b",
+    re.IGNORECASE,
+)
+"""Words by which a line forbids something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,12 @@ class ContextReader:
             for n, (context, todo) in enumerate(() if is_misread else zip(contexts, lists, strict=True)):
                 if found[n].support >= PARTLY and told_outcome(statement.text, context, todo) == "done":
                     states[n] = StatementState("contradicted", 0.0, states[n].lines)
+        elif statement.kind == "constraint" and all(map(_NO.search, (statement.text, found[0].lines))):
+            # An answer, of which no message is the evidence, was asked what is forbidden and need not say that it is.
+            stands = point.has(statement.text)
+            for n, one in enumerate(found if statement.evidence else ()):
+                if one.support >= PARTLY and not stands[n] and not _NO.search(one.lines):
+                    states[n] = StatementState("partly", PARTLY, one.lines)
         elif statement.exact and statement.foils:
             names = statement.exact[:-1]
             true = point.last_with(statement.exact)

@@ -67,6 +67,17 @@ def test_a_message_that_says_the_same_counts_as_kept_whatever_made_the_list() ->
     assert lost(SESSION, copies[:CUT], CUT) == lost(SESSION, SESSION[:CUT], CUT)
 
 
+def test_each_rule_is_told_though_no_question_could_ask_for_it_alone() -> None:
+    rules = ("Don't add comments.", "You must not push to main.", "Always run make check before you commit.")
+    session = [
+        Message("user", "Add a flag --limit to tools/load.py."),
+        Message("assistant", "I will."),
+        Message("user", f"Should we keep it simple, or only count? {' '.join(rules)}"),
+        Message("assistant", "Fine."),
+    ]
+    assert [row.text for row in rows_of("constraints", lost(session, "nothing"))] == list(rules)
+
+
 def test_without_a_point_the_whole_session_was_compacted() -> None:
     assert lost(SESSION, "nothing") == lost(SESSION, "nothing", len(SESSION))
     assert all(row.needed_at is None for row in lost(SESSION, "nothing"))

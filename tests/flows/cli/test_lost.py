@@ -114,6 +114,16 @@ def test_what_cannot_be_looked_at_is_said_in_one_sentence(
     assert found.stderr.count("\n") == 1
 
 
+def test_another_tools_output_is_a_text_or_messages_and_nothing_else(
+    command: Command, plain: Path, tmp_path: Path
+) -> None:
+    image = tmp_path / "image.dat"
+    image.write_bytes(bytes(range(256)))
+    found = command("lost", plain, "--compacted", image)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "no session can be read" in found.stderr
+
+
 def test_a_source_is_one_session(command: Command, tmp_path: Path) -> None:
     assert "give the log of a session, or --agent NAME" in command("lost").stderr
     write_session(tmp_path / "logs" / "one.jsonl", "one", 3)

@@ -107,6 +107,39 @@ def test_a_to_do_list_in_the_context_says_what_is_open(status: str, expected: st
     assert state(Statement("open_task", "write the restart test", (3,)), listing).state == expected
 
 
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        ("Rule: never delete data/x.csv.", "readable"),
+        ("The person said: do not delete data/x.csv", "readable"),
+        ("Delete data/x.csv.", "partly"),
+        ("It is fine to delete data/x.csv", "partly"),
+        ("Sorted by number.", "lost"),
+    ],
+)
+def test_a_prohibition_is_readable_only_where_something_is_forbidden(context: str, expected: str) -> None:
+    history = [Message("user", "Never delete data/x.csv.", seq=0)]
+    left = [made(context)]
+    rule = Statement("constraint", history[0].text, (0,), (history[0].text,))
+    reader = ContextReader(history, [left])
+    assert reader.states([rule], 1, [left], [NOTHING], NOTHING)[0][0].state == expected
+
+
+def test_a_prohibition_that_stands_word_by_word_is_readable_wherever_its_lines_end() -> None:
+    words = (
+        "Never let the importer\nrename exported columns\nof the quarterly report\nor of data/ledger.csv\nin release 7."
+    )
+    rule = Statement("constraint", words.replace("\n", " "), (0,))
+    left = [made(words)]
+    reader = ContextReader([Message("user", rule.text, seq=0)], [left])
+    assert reader.states([rule], 1, [left], [NOTHING], NOTHING)[0][0].state == "readable"
+
+
+def test_an_answer_to_what_is_forbidden_need_not_say_that_it_is() -> None:
+    rule = Statement("constraint", "Never delete data/x.csv.", (0,))
+    assert states_in_answer((rule,), "Delete data/x.csv.")[0].state == "readable"
+
+
 def probe(*statements: Statement) -> Probe:
     return Probe("recall", "?", "!", statements, (), 100)
 
