@@ -95,8 +95,10 @@ def label_note(study: Study, parts: Iterable[Part]) -> str:
 
 
 def scope_notes(parts: Sequence[Part]) -> list[str]:
-    """How many sessions are as no log has them now, because it is gone or reads worse than before."""
-    gone = [info for info in stored_sessions(parts) if is_gone(info.input_path)]
+    """How many sessions have another id than in their log, or are as no log has them now: it is gone or reads worse."""
+    stored = list(stored_sessions(parts))
+    gone = [info for info in stored if is_gone(info.input_path)]
+    renamed = [info for info in stored if info.session_id != info.recorded_id]
     kept = [record for record in all_records(parts) if record.kept_because]
     notes = []
     if gone:
@@ -104,15 +106,22 @@ def scope_notes(parts: Sequence[Part]) -> list[str]:
             f"{quantity(len(gone), 'session')} whose log is gone stay in the results; to take them out: "
             "compaction-eval store drop --gone"
         )
+    if renamed:
+        notes.append(
+            f"{quantity(len(renamed), 'session')} under the id of another one, and called otherwise here: "
+            f"{_some([info.session_id for info in renamed])}"
+        )
     if kept:
-        notes.append(f"{quantity(len(kept), 'log')} {WORSE} (table quarantine): {_some(kept)}")
+        notes.append(
+            f"{quantity(len(kept), 'log')} {WORSE} (table quarantine): "
+            f"{_some([record.fingerprint.path for record in kept])}"
+        )
     return notes
 
 
-def _some(records: Sequence[InputRecord]) -> str:
-    more = len(records) - EXAMPLES
-    names = ", ".join(record.fingerprint.path for record in records[:EXAMPLES])
-    return names + (f" and {more:,} more" if more > 0 else "")
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - EXAMPLES
+    return ", ".join(names[:EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def records_of(parts: Iterable[Part], study: Study) -> list[InputRecord]:

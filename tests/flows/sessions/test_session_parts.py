@@ -14,6 +14,7 @@ from flows.config.study import Study
 from flows.execution.run import running
 from flows.pipeline.engine import LazyCounter
 from flows.pipeline.plan import sessions_in_scope, unread_inputs
+from flows.pipeline.run_summary import scope_notes
 from flows.pipeline.session_cache import SessionCache
 from flows.pipeline.tasks.ingest import ingest_batch
 from flows.sessions.deduplicate import deduplicate
@@ -132,6 +133,8 @@ def test_different_sessions_with_one_id_both_stay_and_the_second_by_path_gets_a_
     assert sorted(ids.values()) == [3, 4]
     assert ids["a"] == 3
     assert all(id == "a" or id.startswith("a~") for id in ids)
+    said = " ".join(scope_notes(read_parts(store)))
+    assert f"1 session under the id of another one, and called otherwise here: {max(ids)}" in said
 
 
 def test_settling_is_a_function_of_what_was_read_and_not_of_the_order(tmp_path: Path) -> None:
