@@ -16,7 +16,8 @@ import redact_secret
 from flows.redaction import pem
 from flows.redaction.fields import find_fields, find_stems, is_secret_cell
 from flows.redaction.marks import LINE_START, MARK
-from flows.redaction.rules import CREDENTIAL, RULES, is_url_password, rules_for
+from flows.redaction.rule_lookup import rules_for
+from flows.redaction.rules import CREDENTIAL, RULES, is_url_password
 from flows.redaction.tables import find_cells
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 

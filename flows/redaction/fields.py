@@ -25,31 +25,12 @@ LONGEST = 8192
 """Characters of the longest value without quotes."""
 _LONGEST_QUOTED = 1024
 _OPEN = {")": "(", "]": "[", "}": "{", ">": "<"}
-_STEMS = (
-    "pass",
-    "pwd",
-    "pw",
-    "psk",
-    "secret",
-    "token",
-    "key",
-    "credential",
-    "auth",
-    "contrase",
-    "senha",
-    "clave",
-    "salt",
-    "kennwort",
-    "wachtwoord",
-    "lösenord",
-    "hasło",
-    "şifre",
-    "пароль",
-    "密码",
-    "パスワード",
-)
 OTHER_LANGUAGES = "kennwort|wachtwoord|lösenord|hasło|şifre|пароль|密码|パスワード"
 """Words for a password of which no other word is a part."""
+_STEMS = (
+    *"pass pwd pw psk secret token key credential auth contrase senha clave salt".split(),
+    *OTHER_LANGUAGES.split("|"),
+)
 _WORD = (
     r"pass(?:w(?:or)?d|[ ]?phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|psk(?![a-z])|secrets?(?![a-z])|tokens?(?![a-z])"  # noqa: E501
     r"|keys?(?![a-z])|authtok(?![a-z])|credentials?(?![a-z])|auth(?![a-z])|contrase(?:ñ|n)a|senha|salt(?![a-z])"

@@ -15,7 +15,8 @@ from compaction import Message, Transcript
 from flows.redaction import KEY_VARIABLE, Redactor
 from flows.redaction.detector import LONGEST_RUN
 from flows.redaction.marks import MARK
-from flows.redaction.rules import RULES, rules_for
+from flows.redaction.rule_lookup import rules_for
+from flows.redaction.rules import RULES
 from tests.flows.redaction import planted
 from tests.flows.redaction.draws import plant
 from tests.flows.redaction.made_up import (
