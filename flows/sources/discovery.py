@@ -25,7 +25,8 @@ _NEVER_READ = set(
 )
 _SAYS_LITTLE = re.compile(
     r".*/(?:journal\.jsonl|wf_.*\.json|.*\.settings\.json|.*\.trajectory\.jsonl|(?:summary|signals|plan|prompt_context)\.json"
-    r"|(?:updates|rewind_points|feedback)\.jsonl)|(?:compaction_checkpoints|compaction_requests|recap_requests)/.*"
+    r"|(?:updates|rewind_points|feedback)\.jsonl)|session_[^/]*/session\.json|(?:multi_)?agent_[^/]*/(?:multi_)?agent\.json"
+    r"|(?:compaction_checkpoints|compaction_requests|recap_requests)/.*"
 )
 """What agents keep beside a log, as ``folder/file``: inputs only where a format knows it."""
 _GLOB = "*?["

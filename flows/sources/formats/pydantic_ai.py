@@ -174,7 +174,7 @@ class _Reading:
 
 
 def _is_system(part: Any) -> bool:
-    return nested(part, "part_kind") == "system-prompt"
+    return bool(nested(part, "part_kind") == "system-prompt")
 
 
 def _kind(part: Record) -> Kind | None:
