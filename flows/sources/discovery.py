@@ -33,7 +33,7 @@ _GLOB = "*?["
 _COMPACTED = ".compaction.json"
 """Cline's context after a compaction, which is read with the history beside it."""
 _STORE = "store.json"
-_DATABASE = ".db"
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 _REMEMBERED = 200_000
 
 
@@ -320,6 +320,6 @@ def _file(path: Path) -> Input:
         return Input(path, "file", 0, 0)
     if not stat.S_ISREG(found.st_mode):
         return Input(path, "file", 0, 0)
-    more, latest = unwritten(path) if path.suffix == _DATABASE else (0, 0)
+    more, latest = unwritten(path) if path.suffix in _DATABASES else (0, 0)
     written = max(found.st_mtime_ns, latest) if os.access(path, os.R_OK) else 0
     return Input(path, "file", found.st_size + more, written)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 from compaction.transcript import Transcript
 from flows.sources.reading.base import MalformedError, Source
+from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.database import DamagedError, Database, Select
 from flows.sources.reading.decode import loads_line
+from flows.support.clock import utc_time
+
+_OF_SQLITE = re.compile(r"[\d-]{10} [\d:.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,18 @@ def _find(sessions: Sequence[StoredSession], only: str, name: str) -> Sequence[S
 def number(value: Any) -> float:
     """The value if it is a number, else 0."""
     return value if isinstance(value, (int, float)) else 0
+
+
+def sql_time(value: Any) -> str | None:
+    """A time of a column as ISO 8601: SQLite's own form is in UTC, without a sign that says so."""
+    text = iso_time(value)
+    return text.replace(" ", "T") + "Z" if text and _OF_SQLITE.fullmatch(text) else text
+
+
+def seconds(value: Any) -> float:
+    """The seconds since the epoch of such a time, 0 where it is none."""
+    time = utc_time(sql_time(value))
+    return time.replace(tzinfo=UTC).timestamp() if time else 0
 
 
 def columns(select: Select, table: str, wanted: Sequence[str], as_blob: Sequence[str] = ()) -> str:

@@ -6,6 +6,8 @@ import json
 import os
 import random
 import re
+import sqlite3
+from contextlib import closing, suppress
 
 import pytest
 from hypothesis import given, settings
@@ -233,6 +235,39 @@ def test_values_and_records_may_be_swapped_repeated_reordered_and_cut_anywhere(n
     for steps, swap in changes:
         value = change(value, steps, SWAPS[swap])
     check(write_log(place, f"{name}-swapped", kind, value))
+
+
+def odd_cell(data, value):
+    """What may stand in a column: another kind of value, or JSON in which something else stands anywhere."""
+    if not isinstance(value, (str, bytes)) or value[:1] not in ("{", "[", b"{", b"["):
+        return data.draw(st.sampled_from([value, value, value, None, -1, 1e300, "x", b"\xff\x00"]))
+    new = st.one_of(odd_values, st.sampled_from(sorted(SWAPS)).map(SWAPS.get))
+    held = json.loads(value)
+    for way, other in data.draw(st.lists(st.tuples(paths, new), max_size=2)):
+        held = change(held, way, other)
+    return encoded(held)
+
+
+@pytest.mark.parametrize("name", sorted(logs.logs_with("DATABASE")))
+@few
+@given(data=st.data())
+def test_any_value_may_stand_in_a_column_of_a_database(name, place, data):
+    path = place / f"{name}-odd.db"
+    for old in place.glob(f"{path.name}*"):
+        old.unlink()
+    logs.logs_with("DATABASE")[name](path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("pragma ignore_check_constraints = on")
+        tables = [table for (table,) in connection.execute("select name from sqlite_master where type = 'table'")]
+        for table in tables:
+            for row in connection.execute(f"select rowid, * from {table}").fetchall():
+                columns = [one[1] for one in connection.execute(f"pragma table_info({table})")]
+                for column, value in zip(columns, row[1:], strict=True):
+                    with suppress(sqlite3.IntegrityError):  # a key, or a column that has to have a value
+                        connection.execute(
+                            f"update {table} set {column} = ? where rowid = ?", (odd_cell(data, value), row[0])
+                        )
+    check(path)
 
 
 @pytest.mark.parametrize("no_time", NO_TIMES)

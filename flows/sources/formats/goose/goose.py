@@ -9,13 +9,19 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.goose._reading import Reading, Row, row_of
 from flows.sources.reading.base import Head, Record, Source, SourceFormat
-from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.database import Database
 from flows.sources.reading.session import BOOKKEEPING, SessionDraft
-from flows.sources.reading.stored import StoredSession, columns, decode_value, read_each, shown
+from flows.sources.reading.stored import (
+    StoredSession,
+    columns,
+    decode_value,
+    read_each,
+    seconds,
+    shown,
+    sql_time,
+)
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_list, first_text, nested, objects_in, text_or_none
-from flows.support.clock import utc_time
 
 NAME = "goose"
 _STEM = re.compile(r"(\d{8}_\d+)\.jsonl")
@@ -132,8 +138,7 @@ def _build(session: SessionDraft, own: str | None, parent: Any) -> list[Transcri
 def _list_sessions(database: Database) -> Iterator[StoredSession]:
     with database.snapshot() as select:
         for own, kind, updated in select(_LIST.format(columns(select, "sessions", _LISTED))):
-            time = utc_time(_time(updated))
-            yield StoredSession(str(own), kind not in _STARTED_BY_GOOSE, time.timestamp() if time else 0)
+            yield StoredSession(str(own), kind not in _STARTED_BY_GOOSE, seconds(updated))
 
 
 def _read_session(source: Source, database: Database, listed: StoredSession) -> list[Transcript]:
@@ -151,18 +156,12 @@ def _read_session(source: Source, database: Database, listed: StoredSession) -> 
     session = Reading(source, rows).read()
     session.title = first_text(name, description)
     session.cwd = text_or_none(folder)
-    session.started_at, session.ended_at = _time(started), _time(ended)
+    session.started_at, session.ended_at = sql_time(started), sql_time(ended)
     if model:
         with source.setting_aside(None, f"{source.name}: model of {listed.id}", shown(model)):
             session.model = text_or_none(nested(decode_value(model), "model_name"))
     session.use(None, make_usage(*used))
     return _build(session, listed.id, parent)
-
-
-def _time(value: Any) -> str | None:
-    """A time of the database: SQLite's own form is in UTC, without a sign that says so."""
-    text = iso_time(value)
-    return text.replace(" ", "T") + "Z" if text and re.fullmatch(r"[\d-]{10} [\d:.]+", text) else text
 
 
 FORMAT = SourceFormat(
