@@ -78,6 +78,11 @@ def parts_of(content: Any) -> list[Any]:
     return need_list(content, "content", "text or a list of parts")
 
 
+def camel(record: Record) -> Record:
+    """The fields with the names that the REST interface has."""
+    return {_SNAKE.sub(lambda found: found[1].upper(), str(key)): value for key, value in record.items()}
+
+
 def sort_parts(parts: list[Any], *, streamed: bool = False) -> Turn:
     """Sorts the parts of a turn.
 
@@ -91,7 +96,7 @@ def sort_parts(parts: list[Any], *, streamed: bool = False) -> Turn:
         if not isinstance(plain, dict):
             turn.unknown.append(part)
             continue
-        value = {_SNAKE.sub(lambda found: found[1].upper(), str(key)): item for key, item in plain.items()}
+        value = camel(plain)
         text = value.get("text")
         if isinstance(text, str) and value.get("thought"):
             turn.thoughts.append(text)
