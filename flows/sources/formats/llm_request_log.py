@@ -39,4 +39,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=220,
+    version=2,
 )

@@ -30,6 +30,8 @@ class LoggedExchange:
     prompt: list[Any] | None = None
     answers: list[Any] = field(default_factory=list)
     """The assistant messages that came back: one for each choice."""
+    behind: list[Any] = field(default_factory=list)
+    """Results of tools that the provider ran itself for the first of them."""
     key: str | None = None
     """The provider's id of the response."""
     pair: str | None = None

@@ -8,7 +8,7 @@ then later messages are still there, or a summary replaces them.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
@@ -26,6 +26,8 @@ from flows.sources.reading.values import as_list
 OTHER_CHOICE = "other choice of a response"
 _MOST_OPEN = 64
 """Conversations that are open at a time; beyond that, the one without a request for the longest time is finished."""
+_END = 2
+"""Messages at the end of a conversation by which it is known again when its beginning was replaced."""
 _A_LOT = 6
 """Least number of messages that a summary replaces; fewer, of which none is kept, were taken back."""
 
@@ -73,6 +75,8 @@ class _Conversation:
         self.about = LoggedExchange()
         self.where: int | None = None
         self.pair: str | None = None
+        self.is_another = False
+        """Another conversation has its id, too."""
 
     def shared(self, digests: Sequence[bytes], prompt: Sequence[Any]) -> int:
         """The number of leading messages that a prompt and this conversation have in common."""
@@ -94,6 +98,18 @@ class _Conversation:
             return False
         one, other = sorted((message_text(item.message), message_text(prompt[at])), key=len)
         return self.view[at + 1].digest == digests[at + 1] and bool(one) and other.startswith(one)
+
+    def is_replaced_in(self, digests: Sequence[bytes], prompt: Sequence[Any], same: int) -> bool:
+        """Whether a prompt has a new message of the user where this conversation began, and behind it its end."""
+        said = [seen for seen in self.view[same:] if not self.items[seen.at].is_answer]
+        if len(said) <= _END or same >= len(prompt) or role_of(prompt[same]) != "user":
+            return False
+        end = [seen.digest for seen in said[-_END:]]
+        if digests[same] in {seen.digest for seen in said} or not any(
+            role_of(self.items[seen.at].message) in ("assistant", "tool") for seen in said[-_END:]
+        ):
+            return False
+        return any(list(digests[at : at + _END]) == end for at in range(same + 1, len(prompt) - _END + 1))
 
     def add(self, message: Any, ref: str, where: int | None, time: str | None, shown: bytes, **kind: bool) -> int:
         self.items.append(_Item(message, ref, where, time, **kind))
@@ -189,6 +205,8 @@ class _Conversation:
         if isinstance(message, dict):
             message = {"role": "assistant", **message}
         self.add(message, f"{ref}/response", where, exchange.time, digest(message), is_answer=True)
+        for index, result in enumerate(exchange.behind):
+            self.add(result, f"{ref}/response#{index}", where, exchange.time, digest(result))
         self.others += exchange.answers[1:]
 
     def build(self, source: Source, format: str) -> list[Transcript]:
@@ -224,14 +242,19 @@ class _Conversation:
         session.model, session.started_at = self.about.model, self.about.time
         for key, usage in self.usage:
             session.use(key, usage)
-        built = session.build(format, self.about.native_id or _name(session.drafts))
+        names = (self.about.native_id, _name(session.drafts))
+        native = "-".join(filter(None, names)) if self.is_another else names[0] or names[1]
+        built = session.build(format, native)
         if source.members and self.where is not None:
             return [replace(one, source_path=str(source.members[self.where])) for one in built]
         return built
 
 
 def conversations(
-    source: Source, format: str, exchange_of: Callable[[Any], LoggedExchange | None]
+    source: Source,
+    format: str,
+    exchange_of: Callable[[Any], LoggedExchange | None],
+    records: Iterable[tuple[int | None, str, Any]] | None = None,
 ) -> Iterator[Transcript]:
     """The conversations of a log of requests.
 
@@ -239,9 +262,10 @@ def conversations(
         source: The log.
         format: Name of the format.
         exchange_of: The exchange that a record tells of; None where it tells of none.
+        records: Line, place and record in the order of the requests; those of the source where nothing is said.
     """
     log = _PromptLog(source, format)
-    for where, ref, record in source.values(1):
+    for where, ref, record in source.values(1) if records is None else records:
         try:
             exchange = exchange_of(record)
         except BAD_CONTENT as error:
@@ -263,6 +287,8 @@ class _PromptLog:
         self.open: OrderedDict[int, _Conversation] = OrderedDict()
         self.last: _Conversation | None = None
         self.number = 0
+        self.named: set[str] = set()
+        """Ids that the log gives its conversations."""
 
     def take(self, exchange: LoggedExchange, ref: str, where: int | None) -> Iterator[Transcript]:
         """Takes a request, a response, or both; yields the sessions that had to be finished to make room."""
@@ -277,6 +303,9 @@ class _PromptLog:
         self.last.usage.append((exchange.key, exchange.usage))
         about = self.last.about
         about.time = about.time or exchange.time
+        if about.native_id is None and exchange.native_id is not None:
+            self.last.is_another = exchange.native_id in self.named
+            self.named.add(exchange.native_id)
         for name in ("native_id", "tools"):
             setattr(about, name, getattr(about, name) or getattr(exchange, name))
         # The response names the model that answered, a request may name an alias.
@@ -288,23 +317,20 @@ class _PromptLog:
         prompt = exchange.prompt or []
         digests = [digest(message) for message in prompt]
         best, chosen = 0, None
+        found = None
         for number, conversation in reversed(self.open.items()):
-            if conversation.about.native_id != exchange.native_id and None not in (
-                conversation.about.native_id,
-                exchange.native_id,
-            ):
+            if not _may_be_of(exchange, conversation):
                 continue
             same = conversation.shared(digests, prompt)
             if same > best:
                 best, chosen = same, number
                 if same == len(conversation.view):
                     break
-        found = None
-        if chosen is not None and any(role_of(message) == "user" for message in prompt[:best]):
-            conversation = self.open[chosen]
-            if conversation.continue_with(prompt, digests, best, ref, where):
-                found = conversation
-                self.open.move_to_end(chosen)
+        if chosen is None or not any(role_of(message) == "user" for message in prompt[:best]):
+            chosen, best = self._find_replaced(exchange, digests)
+        if chosen is not None and self.open[chosen].continue_with(prompt, digests, best, ref, where):
+            found = self.open[chosen]
+            self.open.move_to_end(chosen)
         if found is None:
             found = self._new()
             for index, message in enumerate(prompt):
@@ -312,6 +338,15 @@ class _PromptLog:
         found.requests += 1
         found.where, found.pair = where, exchange.pair
         return found
+
+    def _find_replaced(self, exchange: LoggedExchange, digests: Sequence[bytes]) -> tuple[int | None, int]:
+        """The conversation of which a prompt replaced the beginning, and how many messages they share before that."""
+        prompt = exchange.prompt or []
+        for number, conversation in reversed(self.open.items()):
+            same = conversation.shared(digests, prompt)
+            if _may_be_of(exchange, conversation) and conversation.is_replaced_in(digests, prompt, same):
+                return number, same
+        return None, 0
 
     def _new(self) -> _Conversation:
         self.number += 1
@@ -325,6 +360,12 @@ class _PromptLog:
         """The conversations that are still open."""
         for number in list(self.open):
             yield from self._finish(number)
+
+
+def _may_be_of(exchange: LoggedExchange, conversation: _Conversation) -> bool:
+    """Whether the log does not give them different ids."""
+    ids = {conversation.about.native_id, exchange.native_id} - {None}
+    return len(ids) < 2
 
 
 def _match_kept(

@@ -58,5 +58,6 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=90,
+    version=2,
     folder_member=_MEMBER,
 )
