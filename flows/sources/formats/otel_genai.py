@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import NO_TIME, iso_time
 from flows.sources.reading.exchanges import LoggedExchange
-from flows.sources.reading.parts import as_chat
+from flows.sources.reading.parts import as_chat, decoded
 from flows.sources.reading.prompt_log import conversations
 from flows.sources.reading.usage import make_usage
 from flows.sources.reading.values import as_dict, as_list, first_text, need_list, nested, objects_in, text_or_none
@@ -152,7 +150,7 @@ def _exchange(span: _Span) -> LoggedExchange | None:
             known.update(body)
     if known.get("gen_ai.operation.name", "chat") not in _REQUESTS:
         return None
-    events = [*span.events, *((str(one.get("event.name")), one) for one in objects_in(_decoded(known.get("events"))))]
+    events = [*span.events, *((str(one.get("event.name")), one) for one in objects_in(decoded(known.get("events"))))]
     prompt, answers = _of_attributes(known) if {_INPUT, _OUTPUT} & known.keys() else _of_events(events)
     if not prompt and not answers:
         return None
@@ -165,18 +163,18 @@ def _exchange(span: _Span) -> LoggedExchange | None:
         native_id=first_text(*map(known.get, _IDS)),
         model=first_text(known.get("gen_ai.response.model"), known.get("gen_ai.request.model")),
         time=span.ended or span.started,
-        tools=_decoded(known.get("gen_ai.tool.definitions")),
+        tools=decoded(known.get("gen_ai.tool.definitions")),
         usage=make_usage(*used),
     )
 
 
 def _of_attributes(known: Record) -> tuple[list[Record], list[list[Record]]]:
     """The messages of a request, and those of each choice of its answer."""
-    told = _decoded(known.get(_INSTRUCTIONS))
+    told = decoded(known.get(_INSTRUCTIONS))
     prompt = as_chat({"role": "system", "content": told}) if told else []
-    for message in need_list(_decoded(known.get(_INPUT, [])), _INPUT):
+    for message in need_list(decoded(known.get(_INPUT, [])), _INPUT):
         prompt += as_chat(as_dict(message))
-    answers = need_list(_decoded(known.get(_OUTPUT, [])), _OUTPUT)
+    answers = need_list(decoded(known.get(_OUTPUT, [])), _OUTPUT)
     return prompt, [as_chat(as_dict(message), "assistant") for message in answers]
 
 
@@ -184,31 +182,19 @@ def _of_events(events: list[tuple[str, Any]]) -> tuple[list[Record], list[list[R
     prompt: list[Record] = []
     answers: list[list[Record]] = []
     for name, told in events:
-        body = as_dict(_decoded(as_dict(told).get("gen_ai.event.content"))) or as_dict(told)
+        body = as_dict(decoded(as_dict(told).get("gen_ai.event.content"))) or as_dict(told)
         if name in _MESSAGES:
             prompt += as_chat(_message(body, _MESSAGES[name]))
         elif name == _CHOICE:
-            said = _decoded(body.get("message"))
+            said = decoded(body.get("message"))
             held = said if isinstance(said, dict) else {"content": said}
             answers.append(as_chat(_message({"tool_calls": body.get("tool_calls"), **held}, "assistant")))
     return prompt, answers
 
 
 def _message(body: Record, role: str) -> Record:
-    told = {key: _decoded(body.get(key)) for key in ("content", "tool_calls") if body.get(key) is not None}
+    told = {key: decoded(body.get(key)) for key in ("content", "tool_calls") if body.get(key) is not None}
     return {"role": role, **told, **({"id": body["id"]} if "id" in body else {})}
-
-
-def _decoded(value: Any) -> Any:
-    """The list or object that a text is as JSON, since many attributes hold only text; else the value as it is."""
-    if isinstance(value, str) and value[:1] in ("[", "{"):
-        try:
-            found = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return value
-        is_blocks = isinstance(found, dict) or any(isinstance(one, dict) for one in found)
-        return found if is_blocks or not found else value
-    return value
 
 
 FORMAT = SourceFormat(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from flows.sources.reading.base import Record
+from flows.sources.reading.blocks import text_of
 from flows.sources.reading.decode import dumps
 from flows.sources.reading.values import as_dict, as_list, first_text, nested, text_or_none
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system"}
 _CALLS = ("tool_call", "tool_use", "toolUse", "server_tool_call", "server_tool_use")
 _RESULTS = ("tool_call_response", "tool_result", "toolResult", "server_tool_call_response")
+_ARGUMENTS = ("arguments", "input", "args", "server_tool_call")
 _GIVEN = ("response", "result", "content", "server_tool_call_response")
 _THOUGHTS = ("reasoning", "thinking", "reasoningContent")
 _FILES = ("blob", "uri", "file", "binary", "image", "audio", "video", "document")
@@ -27,11 +31,14 @@ def as_chat(message: Record, role: str = "user") -> list[Record]:
     named = {**message, "role": _ROLES.get(own, own)}
     if named["role"] == "tool" and "tool_call_id" not in named:
         named["tool_call_id"] = named.get("id")
+    calls = [_call(one) if "args" in as_dict(one) else one for one in as_list(named.get("tool_calls"))]
+    if calls:
+        named["tool_calls"] = calls
     blocks = named.pop("parts", None) if isinstance(named.get("parts"), list) else named.get("content")
     if not isinstance(blocks, list):
         return [named]
     texts: list[Any] = []
-    calls, results, thoughts = [*as_list(named.get("tool_calls"))], [], [named.get("reasoning_content")]
+    results, thoughts = [], [named.get("reasoning_content")]
     for block in blocks:
         kind, held = _opened(block)
         if kind in _CALLS:
@@ -52,6 +59,42 @@ def as_chat(message: Record, role: str = "user") -> list[Record]:
     return [told, *results] if named["role"] == "assistant" else [*results, told]
 
 
+def chat_of(values: list[Any], role: str = "user") -> list[Record]:
+    """Messages, or items of the Responses API, as chat-completions messages; items of one response are one."""
+    found: list[Record] = []
+    response: list[Any] = []
+    for value in [*values, None]:
+        one = as_dict(value)
+        kind, content = one.get("type"), one.get("content")
+        if kind == "function_call":
+            response.append({**one, "type": "tool_call", "id": one.get("call_id")})
+        elif kind == "reasoning" and "role" not in one:
+            response.append({"type": "reasoning", "text": text_of(one.get("summary"))})
+        elif kind == "message" and one.get("role") == "assistant" and isinstance(content, list):
+            response += content
+        else:
+            if response:
+                found += as_chat({"role": "assistant", "content": response})
+            response = []
+            if kind == "function_call_output":
+                found.append({"role": "tool", "tool_call_id": one.get("call_id"), "content": _value(one.get("output"))})
+            elif value is not None:
+                found += as_chat(value if isinstance(value, dict) else {"content": value}, role)
+    return found
+
+
+def decoded(value: Any) -> Any:
+    """The objects or the object that a text is as JSON, since many traces hold only text; else the value as it is."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        try:
+            found = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+        is_blocks = isinstance(found, dict) or any(isinstance(one, dict) for one in found)
+        return found if is_blocks or not found else value
+    return value
+
+
 def _opened(block: Any) -> tuple[str, Record]:
     """The kind of a block, and what it holds: Bedrock's blocks say their kind by the name of their one field."""
     block = as_dict(block)
@@ -62,7 +105,7 @@ def _opened(block: Any) -> tuple[str, Record]:
 
 
 def _call(held: Record) -> Record:
-    arguments = next((held[key] for key in ("arguments", "input", "server_tool_call") if key in held), None)
+    arguments = next((held[key] for key in _ARGUMENTS if key in held), None)
     return {
         "id": held.get("id") or held.get("toolUseId"),
         "function": {"name": held.get("name"), "arguments": arguments},
