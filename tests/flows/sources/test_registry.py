@@ -13,6 +13,7 @@ from flows.pipeline.plan import unread_inputs
 from flows.sessions.session_parts import read_parts
 from flows.sources import registry
 from flows.sources.discovery import discover
+from flows.sources.reading.opening import open_source
 from flows.sources.registry import formats, read_input
 from tests.flows.conftest import ROOT
 from tests.flows.sources import logs
@@ -26,6 +27,8 @@ FIRST = """
     inspect tau2_bench tau_bench openai_chat
 """.split()
 """The formats of the first version, as they are tried."""
+FRAMES = {"adk", "langfuse", "langgraph", "openai_agents", "otel_genai", "pydantic_ai", "strands"}
+"""Stored sessions of frameworks, and traces of models' requests."""
 
 
 def test_the_formats_of_the_first_version_are_tried_in_this_order() -> None:
@@ -97,6 +100,20 @@ def written(module, folder):
         path, content = folder / getattr(module, "NAME", "log.json"), orjson.dumps(module.DOCUMENT)
     path.write_bytes(content)
     return path
+
+
+def recognised_by(module, folder) -> set[str]:
+    """The formats whose own mark a log of a module has, whatever comes first."""
+    [input] = discover([str(written(module, folder))])
+    head = open_source(input, registry.is_member).head()
+    return {known.name for known in formats() if registry._detects(known, head)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logs_of_frameworks_and_traces_are_recognised_by_their_own_reader_only(name, tmp_path) -> None:
+    """No reader takes them by their shape, and theirs take no other log."""
+    found = recognised_by(logs.MODULES[name], tmp_path / "logs")
+    assert found == {name} if name in FRAMES else not found & FRAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
