@@ -259,15 +259,15 @@ def test_any_value_may_stand_in_a_column_of_a_database(name, place, data):
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("pragma ignore_check_constraints = on")
         connection.execute("pragma synchronous = off")
-        tables = [table for (table,) in connection.execute("select name from sqlite_master where type = 'table'")]
-        for table in tables:
-            for row in connection.execute(f"select rowid, * from {table}").fetchall():
-                columns = [one[1] for one in connection.execute(f"pragma table_info({table})")]
-                for column, value in zip(columns, row[1:], strict=True):
-                    with suppress(sqlite3.IntegrityError):  # a key, or a column that has to have a value
-                        connection.execute(
-                            f"update {table} set {column} = ? where rowid = ?", (odd_cell(data, value), row[0])
-                        )
+        cells = [
+            (table, column, row[0], value)
+            for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+            for row in connection.execute(f"select rowid, * from {table}").fetchall()
+            for (_, column, *_), value in zip(connection.execute(f"pragma table_info({table})"), row[1:], strict=True)
+        ]
+        for table, column, row, value in data.draw(st.lists(st.sampled_from(cells), min_size=1, max_size=6)):
+            with suppress(sqlite3.IntegrityError):  # a key, or a column that has to have a value
+                connection.execute(f"update {table} set {column} = ? where rowid = ?", (odd_cell(data, value), row))
     check(path)
 
 
