@@ -28,7 +28,7 @@ NAME = "langgraph"
 SUB_GRAPH = "write of a sub-graph"
 _LIST = "select thread_id, max(checkpoint_id) from checkpoints group by thread_id order by min(rowid)"
 _CHAIN = """
-select checkpoint_id, parent_checkpoint_id from checkpoints
+select checkpoint_id, parent_checkpoint_id, cast(metadata as blob) from checkpoints
 where thread_id = ? and checkpoint_ns = '' order by checkpoint_id
 """
 _WRITES = """
@@ -37,7 +37,10 @@ where thread_id = ? and checkpoint_ns = '' and channel in ('messages', 'summary'
 order by checkpoint_id, channel = 'messages', rowid
 """
 _OTHERS = "select count(*) from writes where thread_id = ? and checkpoint_ns <> '' and channel = 'messages'"
-_STATE = "select type, cast(checkpoint as blob) from checkpoints where thread_id = ? and checkpoint_id = ?"
+_STATE = """
+select type, cast(checkpoint as blob) from checkpoints
+where thread_id = ? and checkpoint_ns = '' and checkpoint_id = ?
+"""
 _UNNAMED = "unnamed "
 _REMOVE, _REMOVE_ALL = "remove", "__remove_all__"
 _OBJECTS = (4, 5)
@@ -76,20 +79,14 @@ def _read_thread(source: Source, database: Database, listed: StoredSession) -> l
     thread = _Thread(SessionDraft(source))
     with database.snapshot() as select:
         rows = list(select(_CHAIN, listed.id))
-        parents: dict[Any, Any] = dict(rows)
-        order = list(parents)
-        following = dict(pairwise(order))
-        live: set[Any] = set()
-        here = order[-1] if order else None
-        while here in parents and here not in live:
-            live.add(here)
-            here = parents[here]
+        following = dict(pairwise(own for own, *_ in rows))
+        applied = _applied(rows)
         for number, checkpoint, channel, kind, data in list(select(_WRITES, listed.id)):
             ref = f"{source.name}#{number}"
             time = iso_time(_seconds(following.get(checkpoint, checkpoint)) or None)
             with source.setting_aside(None, ref, shown(data)):
                 value = _value(kind, data)
-                if checkpoint not in live:
+                if checkpoint not in applied:
                     thread.leave(value)
                     continue
                 if thread.has_unnamed and any(one.get("type") == _REMOVE for one in _messages(value)):
@@ -97,6 +94,27 @@ def _read_thread(source: Source, database: Database, listed: StoredSession) -> l
                 thread.write(channel, value, ref, time)
         thread.session.leave_out(SUB_GRAPH, count=next(select(_OTHERS, listed.id))[0])
     return thread.session.build(NAME, listed.id)
+
+
+def _applied(rows: list[tuple[Any, ...]]) -> set[Any]:
+    """The checkpoints whose writes the latest one has: those that lead to it, but for what new input passed over."""
+    steps = {own: (parent, metadata) for own, parent, metadata in rows}
+    here = rows[-1][0] if rows else None
+    applied, seen = {here}, set()
+    while here in steps and here not in seen:
+        seen.add(here)
+        parent, metadata = steps[here]
+        if not _is_input(metadata):
+            applied.add(parent)
+        here = parent
+    return applied
+
+
+def _is_input(metadata: Any) -> bool:
+    try:
+        return bool(nested(decode_value(metadata), "source") == "input")
+    except BAD_CONTENT:
+        return False
 
 
 def _ids(select: Select, thread: str, checkpoint: Any) -> list[str | None]:

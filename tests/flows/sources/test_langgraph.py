@@ -93,6 +93,16 @@ def test_a_way_that_was_left_is_counted(path) -> None:
     assert transcript.set_aside == {"rewound branch": 2}
 
 
+def test_what_waited_on_a_checkpoint_when_new_input_came_is_no_part_of_it(path) -> None:
+    connection = made.open_database(path)
+    add(connection, [*made.STEPS[:6], [message("human", "h4", "Thanks.")]])
+    add(connection, [[message("human", "h9", "Grease it.")]], first=7, parent=6, source="input")
+    connection.close()
+    [transcript] = check(path).transcripts
+    assert said(transcript) == [*SAID[:6], ("user", "Grease it.")]
+    assert transcript.set_aside == {"rewound branch": 1}
+
+
 def test_values_as_json_are_read_and_pickled_ones_never_opened(path) -> None:
     connection = made.open_database(path)
     add(connection, made.STEPS[:3])

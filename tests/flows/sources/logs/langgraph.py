@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from pathlib import Path
@@ -100,13 +101,20 @@ def add(
     first: int = 0,
     parent: int | None = None,
     channels: dict[int, tuple[str, Any]] | None = None,
+    source: str = "loop",
 ) -> None:
-    """Adds a checkpoint for each step, with what the step wrote; each follows the one before, the first the parent."""
+    """Adds a checkpoint for each step, with what was written on it; each follows the one before, the first the parent."""
     for at, value in enumerate(steps, first):
         before = parent if at == first else at - 1
         held = packed({"v": 4, "channel_values": {"messages": state}})
-        row = (thread, checkpoint_id(at), None if before is None else checkpoint_id(before), held)
-        connection.execute("insert into checkpoints values (?, '', ?, ?, 'msgpack', ?, '{}')", row)
+        row = (
+            thread,
+            checkpoint_id(at),
+            None if before is None else checkpoint_id(before),
+            held,
+            json.dumps({"source": source if at == first else "loop"}),
+        )
+        connection.execute("insert into checkpoints values (?, '', ?, ?, 'msgpack', ?, ?)", row)
         writes = [("messages", value), *([channels[at]] if channels and at in channels else [])]
         for index, (channel, written) in enumerate(writes):
             row = (thread, checkpoint_id(at), index, channel, packed(written))
