@@ -103,7 +103,7 @@ def add(
     channels: dict[int, tuple[str, Any]] | None = None,
     source: str = "loop",
 ) -> None:
-    """Adds a checkpoint for each step, with what was written on it; each follows the one before, the first the parent."""
+    """Adds a checkpoint for each step, with what was written on it; the first follows the parent."""
     for at, value in enumerate(steps, first):
         before = parent if at == first else at - 1
         held = packed({"v": 4, "channel_values": {"messages": state}})
