@@ -22,11 +22,11 @@ from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, definitions, is_scratch, net_files
 from judge.embedded.open_work import open_work
-from judge.embedded.recall_facts import first_request, later_requests, recall_facts
+from judge.embedded.recall_facts import first_request, later_requests, recall_facts, what_was_done
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 11
+VERSION = 12
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
@@ -54,7 +54,7 @@ SINCE = "Of the files of the project that were touched since message {since}, th
 CONTINUATION_QUESTION = "{place}How does the work stand: {parts}?"
 CONTINUATION_FORM = " Answer in lines that begin with {labels}, items separated by `; `; at most {limit} tokens."
 FORMS: dict[ProbeType, tuple[str, int]] = {
-    "recall": (RECALL_FORM, RECALL_TOKENS),
+    "recall": (RECALL_FORM, 2 * RECALL_TOKENS),  # a request is told whole
     "artifact": (ARTIFACT_FORM, ARTIFACT_TOKENS),
     "continuation": ("", CONTINUATION_TOKENS),
     "decision": (FREE_FORM, DECISION_TOKENS),
@@ -70,6 +70,7 @@ PARTS = {
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
     "next": ("Next", "which change the agent has announced last and not yet begun"),
+    "scratch": ("Scratch", "which files made only to try something out lie in the project's top directory"),
     "asked": ("Asked", "what the person has asked for last"),
     "thrown": ("Thrown in", "what the person has said last, while the agent was at work"),
 }
@@ -219,6 +220,7 @@ class _SessionProbes:
                 *self._balanced(recall_facts(self.facts, cut), cut, asked),
                 *first_request(self.facts, cut),
                 *(c for c in later if open_request.isdisjoint(map(_key, c.statements))),
+                *what_was_done(self.facts, cut),
             ]
         whole, single = constraints(self.facts, cut), list(single_rules(self.facts, cut))
         return [*self._balanced(whole, cut, asked), *self._balanced(single, cut, asked)]
