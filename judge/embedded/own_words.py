@@ -31,6 +31,7 @@ _HARNESS = re.compile(
     r"timed)|"
     r"(?:Please )?(?:continue|proceed) (?:working )?(?:on the task |with the (?:last|conversation))|"
     r"(?:Please )?always provide exactly one|You (?:are|were) (?:an? |the |now |running|given)|Environment reminder|"
+    r"Current runtime context|"
     r"/[\w:-]*\s*\Z)",
     re.IGNORECASE,
 )
@@ -53,7 +54,7 @@ _TEMPLATE_LINES = 12
 
 _LIST_LINE = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+\S")
 _BROKEN_OFF = re.compile(r"[:,(]$|[┃│└]|\b(?:following|below|as follows|e\.g\.)$", re.IGNORECASE)
-_LISTED = re.compile(r":(?=\s*\n\s*(?:[-*•]|\d{1,2}[.)])\s)")
+_LISTED = re.compile(r":(?=\**\s*\n\s*(?:[-*•]|\d{1,2}[.)])\s)")
 """A colon before a list."""
 
 _RHETORICAL = re.compile(r"^(?:isn't|aren't|wasn't|don't you|like,)|\bright\?$", re.IGNORECASE)
@@ -84,7 +85,7 @@ MAX_AGREEMENT = 300
 """Characters."""
 
 MIN_ASKED_TERMS = 3
-MAX_ASKED = 16
+MAX_ASKED = 20
 """Sentences of a request; what says more is a document, and no list of what it asks for is complete."""
 
 _QUESTION = re.compile(r"(?<!i think)\?$|^(?:where|what|why|how|which|is|are|do|does|did)\b", re.IGNORECASE)

@@ -100,6 +100,9 @@ CLOSED_BOOK, OPEN_BOOK = 0.2, 0.9
 TOLD = 0.6
 """Share of a statement's words that its question may have."""
 
+LONG_REQUEST = 4
+"""Sentences up to which each sentence of a request is worth telling."""
+
 MAX_TRIES = 12
 """Candidates of one type that are tried at a point."""
 
@@ -123,10 +126,11 @@ def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionFacts,
     """The session as it was read, and all that questions before the message at ``cut`` could ask for, each once.
 
     The controls are those of the questions; nothing is drawn, and nothing is left to other points. A rule is told also
-    where no question can ask for it alone.
+    where no question can ask for it alone. Of a long request nobody misses each sentence: only the open one is told.
     """
     session = _SessionProbes(transcript)
-    candidates = [one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked())]
+    found = [one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked())]
+    candidates = [one for one in found if one.kind != "request" or len(one.statements) <= LONG_REQUEST]
     rules = [Candidate("rule", "", rule.text, (rule,)) for _, rule in rules_in_force(session.facts, cut)]
     yielded = (statement for one in (*rules, *candidates) for statement in session.yielded(one, cut)[0])
     return session.facts, tuple({_key(statement): statement for statement in yielded}.values())

@@ -39,6 +39,10 @@ MAX_HOLDERS = 20
 _LOOKS = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
 _OWN_SLIP = re.compile(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error")
 _PIPED_AWAY = re.compile(r"(?:\s*\d?>(?:&\d|\s*/dev/null))*(?:\s*\|[^|;&]*)*$")
+_ASKED_BACK = re.compile(r"\?$|\b(?:please|let me know)\b", re.IGNORECASE)
+_IDLE = re.compile(r"\b(?:thanks?|merci|(?:i|you) hope|get back to you)\b|[❯➜]", re.IGNORECASE)
+"""How an agent asks the person for something, and replies that tell nothing: thanks, small talk, pasted prompts."""
+
 PURPOSES = {
     "tested": None,
     "linted or type-checked": re.compile(r"\b(?:lint|check|clippy|vet|ruff|eslint|biome|mypy|tsc|tsgo)\b"),
@@ -126,12 +130,13 @@ def later_requests(session: SessionFacts, since: int, cut: int) -> list[Candidat
         seq, told = message.seq or 0, session.told_before(message.seq or 0, cut)
         changes = sum(op.verb != "examined" for q in range(seq, end) for op in project_ops(session.ops.get(q, ())))
         matters = changes or end - seq > WORKED or not has_calls
-        said = () if len(terms(told)) < 2 or agrees(message.text) else requests(message.text)
+        said = () if not terms(told) or agrees(message.text) else requests(message.text)
         asks = orders(message.text, or_asks=True)
-        asked = said if not asks or (matters and orders(message.text)) else ()
+        is_reply = _ASKED_BACK.search(told) and not _IDLE.search(message.text)
+        asked = said if (matters and orders(message.text) if asks else is_reply) else ()
         words = set(terms(" ".join(asked)))
         end, settled = seq, "go ahead" not in " ".join(asked) and not session.is_taken_up(message, cut)
-        if settled and len(words - set(terms(told)) - FILLING) >= (MIN_OWN if asks else MIN_OWN + 1):
+        if settled and len(words - set(terms(told)) - FILLING) >= MIN_OWN:
             what = "ask for" if asks else "say"
             question = f"What did the person {what} when the agent had ended with “{shorten(told, MAX_LINE)}”?"
             kind: StatementKind = "request" if asks else "value"

@@ -399,15 +399,20 @@ def test_recall_asks_for_a_later_request_that_was_worked_on_where_the_first_is_k
     assert isinstance(EmbeddedProber().probes(looked, CompactionPoint("s", 2, 9, 0, (3,)))[0], NotAsked)
 
 
-def test_what_the_person_tells_an_agent_is_asked_for_unless_it_is_a_question_or_praise() -> None:
-    for words, is_asked in (
-        ("The old ledger kept its months in the column behind the totals.", True),
-        ("Did the old ledger keep its months in the column behind the totals?", False),
-        ("Wow, it works, thank you.", False),
-    ):
-        found = later_requests(SessionFacts(session(*BEGUN[:-1], said(words), told("Ok."))), 0, 5)
-        assert [candidate.truth for candidate in found] == [words] * is_asked
-        assert all("What did the person say when" in candidate.question for candidate in found)
+@pytest.mark.parametrize(
+    ("cue", "words", "is_asked"),
+    [
+        ("Where did the old ledger keep its months?", "In the column behind the yearly totals of each region.", True),
+        ("Please tell me where the months are kept.", "In the column behind the yearly totals of each region.", True),
+        ("The months are kept in their own column now.", "They were behind the yearly totals of each region.", False),
+        ("Where did the old ledger keep its months?", "Is there no column behind the yearly totals?", False),
+        ("Where did the old ledger keep its months?", "I hope the column behind the totals has them.", False),
+    ],
+)
+def test_what_the_person_replies_to_a_question_of_the_agent_is_asked_for(cue: str, words: str, is_asked: bool) -> None:
+    found = later_requests(SessionFacts(session(TASK, ran("ls"), told(cue), said(words), told("Ok."))), 0, 5)
+    assert [candidate.truth for candidate in found] == [words] * is_asked
+    assert all("What did the person say when" in candidate.question for candidate in found)
 
 
 def test_where_nothing_else_is_known_recall_asks_for_what_the_to_do_list_ticks_off() -> None:
@@ -658,6 +663,8 @@ def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
         ("We don't have any users in that region.", False),
         ("Tests should only use fixtures from conftest.", True),
         ("Keep the public API as it is.", True),
+        ("Use only the standard library.", True),
+        ("Actually, never mind.", False),
         ("Keep going with the next step of the plan.", False),
         ("The second index is assigned to but never used.", False),
         ("Consider whether only the first row should count.", False),
