@@ -31,8 +31,8 @@ _START = r"(?:^|[,;:.(!]\s*|\b(?:and|but|so|or|please|also|then|just|no|yes|ok|o
 
 _ACT = r"(?:(?:modif|chang|touch|edit|delet|remov|commit|push|merg|add|install|creat|break|run)\w*|us(?:e|ed|ing))\b"
 _FORBIDS = re.compile(
-    rf"{_START}(?:(?:never(?! \w+ed\b| been\b| mind\b)|do not|don't|dont|let's not|avoid|no (?:new|more|other|additional))\b|"
-    rf"not (?:be )?{_ACT})|"
+    rf"{_START}(?:(?:never(?! (?:\w+ed|been|mind)\b)|do not|don't|dont|let's not|avoid)\b|"
+    rf"no (?:new|more|other|additional)\b|not (?:be )?{_ACT})|"
     r"^(?:please |and |but |also )?no (?!(?:[\w-]+ )?(?:this|was|has|does|yes|is|worries|always)\b)"
     r"(?:[\w-]+ )?[\w-]{3,}s\b(?! (?:available|found|detected|were|are))|"
     r"\b(?:should|must|may)(?:n't| not)\b|\b(?:should|must) never\b|\bwe (?:do not|don't) want\b(?! to)|"

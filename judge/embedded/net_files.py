@@ -12,7 +12,7 @@ from compaction.points import LOOKAHEAD
 from compaction.reading.changed_names import changed_definitions
 from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
-from compaction.reading.shell.effects import Effect
+from compaction.reading.shell.effects import Effect, only_reads
 from compaction.reading.tool_calls import call_effects
 from judge.embedded.facts import GitCall, SessionFacts
 
@@ -101,8 +101,10 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
 
 
 def undone_files(session: SessionFacts, cut: int) -> list[NetFile]:
-    """The project's files that were changed and put back as they had been at the beginning."""
-    return [file for file in _followed(session, cut) if file.tried and not file.changes and not file.is_new]
+    """The project's files that were changed, put back as they had been, and named by no later command but looks."""
+    found = [file for file in _followed(session, cut) if file.tried and not file.changes and not file.is_new]
+    later = [(seq, command) for seq, command, _ in session.commands if seq < cut and not only_reads(command)]
+    return [f for f in found if not any(f.touched < seq and f.path in command for seq, command in later)]
 
 
 def _followed(session: SessionFacts, cut: int) -> Iterable[NetFile]:

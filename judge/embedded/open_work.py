@@ -44,13 +44,10 @@ _CODE = re.compile(
     r"\.(?:py|pyx|jsx?|tsx?|mjs|cjs|go|rs|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|sql|php|scala|vue|svelte|lua|jl|ex|exs)$"
 )
 _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$", re.IGNORECASE)
-_SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
-"""Files that an agent makes to try something out: called so, or beside the project's folders."""
-
-_TRIES_OUT = re.compile(
-    r"(?:\w+[_-])?(?:repro\w*|debug\w*|verify|check|demo|tmp|temp|minimal|trace|try)(?=[\W_])", re.I
+_SCRATCH = re.compile(
+    r"(?:^|[/_-])(?:repro\w*|debug\w*|verify|check|demo|tmp|temp|example|minimal|trace|try)(?=[\W_])", re.IGNORECASE
 )
-"""Names of scripts that only try something out."""
+"""Names of files that only try something out."""
 
 _SCRIPT = r"\b(?:python[\d.]*|node|bash|sh|ruby|php|tsx) (?:\S*/)?"
 """What a command has before the name of a script that it runs."""
@@ -138,7 +135,11 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
 def _waiting(session: SessionFacts, tested: int, cut: int) -> list[NetFile]:
     """Code that was changed after a run of tests, tests and scratch aside."""
     files = [f for f in net_files(session, tested + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
-    return [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    return [
+        f
+        for f in files
+        if not _TESTS.search(f.path) and (f.verb == "modified" or ("/" in f.path and not _SCRATCH.search(f.path)))
+    ]
 
 
 def _has_tested(run: Run) -> bool:
@@ -224,7 +225,7 @@ def _scratch(session: SessionFacts, cut: int) -> list[Statement]:
     for file in files:
         is_test_script = _TESTS.search(file.path) and re.search(_SCRIPT + re.escape(file.path), ran)
         is_wanted = any(file.path in message.text for message in session.person)
-        if is_wanted or not (is_test_script or _TRIES_OUT.match(file.path)):
+        if is_wanted or not (is_test_script or _SCRATCH.search(file.path)):
             return []
     told = [Statement("open_task", f"{file.path} is a scratch file", file.seqs) for file in files]
     return told if len(told) <= 2 * MAX_ITEMS else []
