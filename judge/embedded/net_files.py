@@ -107,8 +107,14 @@ def undone_files(session: SessionFacts, cut: int) -> list[NetFile]:
     return [f for f in found if not any(f.touched < seq and f.path in command for seq, command in later)]
 
 
-def _followed(session: SessionFacts, cut: int) -> Iterable[NetFile]:
-    """The project's files, with what calls before ``cut`` left on each."""
+def _followed(session: SessionFacts, cut: int) -> list[NetFile]:
+    """The project's files, with what calls before ``cut`` left on each; worked out once a point."""
+    if cut not in session.followed:
+        session.followed[cut] = list(_follow(session, cut))
+    return session.followed[cut]
+
+
+def _follow(session: SessionFacts, cut: int) -> Iterable[NetFile]:
     files: dict[str, NetFile] = {}
     made = _scaffolded(session, cut)
     lost = set[str]()  # files that a call would have created which was not carried out
