@@ -88,7 +88,7 @@ BY_CALLS = frozenset({"file_created", "file_modified", "file_deleted", "untested
 NOTHING: dict[ProbeType, str] = {
     "recall": "no call reports, and no person says, anything in the history that can be asked for",
     "artifact": "no tool call since the last point creates, modifies or deletes a file of the project for good",
-    "continuation": "nothing open is known: no to-do item, untested or uncommitted edit, or failing run",
+    "continuation": "nothing open is known: no to-do item, untested or uncommitted edit, failing run or scratch file",
     "decision": "the person answers, approves, refuses and chooses nothing that can be asked for",
     "constraint": "neither the person nor a rules file sets a rule that is in force",
 }
