@@ -17,6 +17,7 @@ StatementKind = Literal[
     "file_deleted",
     "file_examined",
     "open_task",
+    "done_task",
     "failing_test",
     "untested_edit",
     "next_step",

@@ -23,7 +23,7 @@ STOPWORDS = frozenset(
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\-@+#]*[A-Za-z0-9_+#]|[A-Za-z0-9]|[぀-ヿ㐀-鿿가-힯]{1,2}")
 _SPECIFIC = re.compile(r"[0-9_./:#@]|[a-z][A-Z]|[A-Z]{2}")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:[\"')\]]+\s+(?![a-z])|\s+)|\n+")
 _MARKUP = re.compile(r"^[\s>#*\-•+]*(?:\d+[.)]\s+)?(?:THOUGHT:\s*)?|\*\*")
 
 MAX_SENTENCE = 600

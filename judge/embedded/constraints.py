@@ -31,8 +31,8 @@ _START = r"(?:^|[,;:.(!]\s*|\b(?:and|but|so|or|please|also|then|just|no|yes|ok|o
 
 _ACT = r"(?:(?:modif|chang|touch|edit|delet|remov|commit|push|merg|add|install|creat|break|run)\w*|us(?:e|ed|ing))\b"
 _FORBIDS = re.compile(
-    rf"{_START}(?:(?:never(?! \w+ed\b| been\b)|do not|don't|dont|let's not|avoid|no (?:new|more|other|additional))\b|"
-    rf"not (?:be )?{_ACT})|"
+    rf"{_START}(?:(?:never(?! (?:\w+ed|been|mind)\b)|do not|don't|dont|let's not|avoid)\b|"
+    rf"no (?:new|more|other|additional)\b|not (?:be )?{_ACT})|"
     r"^(?:please |and |but |also )?no (?!(?:[\w-]+ )?(?:this|was|has|does|yes|is|worries|always)\b)"
     r"(?:[\w-]+ )?[\w-]{3,}s\b(?! (?:available|found|detected|were|are))|"
     r"\b(?:should|must|may)(?:n't| not)\b|\b(?:should|must) never\b|\bwe (?:do not|don't) want\b(?! to)|"
@@ -46,7 +46,7 @@ _REQUIRES = re.compile(
     r"should (?:always|only|never|stay|remain|be kept)|stays? as (?:it )?is|(?:rule|directive|convention)s? (?:is|are)|"
     r"(?:we|i) (?:would |should )?only (?:want|use)|(?:ask|check with) (?:me|us) (?:first|before|every)|"
     r"only\b.*\bshould|leave\b.*\b(?:alone|as (?:it )?is|untouched|unchanged)|i(?:'d| would) rather)\b|"
-    rf"{_START}(?:(?:should |must )?always\b|keep\b(?! (?:in mind|on|me|up|\w+ing)\b))|"
+    rf"{_START}(?:(?:should |must )?always\b|use only\b|keep\b(?! (?:in mind|on|me|up|\w+ing)\b))|"
     r"(?:^|[,;:.]\s*|\b(?:please|also|and|but|just|let's)\s+)make sure\b|"
     r"\bmake sure (?:that )?(?:we|you)\b.*\b(?:not|never|always|only)\b|"
     rf"(?:{_START}|^\w+ |\b(?:should|let's|we) )use\b.*(?:\b(?:instead of|rather than)\b|[, ]not? )|"
@@ -177,7 +177,7 @@ def said_by_rule_givers(session: SessionFacts, cut: int) -> list[Message]:
 def is_rule(sentence: str) -> bool:
     """Whether a sentence sets a rule for the work that goes on holding."""
     plain = sentence.replace("’", "'")
-    if len(terms(plain)) < 3 or len(plain) > MAX_CHARS or _PASSING.search(plain):
+    if len(terms(plain)) < 2 or len(plain) > MAX_CHARS or _PASSING.search(plain):
         return False
     return is_prohibition(plain) or _REQUIRES.search(plain) is not None
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from compaction.measures.needs import SessionNeeds
 from compaction.reading.call_outcomes import exit_code
@@ -129,6 +130,8 @@ class SessionFacts(SessionNeeds):
 
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript, TiktokenCounter())
+        self.followed: dict[int, list[Any]] = {}
+        """Cut → the files that ``net_files`` has followed up to it."""
 
     @cached_property
     def person(self) -> list[Message]:

@@ -71,8 +71,8 @@ FORMULAS: dict[str, Formula] = {
         "nothing of the truth is quoted to the letter",
     ),
     "context_conversation_state": Formula(
-        "requests, decisions, open tasks, announced steps",
-        ("request", "decision", "reason", "open_task", "next_step"),
+        "requests, decisions, open and done tasks, announced steps",
+        ("request", "decision", "reason", "open_task", "done_task", "next_step"),
         "no request, decision or open task belongs to the probe",
     ),
     "context_artifact_state": Formula(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -12,7 +12,7 @@ from compaction.points import LOOKAHEAD
 from compaction.reading.changed_names import changed_definitions
 from compaction.reading.file_effects import FileOp, same_file
 from compaction.reading.message_facts import project_ops, read_message
-from compaction.reading.shell.effects import Effect
+from compaction.reading.shell.effects import Effect, only_reads
 from compaction.reading.tool_calls import call_effects
 from judge.embedded.facts import GitCall, SessionFacts
 
@@ -64,6 +64,8 @@ class NetFile:
     """Whether the last commit held fewer files than had been changed, so that nobody tells whether it held this."""
     is_new: bool = False
     """Whether the session made it."""
+    tried: list[int] = field(default_factory=list)
+    """``seq`` of all changes, also of those that were undone."""
 
     @property
     def verb(self) -> Verb:
@@ -84,6 +86,7 @@ class NetFile:
 
     def take(self, op: FileOp) -> None:
         """Add a change."""
+        self.tried.append(op.seq)
         self.is_new = self.is_new or (not self.changes and op.verb == "created")
         if op.verb == "deleted" and self.is_new:
             self.changes, self.committed = [], 0
@@ -93,6 +96,25 @@ class NetFile:
 
 def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
     """The project's files on which calls between two positions left something, those touched last at the end."""
+    left = [file for file in _followed(session, cut) if file.changes and file.touched >= since]
+    return sorted(left, key=lambda file: (file.touched, file.path))
+
+
+def undone_files(session: SessionFacts, cut: int) -> list[NetFile]:
+    """The project's files that were changed, put back as they had been, and named by no later command but looks."""
+    found = [file for file in _followed(session, cut) if file.tried and not file.changes and not file.is_new]
+    later = [(seq, command) for seq, command, _ in session.commands if seq < cut and not only_reads(command)]
+    return [f for f in found if not any(f.touched < seq and f.path in command for seq, command in later)]
+
+
+def _followed(session: SessionFacts, cut: int) -> list[NetFile]:
+    """The project's files, with what calls before ``cut`` left on each; worked out once a point."""
+    if cut not in session.followed:
+        session.followed[cut] = list(_follow(session, cut))
+    return session.followed[cut]
+
+
+def _follow(session: SessionFacts, cut: int) -> Iterable[NetFile]:
     files: dict[str, NetFile] = {}
     made = _scaffolded(session, cut)
     lost = set[str]()  # files that a call would have created which was not carried out
@@ -134,8 +156,7 @@ def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
             for file in pending:
                 file.committed = len(file.changes)
                 file.is_left = bool(held) and sum(map(int, held)) < len(pending)
-    left = [file for file in files.values() if file.changes and file.touched >= since]
-    return sorted(left, key=lambda file: (file.touched, file.path))
+    return files.values()
 
 
 def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
@@ -163,8 +184,11 @@ def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
 def is_scratch(session: SessionFacts, file: NetFile, cut: int) -> bool:
     """Whether a file was made beside the project's folders to try something out, and nothing soon uses it again."""
     coming = (call for message in session.messages[cut : cut + LOOKAHEAD] for call in message.tool_calls)
-    if any(file.path in call.arguments for call in coming):
-        return False
+    return lies_beside(session, file, cut) and not any(file.path in call.arguments for call in coming)
+
+
+def lies_beside(session: SessionFacts, file: NetFile, cut: int) -> bool:
+    """Whether a file was made beside the project's folders, and no commit holds it."""
     has_folders = any("/" in path for path in session.ledger(cut).examined | session.ledger(cut).modified)
     return has_folders and file.verb == "created" and not file.committed and _SCRATCH.search(file.path) is not None
 

@@ -10,7 +10,7 @@ from compaction.reading.message_facts import read_message
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.transcript import Message
 from judge.embedded.facts import Run, SessionFacts
-from judge.embedded.net_files import NetFile, is_passed_over, may_be_ignored, net_files
+from judge.embedded.net_files import NetFile, is_passed_over, lies_beside, may_be_ignored, net_files
 from judge.embedded.own_words import agrees, orders, requests
 from judge.statement import Statement
 
@@ -44,8 +44,13 @@ _CODE = re.compile(
     r"\.(?:py|pyx|jsx?|tsx?|mjs|cjs|go|rs|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|sh|sql|php|scala|vue|svelte|lua|jl|ex|exs)$"
 )
 _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$", re.IGNORECASE)
-_SCRATCH = re.compile(r"^[^/]*$|(?:^|[/_-])(?:repro\w*|debug|verify|check|demo|tmp|temp|example)[^/]*$", re.IGNORECASE)
-"""Files that an agent makes to try something out: called so, or beside the project's folders."""
+_SCRATCH = re.compile(
+    r"(?:^|[/_-])(?:repro\w*|debug\w*|verify|check|demo|tmp|temp|example|minimal|trace|try)(?=[\W_])", re.IGNORECASE
+)
+"""Names of files that only try something out."""
+
+_SCRIPT = r"\b(?:python[\d.]*|node|bash|sh|ruby|php|tsx) (?:\S*/)?"
+"""What a command has before the name of a script that it runs."""
 
 _BUILDS = re.compile(r"\b(?:build|check|lint|clippy|vet|mypy|tsc|tsgo)\b")
 _SEARCHED = re.compile(r"\|\s*grep\b[^|;&]*")
@@ -75,7 +80,8 @@ def open_work(session: SessionFacts, since: int, cut: int) -> dict[str, list[Sta
         is_new = not any(m.role == "user" and not m.author and m not in session.person for m in since_then)
     if asked and (is_new or (found and part == "asked")):
         found[part] = asked
-    return found
+    scratch = _scratch(session, cut)
+    return {**found, "scratch": scratch} if scratch else found
 
 
 def turn_has_ended(messages: Sequence[Message], cut: int) -> bool:
@@ -129,7 +135,11 @@ def _untested(session: SessionFacts, cut: int) -> list[Statement]:
 def _waiting(session: SessionFacts, tested: int, cut: int) -> list[NetFile]:
     """Code that was changed after a run of tests, tests and scratch aside."""
     files = [f for f in net_files(session, tested + 1, cut) if f.verb != "deleted" and _CODE.search(f.path)]
-    return [f for f in files if not _TESTS.search(f.path) and (f.verb == "modified" or not _SCRATCH.search(f.path))]
+    return [
+        f
+        for f in files
+        if not _TESTS.search(f.path) and (f.verb == "modified" or ("/" in f.path and not _SCRATCH.search(f.path)))
+    ]
 
 
 def _has_tested(run: Run) -> bool:
@@ -206,6 +216,19 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
     done = " ".join(call.arguments for call in session.messages[edits[0]].tool_calls)
     fits = not set(terms(step)).isdisjoint(terms(done))
     return [Statement("next_step", shorten(step, 400), (seq,), (step,), needed_at=edits[0])] if fits else []
+
+
+def _scratch(session: SessionFacts, cut: int) -> list[Statement]:
+    """What lies at the project's top only to try something out; none where one of the files may be meant to stay."""
+    files = [file for file in net_files(session, 0, cut) if lies_beside(session, file, cut)]
+    ran = "\n".join(command for seq, command, _ in session.commands if seq < cut)
+    for file in files:
+        is_test_script = _TESTS.search(file.path) and re.search(_SCRIPT + re.escape(file.path), ran)
+        is_wanted = any(file.path in message.text for message in session.person)
+        if is_wanted or not (is_test_script or _SCRATCH.search(file.path)):
+            return []
+    told = [Statement("open_task", f"{file.path} is a scratch file", file.seqs) for file in files]
+    return told if len(told) <= 2 * MAX_ITEMS else []
 
 
 def _request(session: SessionFacts, cut: int) -> tuple[str, list[Statement]]:

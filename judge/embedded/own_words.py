@@ -31,6 +31,7 @@ _HARNESS = re.compile(
     r"timed)|"
     r"(?:Please )?(?:continue|proceed) (?:working )?(?:on the task |with the (?:last|conversation))|"
     r"(?:Please )?always provide exactly one|You (?:are|were) (?:an? |the |now |running|given)|Environment reminder|"
+    r"Current runtime context|"
     r"/[\w:-]*\s*\Z)",
     re.IGNORECASE,
 )
@@ -52,7 +53,10 @@ _TEMPLATE_LINES = 12
 """List items and headings in one message from which on it is a document (an issue, a skill, a template)."""
 
 _LIST_LINE = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)]|#{1,6})\s+\S")
-_BROKEN_OFF = re.compile(r"[:,(]$|\b(?:following|below|as follows|e\.g\.)$", re.IGNORECASE)
+_BROKEN_OFF = re.compile(r"[:,(]$|[┃│└]|\b(?:following|below|as follows|e\.g\.)$", re.IGNORECASE)
+_LISTED = re.compile(r":(?=\**\s*\n\s*(?:[-*•]|\d{1,2}[.)])\s)")
+"""A colon before a list."""
+
 _RHETORICAL = re.compile(r"^(?:isn't|aren't|wasn't|don't you|like,)|\bright\?$", re.IGNORECASE)
 _ISSUE = re.compile(
     r"(?:<(?:issue_description|pr_description|issue|problem_statement|task_description)>|^(?:ISSUE|Issue):)\s*"
@@ -81,7 +85,7 @@ MAX_AGREEMENT = 300
 """Characters."""
 
 MIN_ASKED_TERMS = 3
-MAX_ASKED = 4
+MAX_ASKED = 20
 """Sentences of a request; what says more is a document, and no list of what it asks for is complete."""
 
 _QUESTION = re.compile(r"(?<!i think)\?$|^(?:where|what|why|how|which|is|are|do|does|did)\b", re.IGNORECASE)
@@ -158,7 +162,8 @@ def requests(text: str) -> tuple[str, ...]:
     if title := _title(text):
         return (title,)
     said = tuple(sentences(own_words(text)))
-    clear = not any(_BROKEN_OFF.search(sentence) or _RHETORICAL.search(sentence) for sentence in said)
+    whole = sentences(_LISTED.sub(".", own_words(text)))
+    clear = not any(_BROKEN_OFF.search(sentence) or _RHETORICAL.search(sentence) for sentence in whole)
     telling = [term for term in terms(" ".join(said)) if not term.isdigit()]
     return said if clear and len(said) <= MAX_ASKED and len(telling) >= MIN_ASKED_TERMS else ()
 

@@ -22,11 +22,11 @@ from judge.embedded.decisions import decisions
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES, MAX_NAMES, NetFile, definitions, is_scratch, net_files
 from judge.embedded.open_work import open_work
-from judge.embedded.recall_facts import first_request, later_requests, recall_facts
+from judge.embedded.recall_facts import first_request, later_requests, recall_facts, what_was_done
 from judge.probe import PROBE_TYPES, Evidence, NotAsked, Probe, ProbeType
 from judge.statement import Statement, StatementKind
 
-VERSION = 11
+VERSION = 12
 """Raise it when other probes are asked, or their truth is another."""
 
 MAX_QUOTE = 300
@@ -54,7 +54,7 @@ SINCE = "Of the files of the project that were touched since message {since}, th
 CONTINUATION_QUESTION = "{place}How does the work stand: {parts}?"
 CONTINUATION_FORM = " Answer in lines that begin with {labels}, items separated by `; `; at most {limit} tokens."
 FORMS: dict[ProbeType, tuple[str, int]] = {
-    "recall": (RECALL_FORM, RECALL_TOKENS),
+    "recall": (RECALL_FORM, 2 * RECALL_TOKENS),  # a request is told whole
     "artifact": (ARTIFACT_FORM, ARTIFACT_TOKENS),
     "continuation": ("", CONTINUATION_TOKENS),
     "decision": (FREE_FORM, DECISION_TOKENS),
@@ -70,6 +70,7 @@ PARTS = {
     "uncommitted": ("Uncommitted", "which changed files are not committed"),
     "failing": ("Failing", "what the last run left failing"),
     "next": ("Next", "which change the agent has announced last and not yet begun"),
+    "scratch": ("Scratch", "which files made only to try something out lie in the project's top directory"),
     "asked": ("Asked", "what the person has asked for last"),
     "thrown": ("Thrown in", "what the person has said last, while the agent was at work"),
 }
@@ -87,7 +88,7 @@ BY_CALLS = frozenset({"file_created", "file_modified", "file_deleted", "untested
 NOTHING: dict[ProbeType, str] = {
     "recall": "no call reports, and no person says, anything in the history that can be asked for",
     "artifact": "no tool call since the last point creates, modifies or deletes a file of the project for good",
-    "continuation": "nothing open is known: no to-do item, untested or uncommitted edit, or failing run",
+    "continuation": "nothing open is known: no to-do item, untested or uncommitted edit, failing run or scratch file",
     "decision": "the person answers, approves, refuses and chooses nothing that can be asked for",
     "constraint": "neither the person nor a rules file sets a rule that is in force",
 }
@@ -98,6 +99,9 @@ CLOSED_BOOK, OPEN_BOOK = 0.2, 0.9
 
 TOLD = 0.6
 """Share of a statement's words that its question may have."""
+
+LONG_REQUEST = 4
+"""Sentences up to which each sentence of a request is worth telling."""
 
 MAX_TRIES = 12
 """Candidates of one type that are tried at a point."""
@@ -122,10 +126,11 @@ def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionFacts,
     """The session as it was read, and all that questions before the message at ``cut`` could ask for, each once.
 
     The controls are those of the questions; nothing is drawn, and nothing is left to other points. A rule is told also
-    where no question can ask for it alone.
+    where no question can ask for it alone. Of a long request nobody misses each sentence: only the open one is told.
     """
     session = _SessionProbes(transcript)
-    candidates = [one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked())]
+    found = [one for kind in PROBE_TYPES for one in session.candidates(kind, 0, cut, _Asked())]
+    candidates = [one for one in found if one.kind != "request" or len(one.statements) <= LONG_REQUEST]
     rules = [Candidate("rule", "", rule.text, (rule,)) for _, rule in rules_in_force(session.facts, cut)]
     yielded = (statement for one in (*rules, *candidates) for statement in session.yielded(one, cut)[0])
     return session.facts, tuple({_key(statement): statement for statement in yielded}.values())
@@ -219,6 +224,7 @@ class _SessionProbes:
                 *self._balanced(recall_facts(self.facts, cut), cut, asked),
                 *first_request(self.facts, cut),
                 *(c for c in later if open_request.isdisjoint(map(_key, c.statements))),
+                *what_was_done(self.facts, cut),
             ]
         whole, single = constraints(self.facts, cut), list(single_rules(self.facts, cut))
         return [*self._balanced(whole, cut, asked), *self._balanced(single, cut, asked)]

@@ -10,8 +10,8 @@ from compaction.reading.message_facts import project_ops, read_message
 from compaction.reading.prose import sentences, shorten, terms
 from compaction.reading.run_reports import without_colours
 from judge.embedded.facts import BEFORE, Candidate, Run, SessionFacts
-from judge.embedded.net_files import net_files
-from judge.embedded.own_words import FILLING, orders, requests
+from judge.embedded.net_files import net_files, undone_files
+from judge.embedded.own_words import FILLING, agrees, orders, requests
 from judge.statement import Statement, StatementKind
 
 MAX_LINE = 200
@@ -32,13 +32,21 @@ SOON = 8
 MIN_CAUSE = 6
 """Content words of a sentence that tells a cause."""
 
+MAX_DONE = 16
+"""Items that are done, or files that were put back, of which a true answer tells all."""
+
 MAX_HOLDERS = 20
 _LOOKS = re.compile(r" (?:--help|-h|--version|--collect-only|--co)\b")
 _OWN_SLIP = re.compile(r"(?:E\s+)?(?:Syntax|Indentation|Tab)Error")
 _PIPED_AWAY = re.compile(r"(?:\s*\d?>(?:&\d|\s*/dev/null))*(?:\s*\|[^|;&]*)*$")
+_ASKED_BACK = re.compile(r"\?$|\b(?:please|let me know)\b", re.IGNORECASE)
+_IDLE = re.compile(r"\b(?:thanks?|merci|(?:i|you) hope|get back to you)\b|[❯➜]", re.IGNORECASE)
+"""How an agent asks the person for something, and replies that tell nothing: thanks, small talk, pasted prompts."""
+
 PURPOSES = {
     "tested": None,
     "linted or type-checked": re.compile(r"\b(?:lint|check|clippy|vet|ruff|eslint|biome|mypy|tsc|tsgo)\b"),
+    "built": re.compile(r"\b(?:build|compile)\b"),
 }
 """What a run is for, and the words by which it is known; tests are known by their names and reports."""
 
@@ -87,6 +95,22 @@ def recall_facts(session: SessionFacts, cut: int) -> list[Candidate]:
     ]
 
 
+def what_was_done(session: SessionFacts, cut: int) -> Iterator[Candidate]:
+    """The items of the agent's to-do list that are ticked off, and the files that were changed in vain."""
+    todo = session.todos(cut)
+    done = [item.text for item in todo.items if item.status == "done"] if todo else []
+    if todo and 0 < len(done) <= MAX_DONE:
+        statements = tuple(Statement("done_task", item, (todo.seq,), (item,)) for item in done)
+        question = "Which items of the agent's to-do list are ticked off as done?"
+        yield Candidate("done", question, "; ".join(done), statements)
+    undone = undone_files(session, cut)
+    if 0 < len(undone) <= MAX_DONE:
+        told = [(f, f"{f.path} was changed and put back") for f in undone]
+        statements = tuple(Statement("done_task", text, (*file.tried, file.touched)) for file, text in told)
+        question = "Which files of the project were edited and are again what they had been at the beginning?"
+        yield Candidate("undone", question, "; ".join(f.path for f in undone), statements)
+
+
 def first_request(session: SessionFacts, cut: int) -> list[Candidate]:
     """What the person asked for at the beginning, in all its sentences: where nothing else can be asked for."""
     first = next((m for m in session.person if (m.seq or 0) < cut), None)
@@ -97,21 +121,26 @@ def first_request(session: SessionFacts, cut: int) -> list[Candidate]:
 
 
 def later_requests(session: SessionFacts, since: int, cut: int) -> list[Candidate]:
-    """What the person told an agent to do that had ended its turn, between two points, what changed most first.
+    """What the person told an agent that had ended its turn, between two points, what changed most first.
 
-    What it answered after a few looks is trivial, and what the person's next words take up again is not settled.
+    Of what it was asked for, an answer after a few looks is trivial; what the next words take up again is not settled.
     """
     found, end, has_calls = [], cut, any(m.tool_calls for m in session.messages[:cut])
     for message in reversed([m for m in session.person[1:] if since <= (m.seq or 0) < cut]):
         seq, told = message.seq or 0, session.told_before(message.seq or 0, cut)
         changes = sum(op.verb != "examined" for q in range(seq, end) for op in project_ops(session.ops.get(q, ())))
         matters = changes or end - seq > WORKED or not has_calls
-        asked = orders(message.text) if matters and len(terms(told)) > 1 else ()
+        said = () if not terms(told) or agrees(message.text) else requests(message.text)
+        asks = orders(message.text, or_asks=True)
+        is_reply = _ASKED_BACK.search(told) and not _IDLE.search(message.text)
+        asked = said if (matters and orders(message.text) if asks else is_reply) else ()
         words = set(terms(" ".join(asked)))
         end, settled = seq, "go ahead" not in " ".join(asked) and not session.is_taken_up(message, cut)
         if settled and len(words - set(terms(told)) - FILLING) >= MIN_OWN:
-            question = f"What did the person ask for when the agent had ended with “{shorten(told, MAX_LINE)}”?"
-            statements = tuple(Statement("request", one, (seq,), (one,)) for one in asked)
+            what = "ask for" if asks else "say"
+            question = f"What did the person {what} when the agent had ended with “{shorten(told, MAX_LINE)}”?"
+            kind: StatementKind = "request" if asks else "value"
+            statements = tuple(Statement(kind, one, (seq,), (one,)) for one in asked)
             found.append((changes, Candidate("request", question, " ".join(asked), statements)))
     return [candidate for _, candidate in sorted(found, key=lambda one: -one[0])]
 

@@ -12,7 +12,7 @@ from compaction.recognition import READABLE, Claim, Matcher, PointMatcher, TextI
 from compaction.transcript import Message
 from judge.measures.file_mentions import file_mentions
 from judge.measures.kept_files import USE, Files, FileUse
-from judge.measures.told_outcome import told_outcome
+from judge.measures.told_outcome import Outcome, told_outcome
 from judge.probe import Probe
 from judge.statement import Statement, StatementKind, StatementState
 
@@ -29,8 +29,8 @@ FILE_USE: Mapping[StatementKind, FileUse] = {
     "file_deleted": "gone",
     "file_examined": "read",
 }
-MATTERS: frozenset[StatementKind] = frozenset({"open_task", "failing_test"})
-"""Kinds of which a context can tell that they are done."""
+OPPOSITE: Mapping[StatementKind, Outcome] = {"open_task": "done", "failing_test": "done", "done_task": "open"}
+"""Kind → what a context can tell of it that contradicts it."""
 LESS: Mapping[FileUse, frozenset[FileUse]] = {
     "created": frozenset({"modified", "read"}),
     "modified": frozenset({"read"}),
@@ -116,7 +116,7 @@ class ContextReader:
         # The history is read like a context: what it tells wrong itself is held against none.
         contexts, files = [self._matcher.history[:cut], *contexts], [true, *files]
         point = self._matcher.at(cut, contexts)
-        has_matters = any(statement.kind in MATTERS for statement in statements)
+        has_matters = any(statement.kind in OPPOSITE for statement in statements)
         lists = [latest_todos(context) if has_matters else None for context in contexts]
         paths = frozenset[str]().union(*(some for told in files for some in told.values()))
         by_statement = [
@@ -159,10 +159,12 @@ class ContextReader:
         """By words, and where something else can be told of the same thing by what is told last."""
         found = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
         states = [_state(one.support, one.lines) for one in found]
-        if statement.kind in MATTERS:
-            is_misread = told_outcome(statement.text, contexts[0], lists[0]) == "done"
+        if opposite := OPPOSITE.get(statement.kind):
+            is_misread = told_outcome(statement.text, contexts[0], lists[0]) == opposite
             for n, (context, todo) in enumerate(() if is_misread else zip(contexts, lists, strict=True)):
-                if found[n].support >= PARTLY and told_outcome(statement.text, context, todo) == "done":
+                # That something done is still open is believed of a list alone: of what is done much else is told.
+                said = context if opposite == "done" else ()
+                if found[n].support >= PARTLY and told_outcome(statement.text, said, todo) == opposite:
                     states[n] = StatementState("contradicted", 0.0, states[n].lines)
         elif statement.kind == "constraint" and all(map(_NO.search, (statement.text, found[0].lines))):
             # An answer, of which no message is the evidence, was asked what is forbidden and need not say that it is.

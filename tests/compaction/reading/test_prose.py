@@ -8,6 +8,14 @@ def test_prose_is_split_and_code_blocks_are_left_out() -> None:
     assert sentences(text) == ["First I look at it.", "Keep the API as it is", "A heading here"]
 
 
+def test_a_bracket_that_a_sentence_goes_on_behind_ends_none() -> None:
+    assert sentences("How are agents (Claude Code, Codex, etc.) detected? (See the docs.) Tell me all.") == [
+        "How are agents (Claude Code, Codex, etc.) detected?",
+        "(See the docs.",
+        "Tell me all.",
+    ]
+
+
 def test_terms_are_distinct_lower_case_and_without_stop_words() -> None:
     assert terms("The pool in config/redis.ts uses the POOL of 12 sockets") == (
         "pool",

@@ -9,7 +9,7 @@ from judge.embedded.constraints import is_rule
 from judge.embedded.facts import Candidate, SessionFacts
 from judge.embedded.net_files import MAX_FILES
 from judge.embedded.prober import EmbeddedProber, _Asked, _SessionProbes
-from judge.embedded.recall_facts import later_requests, recall_facts
+from judge.embedded.recall_facts import later_requests, recall_facts, what_was_done
 from judge.probe import NotAsked, Probe
 from tests.judge.embedded.prober_sessions import Steps, asked, called, edited, ran, said, session, told, truth, wrote
 
@@ -399,6 +399,44 @@ def test_recall_asks_for_a_later_request_that_was_worked_on_where_the_first_is_k
     assert isinstance(EmbeddedProber().probes(looked, CompactionPoint("s", 2, 9, 0, (3,)))[0], NotAsked)
 
 
+@pytest.mark.parametrize(
+    ("cue", "words", "is_asked"),
+    [
+        ("Where did the old ledger keep its months?", "In the column behind the yearly totals of each region.", True),
+        ("Please tell me where the months are kept.", "In the column behind the yearly totals of each region.", True),
+        ("The months are kept in their own column now.", "They were behind the yearly totals of each region.", False),
+        ("Where did the old ledger keep its months?", "Is there no column behind the yearly totals?", False),
+        ("Where did the old ledger keep its months?", "I hope the column behind the totals has them.", False),
+    ],
+)
+def test_what_the_person_replies_to_a_question_of_the_agent_is_asked_for(cue: str, words: str, is_asked: bool) -> None:
+    found = later_requests(SessionFacts(session(TASK, ran("ls"), told(cue), said(words), told("Ok."))), 0, 5)
+    assert [candidate.truth for candidate in found] == [words] * is_asked
+    assert all("What did the person say when" in candidate.question for candidate in found)
+
+
+def test_where_nothing_else_is_known_recall_asks_for_what_the_to_do_list_ticks_off() -> None:
+    items = ("Read the column order", "completed"), ("Write the migration notes", "pending")
+    transcript = session(TASK, ran("ls"), todo(*items), ran("ls"))
+    recall = [EmbeddedProber().probes(transcript, CompactionPoint("s", 2, cut, 0, (3,)))[0] for cut in (5, 7)]
+    assert isinstance(recall[0], Probe)
+    assert recall[0].ground_truth == "Read the column order"
+    assert recall[0].statements[0].kind == "done_task"
+    other = session(TASK, ran("ls"), ran("ls"), ran("ls"))
+    assert isinstance(EmbeddedProber().probes(other, CompactionPoint("s", 2, 5, 0, (3,)))[0], NotAsked)
+
+
+def test_files_that_were_changed_and_put_back_are_asked_for() -> None:
+    change, back = edited("ledger/rows.py", "order = 1", "order = 2"), ran("git checkout -- ledger/rows.py")
+    kept = edited("ledger/totals.py", "order = 1", "order = 2")
+    made = [wrote("ledger/new.py", "limit = 4"), ran("rm ledger/new.py"), ran("git checkout -- ledger/months.py")]
+    found = what_was_done(SessionFacts(session(TASK, change, back, kept, *made)), 13)
+    assert [candidate.truth for candidate in found] == ["ledger/rows.py"]
+    script = ran("cat > fix.py <<'E'\nopen('ledger/rows.py', 'w').write(text)\nE\npython fix.py")
+    for again in (change, script):
+        assert list(what_was_done(SessionFacts(session(TASK, change, back, again)), 7)) == []
+
+
 def test_a_request_that_the_next_words_take_up_again_is_not_settled() -> None:
     again = said("No, sort the totals of the year by day instead of each month.")
     steps = [*BEGUN, edited("ledger/rows.py", "order = 1", "order = 2"), told("The totals are sorted."), again]
@@ -462,6 +500,25 @@ def test_scratch_scripts_and_tests_are_not_waiting_for_a_test() -> None:
         wrote("ledger/debug_rows.py", "a = 3"),
     ]
     assert truth("continuation", [TASK, *scratch]) == ""
+
+
+@pytest.mark.parametrize(
+    ("wish", "name", "command", "is_scratch"),
+    [
+        (REQUEST, "reproduce_order.py", "ls", True),
+        (REQUEST, "test_order.py", "python test_order.py", True),
+        (REQUEST, "test_order.py", "pytest test_order.py", False),
+        (REQUEST, "order.py", "python order.py", False),
+        ("Please write reproduce_order.py for the ledger.", "reproduce_order.py", "ls", False),
+    ],
+)
+def test_what_only_tries_something_out_is_told_unless_it_may_be_meant_to_stay(
+    wish: str, name: str, command: str, is_scratch: bool
+) -> None:
+    look = called("Read", {"file_path": "/srv/app/ledger/rows.py"}, SOURCE)
+    before = [said(wish), look, wrote(name, "a = 1"), ran(command)]
+    assert ("Scratch: " in truth("continuation", before)) is is_scratch
+    assert "Scratch" not in truth("continuation", [*before, ran(f"rm {name}")])
 
 
 def test_what_the_last_run_left_failing_is_open_until_another_is_run() -> None:
@@ -608,6 +665,8 @@ def test_what_a_later_choice_is_made_against_is_a_foil() -> None:
         ("We don't have any users in that region.", False),
         ("Tests should only use fixtures from conftest.", True),
         ("Keep the public API as it is.", True),
+        ("Use only the standard library.", True),
+        ("Actually, never mind.", False),
         ("Keep going with the next step of the plan.", False),
         ("The second index is assigned to but never used.", False),
         ("Consider whether only the first row should count.", False),

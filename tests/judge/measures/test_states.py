@@ -8,7 +8,7 @@ from compaction import Message, ToolCall
 from judge import Probe
 from judge.measures.kept_files import FileUse
 from judge.measures.states import ContextReader, SessionStatements, states_in_answer
-from judge.statement import Statement, StatementState
+from judge.statement import Statement, StatementKind, StatementState
 
 MESSAGES = (
     Message("user", "Sort the rows by number.", seq=0),
@@ -100,11 +100,19 @@ def test_a_modified_file_without_the_names_of_the_change_has_six_tenths() -> Non
     assert state(statement, made("src/rows.py: merge_rows, SortError"), told=told).support == 1
 
 
-@pytest.mark.parametrize(("status", "expected"), [("pending", "readable"), ("completed", "contradicted")])
-def test_a_to_do_list_in_the_context_says_what_is_open(status: str, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "status", "expected"),
+    [
+        ("open_task", "pending", "readable"),
+        ("open_task", "completed", "contradicted"),
+        ("done_task", "completed", "readable"),
+        ("done_task", "pending", "contradicted"),
+    ],
+)
+def test_a_to_do_list_in_the_context_says_what_is_open(kind: StatementKind, status: str, expected: str) -> None:
     todos = json.dumps({"todos": [{"content": "write the restart test", "status": status}]})
     listing = Message("assistant", "", tool_calls=(ToolCall("t", "TodoWrite", todos),), seq=3)
-    assert state(Statement("open_task", "write the restart test", (3,)), listing).state == expected
+    assert state(Statement(kind, "write the restart test", (3,)), listing).state == expected
 
 
 @pytest.mark.parametrize(
