@@ -21,7 +21,7 @@ from flows.redaction.rules import CREDENTIAL, RULES, is_url_password
 from flows.redaction.tables import find_cells
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = 6
+VERSION = 7
 """Raise it when something else is masked, or the masks are others."""
 
 DETECTOR = f"redact-secret {redact_secret.VERSION}"

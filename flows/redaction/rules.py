@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
+from flows.redaction.fields import OTHER_LANGUAGES
+from flows.redaction.printed import PRINTED, PRINTED_KEYWORDS
 from flows.redaction.values import (
     is_chosen,
     is_code,
@@ -110,13 +112,13 @@ _ARGUMENT = (
 """A word of a command: in quotes, escaped or not, or without."""
 _QUERY = r"(?:(?:access|auth|api|refresh|id|client|session|private)[_-]?)?(?:token|key|secret|password|sig|signature)"
 _SIGNED = r"X-Amz-(?:Signature|Security-Token)|X-Goog-Signature"
-_LANGUAGES = "contraseña contrasena senha clave kennwort wachtwoord lösenord hasło şifre пароль 密码 パスワード"
-_WORD = rf"(?:pass(?:word|[ ]?phrase|code|wort|wd|e)?|pwd?|{_LANGUAGES.replace(' ', '|')})"
+_LANGUAGES = f"contraseña|contrasena|senha|clave|{OTHER_LANGUAGES}"
+_WORD = rf"(?:pass(?:word|[ ]?phrase|code|wort|wd|e)?|pwd?|{_LANGUAGES})"
 _MORE = r"\b[^\n;|&]{0,160}?[ \t]"
 """The words of a command before one of its options."""
 _PIPED = r"(?:sudo\b[^\n|;]{0,40}-S|passwd[ \t]+--stdin|[^\n|;]{0,120}--(?:password-stdin|with-token)|kinit|cryptsetup)"
 _MARKED = r"(?=[^\s\d-]{0,60}?(?:[\d-]|(?-i:[a-z][A-Z])))"
-_ASIDE = r"[ \t]+[\w'’./@\[\]:\\-]{1,40}"
+_ASIDE = r"[ \t]+(?:[\w\u00c0-\uffff'./@\[\]:\\-]{1,40}|\([^()\n]{1,60}\))"
 _SAYS = r"(?:[ \t]+(?:is|was|ist|es|est|è|é|to|be|now|lautet)|[是は为：]|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-|:\s))[ \t]*:?\s{0,8}[\"'`]?"  # noqa: E501
 _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
@@ -131,6 +133,10 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     ),
     ("ssh-keygen", rf"\bssh-keygen{_MORE}(?-i:-N)[ \t]*{_ARGUMENT}"),
     ("openssl", rf"\bopenssl[ \t]+enc{_MORE}(?-i:-k)[ \t]+{_ARGUMENT}"),
+    ("signtool", rf"\bsigntool\b[^\n;|&]{{0,160}}?[ \t]/p[ \t]+{_ARGUMENT}"),
+    ("command_", rf"-command[ =]{{1,4}}\\{{0,8}}[\"']echo[ \t]+{_ARGUMENT}"),
+    ("auth-user-pass", r"<auth-user-pass>\s{0,9}\S{1,80}\s{1,9}(?P<v>[^\s<]{4,256})"),
+    ("wifi:", r"\bWIFI:[^\n]{0,80}?;P:(?P<v>[^\s;]{4,64});"),
     ("pass:", r"-pass(?:in|out)?[ \t]{1,4}\\{0,8}[\"']?pass:(?P<v>[^\s\"'`\\]{4,256})"),
     ("ldap", rf"\bldap\w+{_MORE}-w[ \t]+{_ARGUMENT}"),
     ("redis-cli", rf"\bredis-cli{_MORE}-a[ \t]*{_ARGUMENT}"),
@@ -167,7 +173,8 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
         "chpasswd",
         r"echo[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.-]{1,40}:(?P<v>[^\s\"'`|]{4,128})(?=[^\n]{0,20}\bchpasswd)"
-        r"|chpasswd[ \t]*<<<[ \t]*[\"']?[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
+        r"|chpasswd(?:[ \t]*<<<[ \t]*[\"']?|:\s{1,20}list:[ \t]*\|?\s{1,20}(?:-[ ])?)"
+        r"[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
     ),
     (
         "assword",
@@ -198,15 +205,18 @@ _UNDER_NAMES: tuple[tuple[str, str], ...] = (
     ("<<<", rf"<<<[ \t]*{_ARGUMENT}"),
     ("<(echo", rf"<\(echo[ \t]+(?:-n[ \t]+)?{_ARGUMENT}"),
     (
-        "login_ auth_ log_in_ authtoken_ unlock_ unseal_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_ token_",  # noqa: E501
-        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner)_pw"  # noqa: E501
-        rf"|secret|password|apikey)[ ]+(?:(?:-{{1,2}}[\w-]+|init|[a-z]{{2}}|sha-\d+|\d{{1,2}})[ ]+){{0,4}}{_ARGUMENT}",
+        "login_ auth_ log_in_ authtoken_ unlock_ unseal_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_"
+        " token_ identify_ rootpw_ -key_",
+        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner|root)_?pw"  # noqa: E501
+        r"|identify|pre-shared-key|secret|password|apikey)[ ]+"
+        rf"(?:(?:-{{1,2}}[\w-]+|init|plain|[a-z]{{2}}|sha-\d+|\d{{1,2}}|[\w.-]+@[\w.-]+)[ ]+){{0,4}}{_ARGUMENT}",
     ),
     (
         "smbclient net_use passphrase http-basic alias_set",
         rf"\b(?:smbclient[ \t]+//\S{{1,80}}|net use\b[^\n]{{0,80}}?\\[\w$.-]{{1,60}}|(?:wpa_passphrase|http-basic\S{{0,40}})[ \t]+\S{{1,60}}"  # noqa: E501
         rf"|alias set(?:[ \t]+\S{{1,80}}){{3}})[ \t]+(?!/){_ARGUMENT}",
     ),
+    ("pass_", rf"(?<![^\n])PASS[ ]{_ARGUMENT}[ \t]*(?![^\r\n])"),
     ("user_", rf"(?<![^\n])[ \t]*user[ ]+[\w.@-]{{1,60}}[ \t]+{_ARGUMENT}"),
     ("auth_", r"\bauth[ ]+[\w.-]{1,40}:(?P<v>[^\s\"'`]{8,128})"),
     ("]:", r"\]:\d{2,5}[ \t]+[\w.@-]{1,80}:(?P<v>[^\s\"'`]{8,128})"),
@@ -229,8 +239,8 @@ _LINES: tuple[tuple[str, str, str], ...] = (
     ),
     ("-u -l -d -t -user", r"-(?<![\w-]-)(?-i:[uUlDt]|-user(?:name)?)[ \t=](?P<v>[^\n]{8,300})", _FLAG),
     (
-        "connect( connection( auth( login( begin( pdo( auth=( authenticationtoken( auth_ changeuserpassword( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
-        r"(?:connect(?:ion)?|auth(?:=|enticationtoken)?|login|begin|pdo|changeuserpassword|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
+        "connect( connection( auth( login( begin( pdo( auth=( authenticationtoken( auth_ changeuserpassword( wallet( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
+        r"(?:connect(?:ion)?|auth(?:=|enticationtoken)?|login|begin|pdo|changeuserpassword|wallet|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
         r"(?P<v>[^\n]{8,300})",
         r"(?P<q>\\{0,8}[\"'])(?P<v>[^\s\"'\\();,]{8,128})(?P=q)(?P<w>)",
     ),
@@ -242,8 +252,8 @@ _LINES: tuple[tuple[str, str, str], ...] = (
 )
 """Keywords, a line, and the secrets in it: what is there must look like one."""
 _NAMED: tuple[str, str] = (
-    f"pass pw {_LANGUAGES}",
-    rf"(?<![\w.$-])(?!(?-i:PASS)\b){_WORD}(?:(?:{_ASIDE}){{0,6}}?{_SAYS}|(?<!pass)[ \t]{{1,2}}[\"'`]?)(?P<v>{_MARKED}[^\s\"'`,;()<>\\]{{8,512}})",  # noqa: E501
+    f"pass pw {_LANGUAGES.replace('[Пп]', '').replace('|', ' ')}",
+    rf"(?<![\w.$-])(?!(?-i:PASS)\b){_WORD}(?:[*_]{{2}})?(?:(?:{_ASIDE}){{0,6}}?{_SAYS}|(?<!pass)[ \t]{{1,2}}[\"'`]?)(?P<v>{_MARKED}[^\s\"'`,;()<>\\]{{8,512}})",  # noqa: E501
 )
 """Keywords and pattern of a value that a sentence calls a password."""
 _IN_PROSE: tuple[tuple[str, str], ...] = (
@@ -318,6 +328,12 @@ RULES: tuple[Rule, ...] = (
             accept=_is_key,
         ),
         is_named=True,
+    ),
+    _rule(
+        CREDENTIAL,
+        PRINTED_KEYWORDS,
+        PRINTED,
+        accept=_is_word,
     ),
     _rule(CREDENTIAL, ("kty",), rf"{_KEY_PART}{_NO_BRACE}kty|kty{_NO_BRACE}{_KEY_PART.replace('<v>', '<w>')}"),
     _rule(CREDENTIAL, "://", r"://(?P<v>[\w~.-]{20,256})@[\w.-]", accept=is_random),
