@@ -233,6 +233,11 @@ def is_secret_cell(name: str, value: str) -> bool:
     return is_one and is_secret_field(_HASH.sub("", name).replace(" ", "_"), "", value)
 
 
+def is_about_tail(text: str, at: int) -> bool:
+    """Whether a name goes on, at a position, with what makes it no secret's: ``token|_type``, ``password|_file``."""
+    return _ABOUT_TAIL.match(text[at : at + 30]) is not None
+
+
 @lru_cache(maxsize=4096)
 def is_secret_field(name: str, tail: str, value: str, is_quoted: bool = True, is_literal: bool = True) -> bool:
     """Whether a value of a field is a secret.

@@ -10,7 +10,7 @@ _COMMANDS = (
     r"(?:pass|gopass|lpass)[ ]show|secret-tool[ ]lookup|op[ ]read|op[ ]item[^\n]{1,80}--reveal|bw[ ]get",
     r"vault[ ](?:kv[ ]get|read)|find-\w+-password|get-secret-value|versions[ ]access|keyvault[ ]secret|with-decryption",
     r"(?:get|show|print|create|auth)[ -](?:[\w-]{1,20}[- ])?(?:token|password|secret)|config:get",
-    r"secrets?[ ][^\n]{0,120}base64[ ]-{1,2}d\w*|openssl[ ]rand|pwgen|token_(?:hex|urlsafe)",
+    r"secrets?[ ][^\n]{0,120}(?:base64[ ]-{1,2}d\w*|jsonpath)|openssl[ ]rand|pwgen|token_(?:hex|urlsafe)",
     r"(?:echo|printenv)[ ][\"']?\$?\{?\w{0,40}(?:pass|password|secret|token|api_?key)\b",
     r"getItem\([\"'][\w.-]{0,40}(?:token|secret|jwt)",
 )
@@ -19,7 +19,7 @@ PRINTED = rf"{_PRINTS.pattern}[^\n]{{0,200}}\n[ \t<]{{0,4}}[\"']?(?P<v>[^\s\"']{
 """Such a command, and the one word below it."""
 PRINTED_KEYWORDS = (
     "show_ lookup_ read_ --reveal bw_get kv_get -password -value _access keyvault -decryption token password secret"
-    " config:get base64_- ssl_rand pwgen pass api_key apikey"
+    " config:get base64_- jsonpath ssl_rand pwgen pass api_key apikey"
 )
 
 
