@@ -29,6 +29,7 @@ OTHER_LANGUAGES = "kennwort|wachtwoord|lösenord|hasło|heslo|jelszó|parola|şi
 """Words for a password of which no other word is a part."""
 _STEMS = (
     *"pass pwd pw psk secret token key credential auth contrase senha clave salt".split(),
+    *"bearer jeton schl clé ключ 密钥".split(),
     *OTHER_LANGUAGES.replace("[Пп]", "п").split("|"),
 )
 _WORD = (
@@ -51,17 +52,17 @@ _SEPARATORS = (
     _NEXT_LINE,
     rf"[ \t]{{0,8}}(?::=|=>|:-|→|[:=](?![:=]))(?:[*_]{{2}})?[ \t]{{0,8}}(?:\[[ \t]{{0,4}}(?={_QUOTE}))?(?:(?:!!?|&)\w+[ \t](?!=))?",  # noqa: E501
     r"%3[AaDd](?:%20|\+){0,2}",
+    r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[|<value>)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
     r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>{-])(?=[^\s\"'\d]{0,64}\d)",  # set -x NAME value
     r"[ \t]?\([^()\n]{1,60}\)[ \t]?:[ \t]?",  # Password (again): value
     rf"(?!{_QUOTE})(?:\]{_QUOTE})?[^\n\"'`\\:=<>]{{0,40}}?(?:={{1,3}}|:|<-)?[ \t]{{0,4}}(?={_QUOTE})",  # define('NAME', 'value'), char password[] = "value"  # noqa: E501
-    r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[|<value>)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
     r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>-])",  # the same without a number
 )
 """What stands between a name and its value."""
 _FIELD = re.compile(
     rf"(?P<tail>[\w.-]{{0,40}})(?P<close>(?:\\{{0,8}}[\"'`]|[*_]{{2}})?\]?)(?P<sep>{'|'.join(_SEPARATORS)})"
     rf"(?:(?P<type>&?(?:'static )?[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE})"
-    rf"|[A-Za-z][\w.]{{0,40}}(?:hex|64|decode|from|bytes)\w{{0,8}}\((?={_QUOTE}))?"
+    rf"|[A-Za-z][\w.:]{{0,40}}(?:hex|64|decode|from|bytes)\w{{0,8}}\((?={_QUOTE}))?"
     rf"[rbfN]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",
     re.IGNORECASE,
 )

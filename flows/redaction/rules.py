@@ -121,7 +121,7 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     ),
     ("openssl", rf"\bopenssl[ \t]+enc{_MORE}(?-i:-k)[ \t]+{_ARGUMENT}"),
     ("signtool", rf"\bsigntool\b[^\n;|&]{{0,160}}?[ \t]/p[ \t]+{_ARGUMENT}"),
-    ("command_", rf"-command[ =]{{1,4}}\\{{0,8}}[\"']echo[ \t]+{_ARGUMENT}"),
+    ("-command", rf"-command[ =]{{1,4}}\\{{0,8}}[\"']echo[ \t]+{_ARGUMENT}"),
     ("auth-user-pass", r"<auth-user-pass>\s{0,9}\S{1,80}\s{1,9}(?P<v>[^\s<]{4,256})"),
     ("wifi:", r"\bWIFI:[^\n]{0,80}?;P:(?P<v>[^\s;]{4,64});"),
     ("redis-cli", rf"\bredis-cli{_MORE}-a[ \t]*{_ARGUMENT}"),
@@ -149,14 +149,15 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
         "chpasswd",
         r"echo[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.-]{1,40}:(?P<v>[^\s\"'`|]{4,128})(?=[^\n]{0,20}\bchpasswd)"
-        r"|chpasswd(?:[ \t]*<<<[ \t]*[\"']?|:\s{1,20}list:[ \t]*\|?\s{1,20}(?:-[ ])?)"
+        r"|chpasswd(?:[ \t]*<<<[ \t]*[\"']?"
+        r"|[ \t]*<<-?[ ]?\W?\w+\W?\n|:\s{1,20}(?:expire: \w+\s{1,20})?list:[ \t]*\|?\s{1,20}(?:-[ ])?)"
         r"[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
     ),
     (
         "assword",
         r"assword[^\n]{0,40}[\"'][^\n]{0,20}(?:\n[^\n]{0,20})?\bsend[ \t]+(?:--[ \t]+)?\"(?P<v>[^\"\n\\]{4,128})(?:\\+r|\s)",  # noqa: E501
     ),
-    ("user_default", r"\buser default[ \t]+on[^\n]{0,60}[ \t]>(?P<v>[^\s\"'`]{4,256})"),
+    ("user", r"\b(?:user default|setuser[ \t]+\w+)[ \t]+on[^\n]{0,60}[ \t]>(?P<v>[^\s\"'`]{4,256})"),
     ("pgpassword= pwd= auth= sshpass=", rf"(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS)={_ARGUMENT}"),
     ("securestring", rf"SecureString[ \t]+(?:-String[ \t]+)?(?!-){_ARGUMENT}"),
     ("credential(", r"Credential\([ \t]*[\"'][^\"'\n]{1,60}[\"'],[ \t]*[\"'](?P<v>[^\"'\n]{4,128})[\"']"),
@@ -173,7 +174,7 @@ _UNDER_NAMES: tuple[tuple[str, str], ...] = (
         " token_ identify_ rootpw_ -key_",
         rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner|root)_?pw"  # noqa: E501
         r"|identify|pre-shared-key|secret|password|apikey)[ ]+"
-        rf"(?:(?:-{{1,2}}[\w-]+|init|plain|[a-z]{{2}}|sha-\d+|\d{{1,2}}|[\w.-]+@[\w.-]+)[ ]+){{0,4}}{_ARGUMENT}",
+        rf"(?:(?:-{{1,2}}[\w-]+|init|plain|default|[a-z]{{2}}|sha-\d+|\d{{1,2}}|\S+@[\w.-]+)[ ]+){{0,4}}{_ARGUMENT}",
     ),
     (
         "smbclient net_use passphrase http-basic alias_set",

@@ -14,7 +14,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _PLACEHOLDER_WORD = re.compile(
     r"\byour(?:[-_ ]|(?-i:[A-Z]))|\bvotre"
     r"|[-_ ]here\b|example|placeholder|change[-_ ]?me|change[-_ ]?this|redacted|removed|dummy"
-    r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:|not[-_]?real|(?:^|[-_ ])fake(?:[-_ \d]|$|pass|key|tok|sec|cred|user|api)"
+    r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:|not[-_]?real"
+    r"|(?:^|[-_ ])fake(?:[-_ \d]|$|pass|key|tok|sec|cred|user|api)"
     r"|^(?:mock|sample|invalid|not|bad|wrong|expired|optional)[-_]",
     re.IGNORECASE,
 )
