@@ -16,12 +16,13 @@ import redact_secret
 from flows.redaction import pem
 from flows.redaction.fields import find_fields, find_stems, is_secret_cell
 from flows.redaction.marks import LINE_START, MARK
+from flows.redaction.nearby import find_nearby
 from flows.redaction.rule_lookup import rules_for
 from flows.redaction.rules import CREDENTIAL, RULES, is_url_password
 from flows.redaction.tables import find_cells
 from flows.redaction.values import is_chosen, is_code, is_random, is_sequence
 
-VERSION = 6
+VERSION = 7
 """Raise it when something else is masked, or the masks are others."""
 
 DETECTOR = f"redact-secret {redact_secret.VERSION}"
@@ -92,6 +93,7 @@ def _find(text: str) -> list[SecretFinding]:
     found += [
         SecretFinding(start, _end_of_token(plain, start, end), "field") for start, end in find_fields(plain, stems)
     ]
+    found += [SecretFinding(start, end, "nearby") for start, end in find_nearby(plain, stems)]
     found += [
         SecretFinding(start, end, "table")
         for name, start, end in find_cells(broken, plain, stems)
@@ -101,7 +103,7 @@ def _find(text: str) -> list[SecretFinding]:
         # The detector's view of a long run is blank; a JWT may be that long. ``host:5432:`` looks like ``file:4:``.
         found += [
             SecretFinding(*span, rule.keywords[0])
-            for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain, stems)
+            for span in rule.find(text if rule.kind == "jwt" else shown if rule.is_line else plain)
         ]
     return merge_findings(found)
 

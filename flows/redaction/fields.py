@@ -25,11 +25,12 @@ LONGEST = 8192
 """Characters of the longest value without quotes."""
 _LONGEST_QUOTED = 1024
 _OPEN = {")": "(", "]": "[", "}": "{", ">": "<"}
-OTHER_LANGUAGES = "kennwort|wachtwoord|lösenord|hasło|şifre|пароль|密码|パスワード"
+OTHER_LANGUAGES = "kennwort|wachtwoord|lösenord|hasło|heslo|jelszó|parola|şifre|[Пп]ароль|密码|パスワード"
 """Words for a password of which no other word is a part."""
 _STEMS = (
     *"pass pwd pw psk secret token key credential auth contrase senha clave salt".split(),
-    *OTHER_LANGUAGES.split("|"),
+    *"bearer jeton schl clé ключ 密钥".split(),
+    *OTHER_LANGUAGES.replace("[Пп]", "п").split("|"),
 )
 _WORD = (
     r"pass(?:w(?:or)?d|[ ]?phrase|code|wort)?s?(?![a-z])|pwd|pw(?![a-z0-9])|psk(?![a-z])|secrets?(?![a-z])|tokens?(?![a-z])"  # noqa: E501
@@ -38,7 +39,7 @@ _WORD = (
 )
 _KEY_BEFORE = re.compile(
     r"(?:api|private|access|account|shared|signing|encryption|master|client|service|auth|jwt|secret|storage|deploy|license"
-    r"|decryption|admin|host|ssh|ssl|tls|app|session|hmac|root|project|webhook|subscription|function)[_-]?$|[A-Z0-9]_$",
+    r"|decryption|admin|host|ssh|ssl|tls|app|session|hmac|root|project|webhook|subscription|function|validation|network|device)[_-]?$|[A-Z0-9]_$",
     re.IGNORECASE,
 )
 _PW_BEFORE = re.compile(r"(?:bind|root|user|admin|db)$", re.IGNORECASE)
@@ -51,16 +52,17 @@ _SEPARATORS = (
     _NEXT_LINE,
     rf"[ \t]{{0,8}}(?::=|=>|:-|→|[:=](?![:=]))(?:[*_]{{2}})?[ \t]{{0,8}}(?:\[[ \t]{{0,4}}(?={_QUOTE}))?(?:(?:!!?|&)\w+[ \t](?!=))?",  # noqa: E501
     r"%3[AaDd](?:%20|\+){0,2}",
+    r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[|<value>)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
     r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>{-])(?=[^\s\"'\d]{0,64}\d)",  # set -x NAME value
-    r"[ \t]?\([^()\n]{1,40}\)[ \t]?:[ \t]?",  # Password (again): value
+    r"[ \t]?\([^()\n]{1,60}\)[ \t]?:[ \t]?",  # Password (again): value
     rf"(?!{_QUOTE})(?:\]{_QUOTE})?[^\n\"'`\\:=<>]{{0,40}}?(?:={{1,3}}|:|<-)?[ \t]{{0,4}}(?={_QUOTE})",  # define('NAME', 'value'), char password[] = "value"  # noqa: E501
-    r"[\"']?(?:[ \t][^<>\n]{0,80})?>(?:<!\[CDATA\[)?(?=[^<>\s]{4,512}(?:</|\]\]>))",
     r"[\"']?[ \t]{1,4}(?=[^\s\"'|&;=:<>-])",  # the same without a number
 )
 """What stands between a name and its value."""
 _FIELD = re.compile(
     rf"(?P<tail>[\w.-]{{0,40}})(?P<close>(?:\\{{0,8}}[\"'`]|[*_]{{2}})?\]?)(?P<sep>{'|'.join(_SEPARATORS)})"
-    rf"(?:(?P<type>&?(?:'static )?[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE}))?"
+    rf"(?:(?P<type>&?(?:'static )?[A-Za-z][\w.\[\]| ]{{0,40}}?[ \t]?=[ \t]?(?={_QUOTE})"
+    rf"|[A-Za-z][\w.:]{{0,40}}(?:hex|64|decode|from|bytes)\w{{0,8}}\((?={_QUOTE}))?"
     rf"[rbfN]?(?P<quote>{_QUOTE})|(?P<bare>(?=[^\s\"'`,])))",
     re.IGNORECASE,
 )
@@ -174,7 +176,9 @@ def _field_values(
 
 def _is_weak(found: re.Match[str], sep: str) -> bool:
     """Whether a name and a value may stand so beside each other in a list, a sentence or a call, too."""
-    is_sign = bool(sep) and (sep[0] in ":=→%" or sep[:2] in {":=", "=>", ":-"} or sep[-1] == ">" or "![CDATA[" in sep)
+    is_sign = bool(sep) and (
+        sep[0] in ":=→%" or sep[:2] in {":=", "=>", ":-"} or sep[-2:] == "):" or sep[-1] == ">" or "![CDATA[" in sep
+    )
     return found.re is _FIELD and (not is_sign or sep in {"==", "==="})
 
 
@@ -228,6 +232,11 @@ def is_secret_cell(name: str, value: str) -> bool:
     has_digit = any(c.isdigit() for c in value)
     is_one = len(value.split()) == 1 and (is_strong(value) or (has_digit and not is_code(value)))
     return is_one and is_secret_field(_HASH.sub("", name).replace(" ", "_"), "", value)
+
+
+def is_about_tail(text: str, at: int) -> bool:
+    """Whether a name goes on, at a position, with what makes it no secret's: ``token|_type``, ``password|_file``."""
+    return _ABOUT_TAIL.match(text[at : at + 30]) is not None
 
 
 @lru_cache(maxsize=4096)

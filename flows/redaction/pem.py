@@ -9,10 +9,10 @@ from flows.redaction.marks import LINE_START
 
 KIND = "private_key"
 _BEGIN = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----|Private-Lines: \d{1,3}"  # noqa: E501
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,3}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----|Private-Lines: \d{1,3}"  # noqa: E501
 )
 _END = re.compile(
-    r"(?:\\+[rn]|[\s\"',+>|]|\d{1,7}[→|:\t]){0,60}+(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----)"  # noqa: E501
+    r"(?:\\+[rn]|[\s\"',+>|]|\d{1,7}[→|:\t]){0,60}+(?:-----END [A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----)"  # noqa: E501
 )
 # A line of base64, as it stands in the file, numbered by a viewer, in a diff, quoted, or with its break escaped.
 _LINE = re.compile(
@@ -36,7 +36,7 @@ _FULL_LINE = 32
 
 def cut_keys(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of every private key block, with its end or without."""
-    if "PRIVATE KEY" not in text and "Private-Lines" not in text:
+    if not any(word in text for word in ("PRIVATE KEY", "Private-Lines", "Static key")):
         return
     done = 0
     for begin in _BEGIN.finditer(text):

@@ -15,6 +15,7 @@ from compaction.transcript import Message, RecordedCompaction, ToolCall, Transcr
 from flows.redaction import pem
 from flows.redaction.detector import DETECTOR, VERSION, SecretFinding, find, kind_of, merge_findings
 from flows.redaction.marks import KEY_VARIABLE, MARK, SecretMarker
+from flows.redaction.printed import find_printed
 from flows.redaction.rules import CREDENTIAL
 from flows.redaction.values import is_spread
 
@@ -102,10 +103,13 @@ class Redactor:
         for text, is_json in _texts(transcript):
             for value in _values(text, is_json, finder):
                 self._learn(value, known)
+        printed = set(_printed(transcript))
+        for value in printed:
+            self._learn(value, known)
         if not known:
             return transcript, {}
         tally: Counter[str] = Counter()
-        spread = {value: mark for value, mark in known.items() if is_spread(value)}
+        spread = {value: mark for value, mark in known.items() if value in printed or is_spread(value)}
 
         def plain(text: str) -> str:
             return self._text(text, spread, tally, finder)
@@ -221,6 +225,15 @@ def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
         yield recorded.summary or "", False
         yield recorded.cleared_text, False
     yield transcript.title or "", False
+
+
+def _printed(transcript: Transcript) -> Iterator[str]:
+    """The secrets that calls were made to print: ``pass show …``, ``kubectl get secret … | base64 -d``."""
+    commands = {call.id: call.arguments for message in transcript.messages for call in message.tool_calls}
+    for message in transcript.messages:
+        command = commands.get(message.tool_call_id or "")
+        if command and (value := find_printed(command, message.text)):
+            yield value
 
 
 def _values(text: str, is_json: bool, finder: Callable[[str], list[SecretFinding]]) -> Iterator[str]:

@@ -8,10 +8,11 @@ them first loses nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
+from flows.redaction.printed import PRINTED, PRINTED_KEYWORDS
 from flows.redaction.values import (
     is_chosen,
     is_code,
@@ -45,15 +46,10 @@ class Rule:
     """Whether it is a line by itself, which may look like a line of ``grep -n``."""
     within: re.Pattern[str] | None = None
     """Finds the secrets within group ``v``, as its own group ``v``."""
-    is_named: bool = False
-    """Whether it begins with a word that names a secret (``find_stems``)."""
 
-    def find(self, text: str, stems: list[int] | None = None) -> Iterator[tuple[int, int]]:
-        """Start and end of every secret of this shape; ``stems`` spare looking for the words that name one."""
-        places: Iterable[re.Match[str]] = self.pattern.finditer(text)
-        if self.is_named and stems is not None:
-            places = filter(None, (self.pattern.match(text, at) for at in stems))
-        for found in places:
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Start and end of every secret of this shape."""
+        for found in self.pattern.finditer(text):
             spans = [found] if self.within is None else self.within.finditer(text, *found.span("v"))
             for one in spans:
                 group = "v" if one["v"] is not None else "w"
@@ -110,29 +106,24 @@ _ARGUMENT = (
 """A word of a command: in quotes, escaped or not, or without."""
 _QUERY = r"(?:(?:access|auth|api|refresh|id|client|session|private)[_-]?)?(?:token|key|secret|password|sig|signature)"
 _SIGNED = r"X-Amz-(?:Signature|Security-Token)|X-Goog-Signature"
-_LANGUAGES = "contraseña contrasena senha clave kennwort wachtwoord lösenord hasło şifre пароль 密码 パスワード"
-_WORD = rf"(?:pass(?:word|[ ]?phrase|code|wort|wd|e)?|pwd?|{_LANGUAGES.replace(' ', '|')})"
 _MORE = r"\b[^\n;|&]{0,160}?[ \t]"
 """The words of a command before one of its options."""
 _PIPED = r"(?:sudo\b[^\n|;]{0,40}-S|passwd[ \t]+--stdin|[^\n|;]{0,120}--(?:password-stdin|with-token)|kinit|cryptsetup)"
-_MARKED = r"(?=[^\s\d-]{0,60}?(?:[\d-]|(?-i:[a-z][A-Z])))"
-_ASIDE = r"[ \t]+[\w'’./@\[\]:\\-]{1,40}"
-_SAYS = r"(?:[ \t]+(?:is|was|ist|es|est|è|é|to|be|now|lautet)|[是は为：]|[ \t]*(?:[:=→]|[*_]{2}:|:[*_]{2}|[ \t]-|:\s))[ \t]*:?\s{0,8}[\"'`]?"  # noqa: E501
 _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     (
         "mysql mariadb sshpass rar 7z",
         rf"\b(?:mysql\w*|mariadb[\w-]*|sshpass|7z[ar]?|(?:un)?rar){_MORE}(?-i:-p){_ARGUMENT}",
     ),
     ("mongo cqlsh sshpass", rf"\b(?:mongo\w*|cqlsh|sshpass){_MORE}-p[ \t]+{_ARGUMENT}"),
-    ("login", rf"\b(?:docker|podman|helm|az|oc)\b[^\n;|&]{{0,40}}?\blogin{_MORE}-p[ \t]*{_ARGUMENT}"),
     (
         "zip sqlcmd mosquitto ipmitool ssh-keygen",
         rf"\b(?:(?:un)?zip|sqlcmd|mosquitto_\w+|ipmitool|ssh-keygen){_MORE}(?-i:-P)[ \t]*{_ARGUMENT}",
     ),
-    ("ssh-keygen", rf"\bssh-keygen{_MORE}(?-i:-N)[ \t]*{_ARGUMENT}"),
     ("openssl", rf"\bopenssl[ \t]+enc{_MORE}(?-i:-k)[ \t]+{_ARGUMENT}"),
-    ("pass:", r"-pass(?:in|out)?[ \t]{1,4}\\{0,8}[\"']?pass:(?P<v>[^\s\"'`\\]{4,256})"),
-    ("ldap", rf"\bldap\w+{_MORE}-w[ \t]+{_ARGUMENT}"),
+    ("signtool", rf"\bsigntool\b[^\n;|&]{{0,160}}?[ \t]/p[ \t]+{_ARGUMENT}"),
+    ("-command", rf"-command[ =]{{1,4}}\\{{0,8}}[\"']echo[ \t]+{_ARGUMENT}"),
+    ("auth-user-pass", r"<auth-user-pass>\s{0,9}\S{1,80}\s{1,9}(?P<v>[^\s<]{4,256})"),
+    ("wifi:", r"\bWIFI:[^\n]{0,80}?;P:(?P<v>[^\s;]{4,64});"),
     ("redis-cli", rf"\bredis-cli{_MORE}-a[ \t]*{_ARGUMENT}"),
     ("masterauth", rf"\b(?:masterauth)[ \t]+{_ARGUMENT}"),
     (
@@ -141,10 +132,6 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     ),
     ("http_-a https_-a xh_-a", r"\b(?:https?|xh) -a[ \t]*[\"']?[\w.@-]{1,60}:(?P<v>[^\s\"'`]{4,128})"),
     ("lftp", r"\blftp\b[^\n;|&]{0,80}?-u[ \t]*[\w.@-]{1,60},(?P<v>[^\s\"'`]{4,128})"),
-    (
-        "htpasswd",
-        rf"\bhtpasswd(?:[ \t]+-[A-Za-z]+)+(?:[ \t]+[^\s-]\S*){{1,2}}?[ \t]+{_ARGUMENT}(?=[\"'\\]|[ \t]*(?:$|[\n;|&)]))",
-    ),
     (
         "sqlplus :thin: connect_",
         r"(?:\bsqlplus\b[^\n;|&]{0,80}?[ \t\"]|:thin:|\bconnect[ ])[\w.$]{1,40}/\"?(?P<v>[^\s\"'@]{4,64})\"?@",
@@ -155,30 +142,23 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
     ),
     ("/user:", rf"/user:[\w.\\@-]{{1,80}}[ \t]+(?!/){_ARGUMENT}"),
     ("/p: /pass", r"[ \t]/p(?:ass(?:word)?)?:[\"']?(?P<v>[^\s\"'`]{4,128})"),
-    ("nmcli", rf"\bnmcli{_MORE}password[ \t]+{_ARGUMENT}"),
     (
         "sudo -stdin with-token kinit cryptsetup",
         rf"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)*(?:['\"]%s(?:\\+n|\s{{1,4}})?['\"][ \t]+)?{_ARGUMENT}[ \t]*\|[ \t]*{_PIPED}",  # noqa: E501
     ),
     (
-        "sudo -stdin with-token kinit cryptsetup",
-        rf"\b(?:sudo\b[^\n|;]{{0,40}}-S|cryptsetup|kinit|with-token|password-stdin)\b[^\n|;]{{0,80}}<<<[ \t]*{_ARGUMENT}",  # noqa: E501
-    ),
-    (
         "chpasswd",
         r"echo[ \t]+(?:-\w+[ \t]+)*[\"']?[\w.-]{1,40}:(?P<v>[^\s\"'`|]{4,128})(?=[^\n]{0,20}\bchpasswd)"
-        r"|chpasswd[ \t]*<<<[ \t]*[\"']?[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
+        r"|chpasswd(?:[ \t]*<<<[ \t]*[\"']?"
+        r"|[ \t]*<<-?[ ]?\W?\w+\W?\n|:\s{1,20}(?:expire: \w+\s{1,20})?list:[ \t]*\|?\s{1,20}(?:-[ ])?)"
+        r"[\w.-]{1,40}:(?P<w>[^\s\"'`|]{4,128})",
     ),
     (
         "assword",
         r"assword[^\n]{0,40}[\"'][^\n]{0,20}(?:\n[^\n]{0,20})?\bsend[ \t]+(?:--[ \t]+)?\"(?P<v>[^\"\n\\]{4,128})(?:\\+r|\s)",  # noqa: E501
     ),
-    ("user_default", r"\buser default[ \t]+on[^\n]{0,60}[ \t]>(?P<v>[^\s\"'`]{4,256})"),
+    ("user", r"\b(?:user default|setuser[ \t]+\w+)[ \t]+on[^\n]{0,60}[ \t]>(?P<v>[^\s\"'`]{4,256})"),
     ("pgpassword= pwd= auth= sshpass=", rf"(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS)={_ARGUMENT}"),
-    (
-        "machine",
-        rf"\bmachine[ \t]{{1,9}}\S{{1,80}}{_GAP}login\s{{1,9}}\S{{1,80}}{_GAP}password\s{{1,9}}(?P<v>(?![\"'\\])\S{{4,256}})",  # noqa: E501
-    ),
     ("securestring", rf"SecureString[ \t]+(?:-String[ \t]+)?(?!-){_ARGUMENT}"),
     ("credential(", r"Credential\([ \t]*[\"'][^\"'\n]{1,60}[\"'],[ \t]*[\"'](?P<v>[^\"'\n]{4,128})[\"']"),
     ("@tcp( @unix( @udp(", r"(?:^|[\s\"'`=])[\w.-]{1,60}:(?P<v>[^\s\"'`/]{3,128})@(?:tcp|unix|udp)\("),
@@ -186,27 +166,22 @@ _IN_COMMANDS: tuple[tuple[str, str], ...] = (
 """Keywords and pattern of a place where nothing but a password can stand: any text there is one."""
 _UNDER_NAMES: tuple[tuple[str, str], ...] = (
     ("identified", rf"\bidentified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+{_ARGUMENT}"),
-    (
-        "pass pw",
-        rf"-(?<![\w-]-)-?(?:[a-z]{{1,12}}[_-]){{0,3}}(?:[a-z]{{0,6}}pass(?:word|wd|phrase)?|pwd?)(?:=|[ \t]{{1,4}}){_ARGUMENT}",  # noqa: E501
-    ),
-    (
-        "-secret- -user-pass",
-        rf"--(?:secret-string|user-password)(?:=|[ \t]{{1,4}}){_ARGUMENT}",
-    ),
     ("secret_set", rf"\bsecret set[ \t]+\w+[ \t]+(?:-b[ \t]*|--body[ =]){_ARGUMENT}"),
     ("<<<", rf"<<<[ \t]*{_ARGUMENT}"),
     ("<(echo", rf"<\(echo[ \t]+(?:-n[ \t]+)?{_ARGUMENT}"),
     (
-        "login_ auth_ log_in_ authtoken_ unlock_ unseal_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_ token_",  # noqa: E501
-        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner)_pw"  # noqa: E501
-        rf"|secret|password|apikey)[ ]+(?:(?:-{{1,2}}[\w-]+|init|[a-z]{{2}}|sha-\d+|\d{{1,2}})[ ]+){{0,4}}{_ARGUMENT}",
+        "login_ auth_ log_in_ authtoken_ unlock_ unseal_ obscure_ passwd_ community_ pw_ secret_ password_ apikey_"
+        " token_ identify_ rootpw_ -key_",
+        rf"(?<![\w.$<])(?:log[ ]?in|(?:add-)?auth(?:token)?(?:[ ]token)?|un(?:lock|seal)|obscure|(?:mk)?passwd|community|(?:user|owner|root)_?pw"  # noqa: E501
+        r"|identify|pre-shared-key|secret|password|apikey)[ ]+"
+        rf"(?:(?:-{{1,2}}[\w-]+|init|plain|default|[a-z]{{2}}|sha-\d+|\d{{1,2}}|\S+@[\w.-]+)[ ]+){{0,4}}{_ARGUMENT}",
     ),
     (
         "smbclient net_use passphrase http-basic alias_set",
         rf"\b(?:smbclient[ \t]+//\S{{1,80}}|net use\b[^\n]{{0,80}}?\\[\w$.-]{{1,60}}|(?:wpa_passphrase|http-basic\S{{0,40}})[ \t]+\S{{1,60}}"  # noqa: E501
         rf"|alias set(?:[ \t]+\S{{1,80}}){{3}})[ \t]+(?!/){_ARGUMENT}",
     ),
+    ("pass_", rf"(?<![^\n])PASS[ ]{_ARGUMENT}[ \t]*(?![^\r\n])"),
     ("user_", rf"(?<![^\n])[ \t]*user[ ]+[\w.@-]{{1,60}}[ \t]+{_ARGUMENT}"),
     ("auth_", r"\bauth[ ]+[\w.-]{1,40}:(?P<v>[^\s\"'`]{8,128})"),
     ("]:", r"\]:\d{2,5}[ \t]+[\w.@-]{1,80}:(?P<v>[^\s\"'`]{8,128})"),
@@ -229,8 +204,8 @@ _LINES: tuple[tuple[str, str, str], ...] = (
     ),
     ("-u -l -d -t -user", r"-(?<![\w-]-)(?-i:[uUlDt]|-user(?:name)?)[ \t=](?P<v>[^\n]{8,300})", _FLAG),
     (
-        "connect( connection( auth( login( begin( pdo( auth=( authenticationtoken( auth_ changeuserpassword( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
-        r"(?:connect(?:ion)?|auth(?:=|enticationtoken)?|login|begin|pdo|changeuserpassword|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
+        "connect( connection( auth( login( begin( pdo( auth=( authenticationtoken( auth_ changeuserpassword( wallet( hmac( hmac.new( fernet( sign( crypt( cipheriv( .from( sendline(",  # noqa: E501
+        r"(?:connect(?:ion)?|auth(?:=|enticationtoken)?|login|begin|pdo|changeuserpassword|wallet|hmac(?:\.new)?|fernet|sign|crypt|cipheriv|\.from|sendline)(?:\(|(?<=auth)[ ](?=\\{0,8}[\"']))"  # noqa: E501
         r"(?P<v>[^\n]{8,300})",
         r"(?P<q>\\{0,8}[\"'])(?P<v>[^\s\"'\\();,]{8,128})(?P=q)(?P<w>)",
     ),
@@ -241,11 +216,6 @@ _LINES: tuple[tuple[str, str, str], ...] = (
     ),
 )
 """Keywords, a line, and the secrets in it: what is there must look like one."""
-_NAMED: tuple[str, str] = (
-    f"pass pw {_LANGUAGES}",
-    rf"(?<![\w.$-])(?!(?-i:PASS)\b){_WORD}(?:(?:{_ASIDE}){{0,6}}?{_SAYS}|(?<!pass)[ \t]{{1,2}}[\"'`]?)(?P<v>{_MARKED}[^\s\"'`,;()<>\\]{{8,512}})",  # noqa: E501
-)
-"""Keywords and pattern of a value that a sentence calls a password."""
 _IN_PROSE: tuple[tuple[str, str], ...] = (
     (
         "pass",
@@ -296,7 +266,6 @@ RULES: tuple[Rule, ...] = (
     ),
     *(_rule(CREDENTIAL, words, pattern, accept=is_url_password) for words, pattern in _IN_COMMANDS),
     *(_rule(CREDENTIAL, words, pattern, accept=_is_word) for words, pattern in _UNDER_NAMES),
-    replace(_rule(CREDENTIAL, *_NAMED, accept=_is_word), is_named=True),
     *(_rule(CREDENTIAL, words, pattern, accept=_is_word) for words, pattern in _IN_PROSE),
     _rule(
         CREDENTIAL,
@@ -308,25 +277,9 @@ RULES: tuple[Rule, ...] = (
         replace(_rule(CREDENTIAL, words, line, accept=_is_word), within=re.compile(pattern, _FLAGS))
         for words, line, pattern in _LINES
     ),
-    replace(
-        _rule(
-            CREDENTIAL,
-            "secret token key",
-            rf"(?:\b(?:secret|token)|(?<=api)key|(?<=api[ _-])key|(?<=fi[ ])key|(?<=the[ ])key|(?<=access[ ])key)"
-            rf"(?:(?:{_ASIDE}){{0,6}}?(?![ \t]*=){_SAYS}|[ \t]+){_MARKED}(?<!\d:)"
-            r"(?P<v>[^\s\"'`,;()<>\\{}\[\]]{8,512})",
-            accept=_is_key,
-        ),
-        is_named=True,
-    ),
+    _rule(CREDENTIAL, PRINTED_KEYWORDS, PRINTED, accept=_is_word),
     _rule(CREDENTIAL, ("kty",), rf"{_KEY_PART}{_NO_BRACE}kty|kty{_NO_BRACE}{_KEY_PART.replace('<v>', '<w>')}"),
     _rule(CREDENTIAL, "://", r"://(?P<v>[\w~.-]{20,256})@[\w.-]", accept=is_random),
-    _rule(
-        CREDENTIAL,
-        ("api key",),
-        r"\bapi[ ]keys?[ ]?[:=] {0,2}[\"'`]?(?P<v>[^\s\"'`,;()<>\\]{16,512})",
-        accept=is_random,
-    ),
     Rule(
         CREDENTIAL,
         ("cookie",),

@@ -14,7 +14,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _PLACEHOLDER_WORD = re.compile(
     r"\byour(?:[-_ ]|(?-i:[A-Z]))|\bvotre"
     r"|[-_ ]here\b|example|placeholder|change[-_ ]?me|change[-_ ]?this|redacted|removed|dummy"
-    r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:|not[-_]?real|(?:^|[-_ ])fake"
+    r"|replace[-_ ]|insert[-_ ]|\btodo\b|masked|process\.env|os\.environ|getenv|secret:|not[-_]?real"
+    r"|(?:^|[-_ ])fake(?:[-_ \d]|$|pass|key|tok|sec|cred|user|api)"
     r"|^(?:mock|sample|invalid|not|bad|wrong|expired|optional)[-_]",
     re.IGNORECASE,
 )
@@ -177,6 +178,9 @@ def is_name(value: str) -> bool:
     parts = _SEGMENT.findall(value)
     letters = [part for part in parts if not part.isdigit()]
     size, n_digits = sum(map(len, parts)), sum(c.isdigit() for c in value)
+    n_odd = sum(len(part) >= 3 and not _VOWEL.search(part) for part in letters)
+    if n_digits and n_odd > 1:
+        return False
     shortest = 2.5 if not n_digits else 3 if len(value) < _LONG_NAME else 3.5
     return bool(letters) and size >= shortest * len(parts) and 2 * n_digits <= size and max(map(len, letters)) <= 20
 

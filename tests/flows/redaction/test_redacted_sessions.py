@@ -149,3 +149,25 @@ def test_what_the_name_of_a_tool_gives_away_is_masked_in_it() -> None:
     assert secret not in new.messages[0].tool_calls[0].name
     assert MARK.fullmatch(new.messages[1].tool_name or "")
     assert tally == {"github_token": 2}
+
+
+@pytest.mark.parametrize(
+    ("command", "is_masked"),
+    [
+        ("kubectl get secret db -o jsonpath='{.data.password}' | base64 -d", True),
+        ("pass show work/db", True),
+        ("echo $DB_PASSWORD", True),
+        ("git rev-parse --short HEAD", False),
+        ("cat docs/secret-santa.md", False),
+    ],
+)
+def test_what_a_command_printed_that_was_asked_for_a_secret_is_masked(command: str, is_masked: bool) -> None:
+    """The output names nothing; the command does."""
+    call = ToolCall("call_1", "bash", json.dumps({"command": command}))
+    messages = (
+        Message("assistant", tool_calls=(call,), seq=0),
+        Message("tool", "Maple-Tor!91x\n", tool_call_id="call_1", seq=1),
+        Message("assistant", "It is Maple-Tor!91x.", seq=2),
+    )
+    new, _ = REDACTOR.redact_transcript(Transcript("s", messages))
+    assert [("Maple-Tor!91x" in message.text) for message in new.messages[1:]] == [not is_masked] * 2
