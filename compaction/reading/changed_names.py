@@ -76,7 +76,11 @@ def changed_names(new: str, old: str = "", path: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name in ranked))[:MAX_NAMES]
 
 
-_FUNCTION_VALUE = re.compile(r"=>|\bfunction\b")
+_FUNCTION_VALUE = re.compile(
+    r"=\s*(?:(?:React\.)?(?:useCallback|memo|forwardRef|debounce|throttle)\b"
+    r"|(?:async\s+)?(?:function\b|(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[\w$]+)(?:\s*:[^=]{1,80})?\s*=>))"
+)
+"""A value that is a function itself, and no call that is given one."""
 
 
 def changed_definitions(new: str, old: str, path: str = "") -> tuple[set[str], set[str]]:
