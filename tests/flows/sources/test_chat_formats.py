@@ -62,6 +62,10 @@ LISTS = {
         }
         for role, text in (("user", f"Repair the {word}"), ("assistant", f"The {word} turns"))
     ],
+    "pydantic_ai": lambda word: [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": f"Repair the {word}"}]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": f"The {word} turns"}]},
+    ],
 }
 """Format → its messages about a thing."""
 
