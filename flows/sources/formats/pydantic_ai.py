@@ -42,10 +42,16 @@ def _wrapped(value: Any) -> list[Any]:
 
 
 def read(source: Source) -> Iterator[Transcript]:
-    """The conversations, one after the other: a message that is written again counts once."""
+    """The conversations, one after the other: a message that is written again counts once.
+
+    A list without ids on a line of its own is a conversation of its own, unless it begins with what was said before.
+    """
     reading = _Reading(source, None)
     for where, ref, value in source.values(1):
         held = value["messages"] if isinstance(value, dict) and "messages" in value else None
+        if held and reading.seen and reading.native is None and not reading.goes_on_with(as_list(held)):
+            yield from reading.session.build(NAME, None)
+            reading = _Reading(source, None)
         for index, message in enumerate([value] if held is None else as_list(held)):
             own = text_or_none(nested(message, "conversation_id"))
             if own is not None and own != reading.native:
@@ -66,6 +72,10 @@ class _Reading:
         self.where: int | None = None
         self.seen: set[str] = set()
         self.instructions: set[str] = set()
+
+    def goes_on_with(self, messages: list[Any]) -> bool:
+        """Whether a list names its conversation, or begins with a message that is there already."""
+        return any(nested(one, "conversation_id") for one in messages) or dumps(messages[0]) in self.seen
 
     def take(self, where: int, message: Any) -> None:
         """Adds the messages that a request or a response is."""
