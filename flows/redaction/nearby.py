@@ -58,8 +58,7 @@ def find_nearby(text: str, stems: list[int]) -> Iterator[tuple[int, int]]:
 
 def _candidates(text: str, at: int, done: int) -> Iterator[tuple[int, int]]:
     """Start and end of what may be the value of the word that ends at ``at``: behind it, in the next line, before."""
-    sign = _OWN_SIGN.match(text, at)
-    start = sign.end() if sign else at
+    start = _OWN_SIGN.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing, too
     name = _NEXT_NAME.search(text, start, start + _REACH)
     yield from _words(text, max(start, done), name.start() + 1 if name else start + _REACH)
     if below := _NEXT_LINE.match(text, start):

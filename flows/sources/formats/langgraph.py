@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import msgpack
+
 from compaction.transcript import Transcript
 from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.chat import add_message
 from flows.sources.reading.database import Database, Select
-from flows.sources.reading.msgpack import Extension, unpack
 from flows.sources.reading.parts import as_chat
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.stored import StoredSession, decode_value, read_each, shown
@@ -136,7 +137,7 @@ def _value(kind: Any, data: Any) -> Any:
         return _plain(decode_value(data))
     if kind != "msgpack":
         raise MalformedError(f"a value of type {kind!r}, expected msgpack or json")
-    return _plain(unpack(data))
+    return _plain(msgpack.unpackb(data, strict_map_key=False, unicode_errors="replace"))
 
 
 def _plain(value: Any) -> Any:
@@ -145,11 +146,13 @@ def _plain(value: Any) -> Any:
         return [_plain(one) for one in value]
     if isinstance(value, dict):
         named = value.get("kwargs") if value.get("lc") == 1 else None
-        return {key: _plain(held) for key, held in (named if isinstance(named, dict) else value).items()}
-    if isinstance(value, Extension):
-        held = unpack(value.data)
+        return {str(key): _plain(held) for key, held in (named if isinstance(named, dict) else value).items()}
+    if isinstance(value, msgpack.ExtType):
+        held = msgpack.unpackb(value.data, strict_map_key=False, unicode_errors="replace")
         return _plain(held[2]) if value.code in _OBJECTS and isinstance(held, list) and len(held) > 2 else None
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str | int | float) else None
 
 
 @dataclass

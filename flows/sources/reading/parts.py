@@ -114,9 +114,7 @@ def _call(held: Record) -> Record:
 
 def _result(held: Record) -> Record:
     own = first_text(*(held.get(key) for key in ("id", "tool_use_id", "toolUseId")))
-    given = next(
-        (held[key] for key in ("response", "result", "content", "server_tool_call_response") if key in held), ""
-    )
+    given = next((held[key] for key in _GIVEN if key in held), "")
     failed = held.get("is_error") is True or held.get("status") == "error"
     return {"role": "tool", "tool_call_id": own, "name": held.get("name"), "content": _value(given), "is_error": failed}
 

@@ -6,13 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from flows.sources.reading.base import MalformedError
-from flows.sources.reading.msgpack import Extension, unpack
 from tests.flows.sources.logs import langgraph as made
-from tests.flows.sources.logs.langgraph import SUMMARY, TURNS, add, message, packed
+from tests.flows.sources.logs.langgraph import TURNS, add, message
 from tests.flows.sources.properties import check
 
 SAID = [
@@ -127,37 +123,15 @@ def test_what_sub_graphs_wrote_is_counted(path) -> None:
     assert transcript.set_aside == {"write of a sub-graph": 1}
 
 
-PLAIN = [
-    (b"\x07", 7),
-    (b"\xff", -1),
-    (b"\xc3", True),
-    (b"\xcb\x3f\xf8\0\0\0\0\0\0", 1.5),
-    (b"\xd1\xff\x00", -256),
-    (b"\x82\xa1a\xc0\xa1b\x91\xc2", {"a": None, "b": [False]}),
-    (b"\xc4\x02hi", b"hi"),
-    (b"\xd9\x02hi", "hi"),
-    (b"\xdc\x00\x01\x01", [1]),
-    (b"\xd4\x05x", Extension(5, b"x")),
-]
-
-
-@pytest.mark.parametrize(("data", "value"), PLAIN)
-def test_messagepack_is_read(data: bytes, value) -> None:
-    assert unpack(data) == value
-    with pytest.raises(MalformedError):
-        unpack(data[:-1])
-    with pytest.raises(MalformedError, match="1 bytes behind"):
-        unpack(data + b"\0")
-
-
-@given(st.binary(max_size=60))
-def test_any_bytes_are_a_value_or_none(data: bytes) -> None:
-    try:
-        unpack(data)
-    except (MalformedError, RecursionError):
-        return
-
-
-def test_the_sample_is_packed_as_it_is_read() -> None:
-    assert unpack(packed({"a": [1, None, "b"]})) == {"a": [1, None, "b"]}
-    assert isinstance(unpack(packed(SUMMARY)), Extension)
+def test_damaged_values_are_set_aside_with_their_place(path) -> None:
+    connection = made.open_database(path)
+    add(connection, made.STEPS[:3])
+    connection.execute("update writes set value = x'dc0002' where rowid = 2")
+    connection.execute("update writes set value = value || x'00' where rowid = 3")
+    connection.close()
+    read = check(path)
+    assert said(read.transcripts[0]) == SAID[:1]
+    assert [aside.reason.partition(":")[0] for aside in read.set_aside] == [
+        "checkpoints.sqlite#2",
+        "checkpoints.sqlite#3",
+    ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import struct
 from pathlib import Path
 from typing import Any
+
+import msgpack
 
 NAME = "checkpoints.sqlite"
 _TABLES = """
@@ -26,29 +27,17 @@ CLASSES = {"human": "HumanMessage", "ai": "AIMessage", "tool": "ToolMessage", "s
 
 def packed(value: Any) -> bytes:
     """A value as MessagePack; a message becomes an extension, as LangGraph writes one."""
-    if isinstance(value, dict) and "type" in value and "content" in value:
-        kind = value["type"]
-        plain = b"\x86" + b"".join(map(packed, _pairs(value)))
-        named = [f"langchain_core.messages.{kind}", CLASSES.get(kind, "RemoveMessage")]
-        held = b"\x94" + b"".join(map(packed, named)) + plain + packed("model_validate_json")
-        return b"\xc9" + struct.pack(">Ib", len(held), 5) + held
-    if isinstance(value, dict):
-        return (
-            b"\xdf"
-            + struct.pack(">I", len(value))
-            + b"".join(map(packed, [one for pair in value.items() for one in pair]))
-        )
+    return bytes(msgpack.packb(_as_written(value)))
+
+
+def _as_written(value: Any) -> Any:
     if isinstance(value, list):
-        return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(packed, value))
-    if isinstance(value, str):
-        return b"\xdb" + struct.pack(">I", len(value.encode())) + value.encode()
-    return b"\xc0" if value is None else b"\xcf" + struct.pack(">Q", value)
-
-
-def _pairs(message: dict[str, Any]) -> list[Any]:
-    """Six fields of a message: a map of that size says so in its first byte."""
-    names = ("content", "type", "id", "tool_calls", "tool_call_id", "usage_metadata")
-    return [one for name in names for one in (name, message.get(name))]
+        return [_as_written(one) for one in value]
+    if isinstance(value, dict) and "type" in value and "content" in value:
+        name = CLASSES.get(value["type"], "RemoveMessage")
+        held = [f"langchain_core.messages.{value['type']}", name, value, "model_validate_json"]
+        return msgpack.ExtType(5, msgpack.packb(held))
+    return {key: _as_written(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def message(kind: str, own: str | None, content: str = "", **more: Any) -> dict[str, Any]:
