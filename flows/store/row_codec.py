@@ -106,8 +106,9 @@ def contexts_of(column: pa.ChunkedArray, transcripts: Iterable[Transcript]) -> I
     """The compacted context of each row; each with the transcript that its row belongs to.
 
     Messages that stayed as they were are the transcript's own objects, so that what has been worked out about them
-    (by identity) still holds.
+    (by identity) still holds. A changed message that several contexts have is one object.
     """
+    made: dict[tuple[object, ...], Message] = {}
     contexts = column.combine_chunks()
     offsets = contexts.offsets.to_pylist()
     values = contexts.values
@@ -116,10 +117,19 @@ def contexts_of(column: pa.ChunkedArray, transcripts: Iterable[Transcript]) -> I
     changed = dict(zip(changed_at.to_pylist(), values.take(changed_at).to_pylist(), strict=True))
     for start, end, transcript in zip(offsets, offsets[1:], transcripts, strict=False):
         originals = transcript.messages
-        yield tuple(_rebuild(changed[i], transcript) if i in changed else originals[seqs[i]] for i in range(start, end))
+        yield tuple(
+            _rebuild(changed[i], transcript, made) if i in changed else originals[seqs[i]] for i in range(start, end)
+        )
 
 
-def _rebuild(item: dict[str, Any], transcript: Transcript) -> Message:
+def _rebuild(item: dict[str, Any], transcript: Transcript, made: dict[tuple[object, ...], Message]) -> Message:
+    key = (transcript.session_id, *(tuple(value) if isinstance(value, list) else value for value in item.values()))
+    if key not in made:
+        made[key] = _message_of(item, transcript)
+    return made[key]
+
+
+def _message_of(item: dict[str, Any], transcript: Transcript) -> Message:
     calls = orjson.loads(item["tool_calls"]) if item["tool_calls"] else ()
     base = Message(role=item["role"]) if item["seq"] is None else transcript.messages[item["seq"]]
     return replace(

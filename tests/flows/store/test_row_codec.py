@@ -49,6 +49,21 @@ def test_a_rebuilt_context_is_equal_and_its_kept_messages_are_the_transcripts_ow
     assert all(now is then for now, then in zip(rebuilt[2], MESSAGES, strict=True))
 
 
+def test_a_changed_message_of_several_contexts_is_one_object_in_each_session() -> None:
+    masked = replace(MESSAGES[3], text="[gone]", tokens=2)
+    told = replace(MESSAGES[3], text="[gone]", tokens=2, covers=(2,))
+    other = Transcript("other", MESSAGES)
+    column = ContextColumn()
+    for context, transcript in (((masked,), TRANSCRIPT), ((masked, told), TRANSCRIPT), ((masked,), other)):
+        column.add(context, transcript)
+    table = pa.table({"context": column.array()})
+    (one,), (same, not_same), (of_another,) = contexts_of(table["context"], [TRANSCRIPT, TRANSCRIPT, other])
+    assert one == same == of_another == masked
+    assert one is same
+    assert not_same == told
+    assert of_another is not one
+
+
 def test_a_kept_message_costs_its_position_only() -> None:
     column = ContextColumn()
     column.add(MESSAGES, TRANSCRIPT)
