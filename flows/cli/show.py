@@ -147,8 +147,8 @@ def accounting(
         bool,
         typer.Option(
             "--family",
-            help="Instead, the tree of each family: sub-agents, forks and copies below the session that they come from, "
-            "with their own messages and those that stand with another one, too.",
+            help="Instead, the tree of each family: sub-agents, forks and copies below the session that they come "
+            "from, with their own messages and those that stand with another one, too.",
         ),
     ] = False,
     format: o.FormatOption = "table",

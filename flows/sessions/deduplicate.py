@@ -93,7 +93,9 @@ def deduplicate(store: Store) -> None:
             elif place in folds:
                 winner = folds[place]
                 apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())
-                folded.append(replace(info, folded_into=names[_place(winner)], n_apart=apart.total(), n_given=0, given_by=None))
+                folded.append(
+                    replace(info, folded_into=names[_place(winner)], n_apart=apart.total(), n_given=0, given_by=None)
+                )
             elif place in lost:
                 folded.append(info)  # comes back when its input is read again
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
@@ -186,7 +188,9 @@ def _note_kept(store: Store, record: InputRecord) -> None:
 def _stamp(store: Store) -> bytes:
     """Hash of the list of parts. While it is the same, digests need not be compared again."""
     found = store.place.list_files(store.transcripts)
-    return content_id([_RULES, *((one.path.name, one.size, one.written_ns, one.version or one.inode) for one in found)]).encode()
+    return content_id(
+        [_RULES, *((one.path.name, one.size, one.written_ns, one.version or one.inode) for one in found)]
+    ).encode()
 
 
 def _place(info: SessionInfo) -> Place:
