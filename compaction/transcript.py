@@ -132,7 +132,11 @@ class Transcript:
     model: str | None = None
     cwd: str | None = None
     parent_session_id: str | None = None
-    """The session that started this one as a sub-agent."""
+    """The session that started this one as a sub-agent, or that it was forked from."""
+    forked_at: int | None = field(default=None, metadata={"added": "later"})
+    """Of a fork: messages that are left out of it as its parent's; None for any other session."""
+    n_inherited: int = field(default=0, metadata={"added": "later"})
+    """Messages of its parent that its log has too: they are set aside here and stored there."""
     task_type: str | None = None
     """Kind of work as the log itself labels it; None where it does not."""
     usage: Usage = Usage()

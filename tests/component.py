@@ -67,7 +67,7 @@ def plain(value: Any) -> Any:
         return {
             field.name: plain(item)
             for field, item in pairs
-            if not callable(item) and not (field.metadata.get("added") and item is None)
+            if not callable(item) and not (field.metadata.get("added") and item == field.default)
         }
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

@@ -121,12 +121,16 @@ _ACCOUNTS = {
     Grain.INPUT: "FROM accounting",
     Grain.REASON: "FROM set_aside_by_reason",
 }
+_FAMILIES = """
+SELECT repeat('· ', depth) || session_id AS session, kind, n_own AS own, n_inherited AS inherited FROM families
+"""
 
 
 @command(
     "accounting",
     "accounting --by reason",
     "accounting --by input --format csv",
+    "accounting --family",
     order=70,
 )
 def accounting(
@@ -139,6 +143,14 @@ def accounting(
             "reason: why messages were set aside.",
         ),
     ] = Grain.FORMAT,
+    family: Annotated[
+        bool,
+        typer.Option(
+            "--family",
+            help="Instead, the tree of each family: sub-agents, forks and copies below the session that they come "
+            "from, with their own messages and those that stand with another one, too.",
+        ),
+    ] = False,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
 ) -> None:
@@ -151,7 +163,10 @@ def accounting(
 
     found = o.open_store(store)
     layout = o.layout(format, as_json)
-    o.echo_of(found, render_query(found.database, _ACCOUNTS[by], layout), layout)
+    query = _ACCOUNTS[by]
+    if family:
+        query = "FROM families" if layout.is_data else _FAMILIES
+    o.echo_of(found, render_query(found.database, query, layout), layout)
     check = "FROM check_messages_met_are_stored_or_set_aside"
     lost = json.loads(render_query(found.database, check, o.layout("json")))
     if lost:

@@ -37,6 +37,8 @@ LEAST_EVIDENCE = 3
 """Least number of assistant messages that sessions with different ids must share to be one session."""
 LEAST_BEGINNING = 6
 """Least number of messages that sessions must share from the first on for a part of one to be the other's."""
+_RULES = 2
+"""Version of what is decided here: it rises when the same parts are settled otherwise."""
 COMPARED_FIRST = 8
 """Number of evidence digests by which a session is looked up. Copies share their first ones."""
 COMPARED_AT_ONCE = 1_024
@@ -84,13 +86,16 @@ def deduplicate(store: Store) -> None:
         for info in (*part.sessions, *part.folded):
             place = _place(info)
             if place in names:
-                known = (info.session_id, info.n_given) == (names[place], given.get(place, 0))
-                named = replace(info, session_id=names[place], n_given=given.get(place, 0))
-                sessions.append(info if known else named)
+                number, giver = given.get(place, (0, None))
+                now = (names[place], number, names[giver] if giver else None)
+                named = replace(info, session_id=now[0], n_given=now[1], given_by=now[2])
+                sessions.append(info if (info.session_id, info.n_given, info.given_by) == now else named)
             elif place in folds:
                 winner = folds[place]
                 apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())
-                folded.append(replace(info, folded_into=names[_place(winner)], n_apart=apart.total(), n_given=0))
+                folded.append(
+                    replace(info, folded_into=names[_place(winner)], n_apart=apart.total(), n_given=0, given_by=None)
+                )
             elif place in lost:
                 folded.append(info)  # comes back when its input is read again
         if (inputs, tuple(sessions), tuple(folded)) != (part.inputs, part.sessions, part.folded):
@@ -183,7 +188,9 @@ def _note_kept(store: Store, record: InputRecord) -> None:
 def _stamp(store: Store) -> bytes:
     """Hash of the list of parts. While it is the same, digests need not be compared again."""
     found = store.place.list_files(store.transcripts)
-    return content_id([(one.path.name, one.size, one.written_ns, one.version or one.inode) for one in found]).encode()
+    return content_id(
+        [_RULES, *((one.path.name, one.size, one.written_ns, one.version or one.inode) for one in found)]
+    ).encode()
 
 
 def _place(info: SessionInfo) -> Place:
@@ -280,25 +287,30 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
     return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * _tally(short.evidence).total()
 
 
-def _given(stay: Iterable[SessionInfo]) -> dict[Place, int]:
-    """For each session that begins like another one, how many messages of its beginning that one has too.
+def _given(stay: Iterable[SessionInfo]) -> dict[Place, tuple[int, Place]]:
+    """For each session that begins like another one, how many messages of its beginning that one has too, and which.
 
-    A fork that its log does not mark begins so. Sessions of one file do not count.
+    A fork that its log does not mark begins so. Of one file only sessions count whose first messages have one time
+    (a database has a fork beside its origin): the runs of a dataset may begin alike by themselves.
     """
     alike: dict[str, list[SessionInfo]] = {}
-    found: dict[Place, int] = {}
+    found: dict[Place, tuple[int, Place]] = {}
     for info in sorted(stay, key=lambda i: (i.ended_at or "", i.input_path, i.ordinal)):
         start = info.digests[: LEAST_BEGINNING * DIGEST]
         if len(start) < LEAST_BEGINNING * DIGEST:
             continue
         group = alike.setdefault(start, [])
-        others = [other for other in group if other.input_path != info.input_path]
-        shared = max((_length_shared(info.digests, other.digests) for other in others), default=0)
-        if shared:
-            found[_place(info)] = shared
+        others = [other for other in group if other.input_path != info.input_path or _began_with(info, other)]
+        if others:
+            giver = max(others, key=lambda other: _length_shared(info.digests, other.digests))
+            found[_place(info)] = _length_shared(info.digests, giver.digests), _place(giver)
         if len(group) < MOST_ALIKE:
             group.append(info)
     return found
+
+
+def _began_with(one: SessionInfo, other: SessionInfo) -> bool:
+    return one.said_from is not None and one.said_from == other.said_from
 
 
 def _length_shared(one: str, other: str) -> int:

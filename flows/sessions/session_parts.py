@@ -93,6 +93,10 @@ class SessionInfo:
     model: str | None = None
     cwd: str | None = None
     parent_session_id: str | None = None
+    forked_at: int | None = None
+    n_inherited: int = 0
+    said_from: str | None = None
+    """Time of its first message that has one."""
     task_type: str | None = None
     task_type_by: str | None = None
     """What the task type comes from: the log, or the rule."""
@@ -113,6 +117,8 @@ class SessionInfo:
     """Of a folded session: assistant messages that the other one does not have."""
     n_given: int = 0
     """Messages at its beginning that another stored session has too: it has points only behind them."""
+    given_by: str | None = None
+    """The id of that session."""
 
     def digest_list(self) -> list[str]:
         """The digest of each message."""
@@ -278,6 +284,8 @@ def load_session(store: Store, info: SessionInfo) -> Transcript:
         model=info.model,
         cwd=info.cwd,
         parent_session_id=info.parent_session_id,
+        forked_at=info.forked_at,
+        n_inherited=info.n_inherited,
         task_type=info.task_type if info.task_type_by == "log" else None,
         usage=info.usage,
         compactions=info.compactions,

@@ -27,8 +27,11 @@ _SAYS_LITTLE = re.compile(
     r".*/(?:journal\.jsonl|wf_.*\.json|.*\.settings\.json|.*\.trajectory\.jsonl|(?:summary|signals|plan|prompt_context)\.json"
     r"|(?:updates|rewind_points|feedback)\.jsonl)|session_[^/]*/session\.json|(?:multi_)?agent_[^/]*/(?:multi_)?agent\.json"
     r"|(?:compaction_checkpoints|compaction_requests|recap_requests)/.*"
+    r"|[^/]*/ses_[^/]*\.json|project/(?:global|[0-9a-f]{40})\.json"
 )
 """What agents keep beside a log, as ``folder/file``: inputs only where a format knows it."""
+_PIECE = re.compile(r"msg_[^/]*/prt_[^/]*\.json")
+"""A part of a message in opencode's `storage`, as ``folder/file``: it is read with the message."""
 _GLOB = "*?["
 _COMPACTED = ".compaction.json"
 """Cline's context after a compaction, which is read with the history beside it."""
@@ -277,6 +280,8 @@ def _is_named_as_input(path: Path) -> bool | None:
     if plain in _NEVER_READ or plain.endswith(".meta.json") or (plain[:1] == "." and not _is_known_hidden(plain)):
         return False
     if plain.endswith(_COMPACTED) and path.with_name(path.name[: -len(_COMPACTED)] + ".messages.json").exists():
+        return False
+    if _PIECE.fullmatch(f"{path.parent.name}/{plain}"):
         return False
     says_little = _SAYS_LITTLE.fullmatch(f"{path.parent.name}/{plain}") is not None
     if plain.endswith(_suffixes(shared=False)) and not says_little:

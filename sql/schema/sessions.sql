@@ -25,9 +25,15 @@ create table sessions (
     n_set_aside bigint not null check (n_set_aside >= 0),  -- Things in the log that are deliberately no message
     n_given bigint not null check (n_given >= 0),  -- Messages at the beginning that another session has too: a fork's,
     -- which has points only behind them
+    given_by varchar,  -- Session that has these messages too; NULL where n_given is 0
     n_recorded_compactions bigint not null check (n_recorded_compactions >= 0),  -- Compactions that the agent itself
     -- made while the session ran
-    parent_session_id varchar,  -- Session that started this one as a sub-agent; NULL for a session of its own
+    parent_session_id varchar,  -- Session that started this one as a sub-agent, or that it was forked from, as its log
+    -- says; NULL for a session of its own
+    forked_at bigint check (forked_at >= 0),  -- Of a fork: messages left out of it as its parent's; NULL for
+    -- any other session
+    n_inherited bigint not null check (n_inherited >= 0),  -- Messages of its parent that its log has too: set aside
+    -- here, stored there
     model varchar,  -- Model that the log names; NULL where it names none
     input_tokens bigint check (input_tokens >= 0),  -- Prompt tokens over all responses as the provider counted them,
     -- cached ones included; NULL where the log has none

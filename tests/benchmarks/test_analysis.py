@@ -128,8 +128,8 @@ def _statements(n_points: int, n_methods: int) -> list[str]:
             SELECT DISTINCT {session_id} AS session_id, 'claude_code' AS source_format, 'x' AS source_path,
                 'x' AS input_path, 100 AS n_messages, 20000 * (1 + s % 9) AS n_tokens, 1 AS n_system, 9 AS n_user,
                 50 AS n_assistant, 40 AS n_tool, 40 AS n_tool_calls, 0 AS n_open_calls, 0 AS n_stray_results,
-                0 AS n_given, 0 AS n_set_aside, 0 AS n_recorded_compactions, 'o200k_base' AS tokenizer,
-                '0' AS content_sha256
+                0 AS n_given, 0 AS n_inherited, 0 AS n_set_aside, 0 AS n_recorded_compactions,
+                'o200k_base' AS tokenizer, '0' AS content_sha256
             FROM point""",
         f"""INSERT INTO points BY NAME
             SELECT point_id, {session_id} AS session_id, row_number() OVER (PARTITION BY s ORDER BY i) AS cycle,

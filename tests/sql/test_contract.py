@@ -92,6 +92,7 @@ VIEWS = {
     "accounting_by_format": "source_format kind n_inputs n_met n_stored n_set_aside n_folded n_unaccounted",
     "intake_by_format": "source_format n_inputs n_sessions n_copies messages stored set_aside in_copies",
     "set_aside_by_reason": "source_format kind reason n_inputs n_set_aside",
+    "families": "family_id session_id parent_session_id kind depth n_own n_inherited",
     "tokens_per_task": "method context_tokens refetch_tokens tokens_per_task break_even_turns break_even_turns_cached",
     "artifact_exact": "compaction_id point_id method method_id created_precision created_recall modified_precision "
     "modified_recall read_precision read_recall any_precision any_recall",

@@ -50,6 +50,7 @@ def session(session_id: str, **changes: Any) -> dict[str, Any]:
         "n_open_calls": 0,
         "n_stray_results": 0,
         "n_given": 0,
+        "n_inherited": 0,
         "n_tokens": 4000,
         "n_system": 1,
         "n_user": 9,

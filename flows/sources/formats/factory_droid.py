@@ -156,10 +156,10 @@ class _Reading:
         session.model = session.model or text_or_none(settings.get("model"))
         usage = as_dict(settings.get("tokenUsage"))
         session.use(None, from_parts(*(usage.get(figure) for figure in _USAGE)))
-        parent = first_text(header.get("callingSessionId"), header.get("parent"))
-        return session.build(
-            NAME, text_or_none(header.get("id")), parent_session_id=f"{NAME}-{parent}" if parent else None
-        )
+        caller = text_or_none(header.get("callingSessionId"))
+        parent = caller or text_or_none(header.get("parent"))
+        parent = f"{NAME}-{parent}" if parent else None
+        return session.build(NAME, text_or_none(header.get("id")), parent_session_id=parent, is_fork=caller is None)
 
 
 FORMAT = SourceFormat(
@@ -169,4 +169,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=48,
+    version=2,
 )

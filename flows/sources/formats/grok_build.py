@@ -71,7 +71,9 @@ def read(source: Source) -> list[Transcript]:
     session.started_at = iso_time(about.get("created_at"))
     session.ended_at = iso_time(about.get("last_active_at")) or iso_time(about.get("updated_at"))
     native = text_or_none(nested(about, "info", "id"))
-    return session.build(NAME, native, parent_session_id=f"{NAME}-{parent}" if parent else None)
+    is_fork = not str(about.get("session_kind")).startswith("subagent")
+    parent = f"{NAME}-{parent}" if parent else None
+    return session.build(NAME, native, parent_session_id=parent, is_fork=is_fork)
 
 
 def _kind(line: Record) -> Any:
@@ -165,4 +167,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=47,
+    version=2,
 )

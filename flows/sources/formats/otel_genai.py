@@ -2,7 +2,8 @@
 
 Each request repeats the conversation so far. Its messages stand in attributes (``gen_ai.input.messages``,
 ``gen_ai.output.messages``, ``gen_ai.system_instructions``), or, older, in an event a message (``gen_ai.user.message``,
-``gen_ai.choice``), which are events of the span or log records.
+``gen_ai.choice``), which are events of the span or log records. OpenLLMetry and OpenInference have an attribute for
+each piece of a message.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from compaction.transcript import Transcript
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import NO_TIME, iso_time
 from flows.sources.reading.exchanges import LoggedExchange
+from flows.sources.reading.flat_messages import flat_messages, is_flat
 from flows.sources.reading.parts import as_chat, decoded
 from flows.sources.reading.prompt_log import conversations
 from flows.sources.reading.usage import make_usage
@@ -26,7 +28,18 @@ _REQUESTS = ("chat", "generate_content", "text_completion")
 """Operations that are a model's request: spans of agents and tools repeat what these have."""
 _MESSAGES = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _CHOICE = "gen_ai.choice"
+_KIND = "openinference.span.kind"
 _DETAILS = "gen_ai.client.inference.operation.details"
+_USED = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
+    (
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "llm.token_count.prompt_details.cache_read",
+    ),
+)
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 _IDS = ("gen_ai.conversation.id", "session.id")
 _TIMES = (("startTimeUnixNano", "start_time"), ("endTimeUnixNano", "end_time"), ("timeUnixNano", "timestamp"))
 _LOOKED_AT = 200
@@ -52,6 +65,8 @@ def detect(head: Head) -> bool:
 
 def _has_messages(span: _Span) -> bool:
     names = {name for name, _ in span.events}
+    if any(map(is_flat, span.attributes)):
+        return True
     return bool({_INPUT, _OUTPUT} & span.attributes.keys() or names & {*_MESSAGES, _CHOICE, _DETAILS}) or (
         "events" in span.attributes and "gen_ai.request.model" in span.attributes
     )
@@ -148,20 +163,22 @@ def _exchange(span: _Span) -> LoggedExchange | None:
     for name, body in span.events:
         if name == _DETAILS:
             known.update(body)
-    if known.get("gen_ai.operation.name", "chat") not in _REQUESTS:
+    if known.get("gen_ai.operation.name", "chat") not in _REQUESTS or known.get(_KIND, "LLM") != "LLM":
         return None
     events = [*span.events, *((str(one.get("event.name")), one) for one in objects_in(decoded(known.get("events"))))]
     prompt, answers = _of_attributes(known) if {_INPUT, _OUTPUT} & known.keys() else _of_events(events)
     if not prompt and not answers:
+        prompt, answers = flat_messages(known)
+    if not prompt and not answers:
         return None
-    used = [known.get(f"gen_ai.usage.{name}") for name in ("input_tokens", "output_tokens", "cache_read.input_tokens")]
+    used = [next((known[name] for name in names if name in known), None) for names in _USED]
     return LoggedExchange(
         prompt=prompt,
         answers=[one[0] for one in answers],
         behind=answers[0][1:] if answers else [],
         key=text_or_none(known.get("gen_ai.response.id")),
         native_id=first_text(*map(known.get, _IDS)),
-        model=first_text(known.get("gen_ai.response.model"), known.get("gen_ai.request.model")),
+        model=first_text(*map(known.get, _MODELS)),
         time=span.ended or span.started,
         tools=decoded(known.get("gen_ai.tool.definitions")),
         usage=make_usage(*used),
@@ -200,8 +217,10 @@ def _message(body: Record, role: str) -> Record:
 FORMAT = SourceFormat(
     NAME,
     "OpenTelemetry traces of models' requests: OTLP as JSON, or spans as JSON lines",
-    "spans with `gen_ai.input.messages` or `gen_ai.output.messages`, or with events such as `gen_ai.user.message`",
+    "spans with `gen_ai.input.messages` or `gen_ai.output.messages`, with pieces of messages such as "
+    "`gen_ai.prompt.0.content` or `llm.input_messages.0.message.role`, or with events such as `gen_ai.user.message`",
     detect,
     read,
     order=106,
+    version=2,
 )

@@ -81,10 +81,8 @@ def read(source: Source) -> Iterator[Transcript]:
     # The header of a branched session is younger than the messages that it copied.
     times = [iso_time(header.get("timestamp")), *(draft.timestamp for draft in session.drafts[:1])]
     session.started_at = min(filter(None, times), default=None)
-    parent = reading.parent
-    yield from session.build(
-        NAME, text_or_none(header.get("id")), parent_session_id=f"{NAME}-{parent}" if parent else None
-    )
+    parent = f"{NAME}-{reading.parent}" if reading.parent else None
+    yield from session.build(NAME, text_or_none(header.get("id")), parent_session_id=parent, is_fork=True)
 
 
 def _linked(entry: Record) -> Record:
@@ -286,5 +284,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=50,
-    version=3,
+    version=4,
 )

@@ -49,6 +49,7 @@ class SessionDraft:
         self.source = source
         self.drafts: list[MessageDraft] = []
         self.left_out: Counter[str] = Counter()
+        self.n_inherited = 0
         self.task_type: str | None = None
         self.ended_at: str | None = None
         self.title: str | None = None
@@ -76,6 +77,8 @@ class SessionDraft:
         if count:
             self.left_out[reason] += count
             self.source.account.leave_out(reason, kind, count)
+            if reason == INHERITED and kind not in (None, "tool_call"):
+                self.n_inherited += count
 
     def leave_unknown(self, record: Record) -> None:
         """Counts a line of a kind that a reader without a marker does not know; one with a call or a result as that."""
@@ -256,6 +259,7 @@ class SessionDraft:
             self._compactions.remove(event)
             self._gone.difference_update(id(draft) for draft in event["dropped"] or ())
         self._gone.difference_update(map(id, gone))
+        self.n_inherited += len(gone) if reason == INHERITED else 0
         account = self.source.account
         for draft in gone:
             self.left_out[reason] += 1 + len(draft.calls)
@@ -270,6 +274,7 @@ class SessionDraft:
         *,
         identity: Collection[str] = (),
         parent_session_id: str | None = None,
+        is_fork: bool = False,
     ) -> list[Transcript]:
         """The one transcript; none when nothing was said: the source then says what there was instead.
 
@@ -277,7 +282,8 @@ class SessionDraft:
             format: Name of the format, first part of the session's id.
             native_id: The id that the log gives the session; without one the id comes from the first messages.
             identity: What else tells this session from one with the same first messages (a response's id).
-            parent_session_id: The session that started this one.
+            parent_session_id: The session that started this one, or that it was forked from.
+            is_fork: It was forked from that session.
         """
         self._leave_empty()
         if not self.drafts:
@@ -304,6 +310,8 @@ class SessionDraft:
             model=self.model,
             cwd=self.cwd,
             parent_session_id=parent_session_id,
+            forked_at=self.n_inherited if is_fork and parent_session_id else None,
+            n_inherited=self.n_inherited,
             task_type=self.task_type,
             usage=sum_usages(self._usage.values()),
             compactions=tuple(self._compaction(event) for event in self._compactions),

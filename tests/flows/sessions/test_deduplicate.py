@@ -303,6 +303,28 @@ def test_of_a_fork_that_shares_less_than_half_the_beginning_is_the_one_s_that_en
     assert given(store) == {"trunk": 0, "fork": 0, "later": 24}
 
 
+def test_a_fork_in_the_file_of_its_origin_is_known_by_the_time_of_its_first_message(store: Store) -> None:
+    """Runs of a dataset may begin alike by themselves: another time, or none, tells nothing."""
+    trunk = at("2026-03-01T09:00:00Z", work("trunk", range(20)))
+    own = work("x", range(20), "loom").messages[1:]
+    fork, run, untimed = (
+        replace(made, session_id=name, messages=(*made.messages[:12], *own), ended_at="2026-03-01T11:00:00Z")
+        for name, made in (
+            ("fork", trunk),
+            ("run", at("2026-03-01T10:00:00Z", trunk)),
+            ("untimed", work("untimed", range(20))),
+        )
+    )
+    put(store, "/one.db", ended(trunk, "2026-03-01T10:00:00Z"), fork, run, untimed)
+    assert given(store) == {"trunk": 0, "fork": 12, "run": 0, "untimed": 0}
+    givers = {info.session_id: info.given_by for part in read_parts(store) for info in part.sessions}
+    assert givers == {"trunk": None, "fork": "trunk", "run": None, "untimed": None}
+
+
+def at(time: str, transcript: Transcript) -> Transcript:
+    return replace(transcript, messages=tuple(replace(m, timestamp=time) for m in transcript.messages))
+
+
 def test_sessions_that_share_a_request_and_little_more_are_given_nothing(store: Store) -> None:
     put(store, "/a", work("one", range(20)))
     two = work("two", range(20))

@@ -316,7 +316,7 @@ def test_what_a_fork_was_given_is_left_out_and_counted(read, claude):
     result = read("s.jsonl", lines=lines)
     [transcript] = result.transcripts
     assert [m.text for m in transcript.messages] == ["Now the dam"]
-    assert transcript.parent_session_id == "claude_code-s-0"
+    assert (transcript.parent_session_id, transcript.forked_at) == ("claude_code-s-0", 2)
     assert dict(result.account.aside) == {
         ("user", "history of the session that this one comes from"): 1,
         ("assistant", "history of the session that this one comes from"): 1,

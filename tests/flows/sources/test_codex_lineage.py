@@ -126,11 +126,19 @@ def test_the_history_of_the_parent_is_left_out_of_a_rollout_and_counted(read, la
     assert texts(child) == ["Be brief.", "child asks 0", "child looks 0", "child 0", "child is done with 0"]
     assert (child.session_id, child.parent_session_id) == (f"codex_rollout-{CHILD}", f"codex_rollout-{PARENT}")
     assert child.title == "child asks 0"
+    assert child.n_inherited == 16
     inherited = {
         kind: count for (kind, reason), count in result.account.aside.items() if reason.startswith("history of the")
     }
     assert inherited == {"user": 4, "assistant": 8, "tool": 4, "tool_call": 4}
     assert result.set_aside == ()
+
+
+@pytest.mark.parametrize(("more", "forked_at"), [({"forked_from_id": PARENT}, 16), (SPAWNED, None)])
+def test_a_fork_is_told_from_a_sub_agent(read, more, forked_at) -> None:
+    lines = [meta(CHILD, 20, **more), meta(PARENT, 20), *restamped(20, HISTORY), APPLIED, *OWN]
+    [child] = read("rollout.jsonl", lines=lines).transcripts
+    assert (child.parent_session_id, child.forked_at) == (f"codex_rollout-{PARENT}", forked_at)
 
 
 def test_of_a_grandchild_all_that_came_before_it_is_left_out(read) -> None:

@@ -72,7 +72,7 @@ def test_what_a_fork_was_given_is_left_out_where_the_session_it_comes_from_stand
     lines = [header, line("m0", "user", text("One")), line("m1", "user", text("Two"))]
     transcript = one(read("d.jsonl", lines=lines))
     assert [m.text for m in transcript.messages] == (["Two"] if is_beside else ["One", "Two"])
-    assert transcript.parent_session_id == "factory_droid-d-0"
+    assert (transcript.parent_session_id, transcript.forked_at) == ("factory_droid-d-0", int(is_beside))
 
 
 def test_a_hook_without_text_is_no_message_and_a_line_that_comes_again_is_one(read):

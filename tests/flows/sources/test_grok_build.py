@@ -46,6 +46,14 @@ def test_the_file_beside_it_names_the_session_and_its_parent(read, write):
     assert (transcript.started_at, transcript.ended_at) == ("2026-03-01T10:00:00Z", "2026-03-01T10:30:00Z")
 
 
+@pytest.mark.parametrize(("kind", "forked_at"), [(None, 1), ("worktree", 1), ("subagent_fork", None)])
+def test_a_fork_is_told_from_a_sub_agent_that_was_given_the_same(read, write, kind, forked_at):
+    write("summary.json", ABOUT | {"parent_session_id": "g-0", "inherited_prefix_len": 1, "session_kind": kind})
+    lines = [prompt("Before", prompt_index=0), prompt("Mine", prompt_index=1)]
+    transcript = one(read("chat_history.jsonl", lines=lines))
+    assert (transcript.forked_at, transcript.n_inherited) == (forked_at, 1)
+
+
 @pytest.mark.parametrize("is_compacted", [False, True])
 def test_what_a_session_was_given_is_left_out_as_long_as_no_compaction_has_taken_it(read, write, is_compacted):
     write("summary.json", ABOUT | {"parent_session_id": "g-0", "inherited_prefix_len": 2})

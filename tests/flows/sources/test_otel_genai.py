@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.flows.sources.logs import otel_genai as made
 from tests.flows.sources.logs.otel_genai import otlp, span, told, typed
 from tests.flows.sources.logs.otel_genai import said as turn
@@ -138,3 +140,89 @@ def test_a_trace_without_messages_is_none_of_it(read) -> None:
     plain = span(0)
     assert read("trace.json", otlp(plain)).format is None
     assert read("trace.jsonl", lines=[plain, span(1, operation="execute_tool")]).format is None
+
+
+def flat(at: int, **attributes) -> dict:
+    """A span that has nothing of the conventions but these."""
+    return {**span(at), "attributes": {name.replace("__", "."): value for name, value in attributes.items()}}
+
+
+OPENLLMETRY = {
+    "llm.request.type": "chat",
+    "gen_ai.request.model": "mill",
+    "gen_ai.usage.prompt_tokens": 10,
+    "gen_ai.usage.completion_tokens": 5,
+    "gen_ai.prompt.0.role": "system",
+    "gen_ai.prompt.0.content": "Mend.",
+    "gen_ai.prompt.1.role": "user",
+    "gen_ai.prompt.1.content": '[{"type": "text", "text": "Go."}]',
+}
+OPENINFERENCE = {
+    "openinference.span.kind": "LLM",
+    "llm.model_name": "mill",
+    "llm.token_count.prompt": 10,
+    "llm.token_count.completion": 5,
+    "llm.input_messages.0.message.role": "system",
+    "llm.input_messages.0.message.content": "Mend.",
+    "llm.input_messages.1.message.role": "user",
+    "llm.input_messages.1.message.contents.0.message_content.type": "text",
+    "llm.input_messages.1.message.contents.0.message_content.text": "Go.",
+}
+
+
+def spans_of_openllmetry() -> list[dict]:
+    call = {"tool_calls.0.id": "c1", "tool_calls.0.name": "ls", "tool_calls.0.arguments": '{"path":"."}'}
+    asked = {"role": "assistant", **call}
+    given = {"role": "tool", "tool_call_id": "c1", "content": '{"n":1}'}
+    first = OPENLLMETRY | {f"gen_ai.completion.0.{key}": value for key, value in asked.items()}
+    later = OPENLLMETRY | {
+        **{f"gen_ai.prompt.2.{key}": value for key, value in asked.items()},
+        **{f"gen_ai.prompt.3.{key}": value for key, value in given.items()},
+        "gen_ai.completion.0.role": "assistant",
+        "gen_ai.completion.0.content": '{"done": true}',
+    }
+    return [flat(0, **first), flat(1, **{"traceloop.span.kind": "task"}), flat(2, **later)]
+
+
+def spans_of_openinference() -> list[dict]:
+    call = {"id": "c1", "function.name": "ls", "function.arguments": '{"path":"."}'}
+    asked = {"role": "assistant", **{f"tool_calls.0.tool_call.{key}": value for key, value in call.items()}}
+    block = {"message_content.type": "tool_use", **{f"tool_call.{key}": value for key, value in call.items()}}
+    again = asked | {f"contents.0.{key}": value for key, value in block.items()}
+    given = {"role": "tool", "tool_call_id": "c1", "content": '{"n":1}'}
+    first = OPENINFERENCE | {f"llm.output_messages.0.message.{key}": value for key, value in again.items()}
+    later = OPENINFERENCE | {
+        **{f"llm.input_messages.2.message.{key}": value for key, value in asked.items()},
+        **{f"llm.input_messages.3.message.{key}": value for key, value in given.items()},
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": '{"done": true}',
+    }
+    chain = later | {"openinference.span.kind": "AGENT"}
+    return [flat(0, **first), flat(1, **chain), flat(2, **later)]
+
+
+@pytest.mark.parametrize("spans", [spans_of_openllmetry(), spans_of_openinference()], ids=["llmetry", "inference"])
+def test_an_attribute_for_each_piece_of_a_message_says_the_same(read, spans) -> None:
+    [transcript] = read_spans(read, *spans)
+    assert said(transcript) == [
+        ("system", "Mend."),
+        ("user", "Go."),
+        ("assistant", ""),
+        ("tool", '{"n":1}'),
+        ("assistant", '{"done": true}'),
+    ]
+    [call] = transcript.messages[2].tool_calls
+    assert (call.id, call.name, call.arguments) == ("c1", "ls", '{"path":"."}')
+    assert (transcript.model, transcript.messages[3].tool_call_id) == ("mill", "c1")
+    assert (transcript.usage.input_tokens, transcript.usage.output_tokens) == (20, 10)
+
+
+def test_ten_messages_are_in_the_order_of_their_numbers_and_pictures_are_marks(read) -> None:
+    asked = {f"gen_ai.prompt.{number}.content": str(number) for number in (10, 9, 2, 0, 1, 3, 4, 5, 6, 7, 8)}
+    [transcript] = read_spans(read, flat(0, **asked, **{"gen_ai.completion.0.content": "end"}))
+    assert [text for _, text in said(transcript)] == [*map(str, range(11)), "end"]
+    start = "llm.input_messages.0.message."
+    content = f"{start}contents.0.message_content."
+    picture = {f"{content}type": "image", f"{content}image.image.url": "data:image/png;base64,aWlpaQ=="}
+    [transcript] = read_spans(read, flat(0, **{f"{start}role": "user", **picture}))
+    assert said(transcript) == [("user", "[image image/png, 4 bytes]")]

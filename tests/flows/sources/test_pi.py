@@ -164,7 +164,7 @@ def test_a_fork_has_its_own_entries_and_the_parent_that_the_named_log_is(read, w
     result = read("2026-03-01T10-30_p-2.jsonl", lines=fork("2026-03-01T10-00_named.jsonl"))
     [transcript] = result.transcripts
     assert [m.text for m in transcript.messages] == ["Now the dam"]
-    assert transcript.parent_session_id == f"pi-{HEADER['id']}"
+    assert (transcript.parent_session_id, transcript.forked_at) == (f"pi-{HEADER['id']}", 2)
     assert transcript.set_aside["history of the session that this one comes from"] == 2
 
 

@@ -57,6 +57,7 @@ def test_a_fork_has_only_its_own_lines_and_names_where_it_comes_from(read):
     lines = [line(0, "user", [{"text": "One"}], forkedFrom=origin), line(1, "user", [{"text": "Two"}])]
     transcript = one(read("q.jsonl", lines=lines))
     assert (texts(transcript), transcript.parent_session_id) == (["Two"], "qwen_code-q-0")
+    assert transcript.forked_at == 1
 
 
 def test_lines_of_a_sub_agent_are_a_session_of_their_own(read):
@@ -64,6 +65,7 @@ def test_lines_of_a_sub_agent_are_a_session_of_their_own(read):
     lines = [line(0, "user", [{"text": "Look."}], **more), line(1, "assistant", [{"text": "Seen."}], **more)]
     transcript = one(read("q.jsonl", lines=lines))
     assert (transcript.session_id, transcript.parent_session_id) == ("qwen_code-q-1-explore-1", "qwen_code-q-1")
+    assert transcript.forked_at is None
 
 
 def test_what_only_the_screen_had_is_left_out(read):

@@ -238,7 +238,7 @@ class _Log:
             thread.finish()
             if key is None:
                 origin = f"{NAME}-{self.forked_from}" if self.forked_from else None
-                yield from thread.session.build(NAME, native, parent_session_id=origin)
+                yield from thread.session.build(NAME, native, parent_session_id=origin, is_fork=True)
             else:
                 own = f"{native}-agent-{key}" if native else None
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
@@ -368,5 +368,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=10,
-    version=3,
+    version=4,
 )

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from flows.sources.reading.base import Record
-from flows.sources.reading.values import int_or_none, nested, text_or_none
+from flows.sources.reading.values import first_text, int_or_none, nested, text_or_none
 from flows.support.clock import utc_time
 
 _BURST = timedelta(seconds=1)
@@ -27,6 +27,8 @@ class Lineage:
         self.own: str | None = None
         self.parent: str | None = None
         """The id of the session that this one comes from."""
+        self.is_fork = True
+        """Whether it comes from that session as a fork, and not as a sub-agent."""
         self.is_copied: bool | None = False
         """Of the last line; None while nothing has told yet."""
         self._born: datetime | None = None
@@ -40,12 +42,9 @@ class Lineage:
     def begin(self, meta: Record, time: str | None) -> None:
         """Takes the first header, which is the rollout's own."""
         self.own = text_or_none(meta.get("id"))
-        named = (
-            _find(meta.get("source"), "parent_thread_id"),
-            meta.get("parent_thread_id"),
-            meta.get("forked_from_id"),
-        )
-        self.parent = next(filter(None, map(text_or_none, named)), None)
+        started_by = first_text(_find(meta.get("source"), "parent_thread_id"), meta.get("parent_thread_id"))
+        self.parent = started_by or text_or_none(meta.get("forked_from_id"))
+        self.is_fork = started_by is None and not isinstance(meta.get("source"), dict)
         self._born = utc_time(text_or_none(meta.get("timestamp")) or time)
         starts = (meta.get("subagent_history_start_ordinal"), nested(meta, "history_base", "end_ordinal_exclusive"))
         self._start = next((start for start in map(int_or_none, starts) if start is not None), None)

@@ -65,8 +65,9 @@ def read(source: Source) -> list[Transcript]:
     rollout = _Rollout(source)
     source.each(rollout.take)
     rollout.finish()
-    parent = rollout.lineage.parent
-    return rollout.session.build(NAME, rollout.native, parent_session_id=f"{NAME}-{parent}" if parent else None)
+    lineage = rollout.lineage
+    parent = f"{NAME}-{lineage.parent}" if lineage.parent else None
+    return rollout.session.build(NAME, rollout.native, parent_session_id=parent, is_fork=lineage.is_fork)
 
 
 class _Rollout:
@@ -251,5 +252,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=30,
-    version=3,
+    version=4,
 )

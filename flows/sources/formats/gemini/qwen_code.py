@@ -201,7 +201,8 @@ class _Chat:
         native, parent = self.native, self.parent
         if agent is not None:
             native, parent = f"{native}-{agent}" if native else None, native
-        return self.session.build(NAME, native, parent_session_id=f"{NAME}-{parent}" if parent else None)
+        parent = f"{NAME}-{parent}" if parent else None
+        return self.session.build(NAME, native, parent_session_id=parent, is_fork=agent is None)
 
 
 def _key(content: Any) -> str:
@@ -217,4 +218,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=12,
+    version=2,
 )

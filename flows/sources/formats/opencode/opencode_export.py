@@ -1,4 +1,4 @@
-"""opencode sessions: exports, lists of messages, and the events of ``opencode run --format json``.
+"""opencode sessions: exports, lists of messages, events of ``opencode run --format json``, the files before 1.2.
 
 A call and its result are one part. opencode takes things out of its context in two ways, and both are recorded: pruning
 marks old results (``state.time.compacted``), a compaction asks for a summary (a part of type ``compaction`` in a user
@@ -14,6 +14,7 @@ from typing import Any
 from compaction.transcript import Transcript
 from flows.sources.formats.opencode._parts import known_id, usage_of
 from flows.sources.formats.opencode._reading import NAME, Placed, Reading
+from flows.sources.formats.opencode._storage import MEMBER, is_stored, read_folder
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft
@@ -26,6 +27,8 @@ def detect(head: Head) -> bool:
     """Whether there are messages made of ``info`` and ``parts``, or events with a part."""
     if isinstance(head.document, list):
         return any(map(_is_message, head.values(5)))
+    if any(map(is_stored, head.records)):
+        return True
     return any(_is_export(record) or _is_message(record) or _is_event(record) for record in head.records)
 
 
@@ -45,7 +48,10 @@ def _is_event(value: Record) -> bool:
 
 
 def read(source: Source) -> Iterator[Transcript]:
-    """The sessions: one for each export, and one for messages or events that stand on lines of their own."""
+    """The sessions: one for each export, and one for messages or events on lines or in files of their own."""
+    if source.members:
+        yield from read_folder(source)
+        return
     if isinstance(source.document, list):
         yield from Reading(source, {}).read(_number_messages(source.document, source.name, 1))
         return
@@ -126,10 +132,12 @@ class _Events(Reading):
 
 FORMAT = SourceFormat(
     NAME,
-    "opencode session: `opencode export`, a list of its messages, or the events of `opencode run --format json`",
-    "messages made of `info` and `parts`; events with a `sessionID` and a `part`",
+    "opencode session: `opencode export`, a list of its messages, the events of `opencode run --format json`, or the "
+    "folders `storage` before version 1.2",
+    "messages made of `info` and `parts`; events with a `sessionID` and a `part`; folders `ses_…` of `msg_….json`",
     detect,
     read,
     order=130,
+    folder_member=MEMBER,
     of_list=lambda messages: {"info": {}, "messages": messages},
 )

@@ -79,6 +79,13 @@ def test_every_message_of_every_file_is_accounted_for(working_command: Command, 
     }
     reasons = json.loads(working_command("accounting", "--store", store, "--by", "reason", "--json").stdout)
     assert ("record", "bookkeeping", 1) in {(r["kind"], r["reason"], r["n_set_aside"]) for r in reasons}
+    families = working_command("accounting", "--store", store, "--family")
+    assert [line.split() for line in families.stdout.splitlines() if "two" in line] == [
+        ["claude_code-two", "session", "19", "0"],
+        ["·", "claude_code-two", "copy", "0", "7"],
+    ]
+    rows_of = json.loads(working_command("accounting", "--store", store, "--family", "--json").stdout)
+    assert [(row["depth"], row["n_own"]) for row in rows_of] == [(0, 19), (1, 0)]
     with duckdb.connect(store / "scores.duckdb") as connection:
         connection.execute("UPDATE sessions SET n_tool = n_tool - 1")
     broken = working_command("accounting", "--store", store)
