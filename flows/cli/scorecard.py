@@ -67,8 +67,8 @@ def scorecard(
 
     Exit code 5 when a threshold is not reached. docs/ci.md has a workflow that uses it.
     """
-    from flows.reporting.comparison import format_signed
     from flows.reporting.scorecard import render_scorecards, scorecards
+    from flows.reporting.text_tables import format_signed
     from flows.reporting.thresholds import format_missed, read_thresholds
     from flows.store.store import Store
     from flows.support.errors import WORSE, UsageError

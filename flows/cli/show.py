@@ -22,6 +22,7 @@ MOST_SHOWN = 1_000
 @command(
     "leaderboard",
     "leaderboard --format markdown > leaderboard.md",
+    "leaderboard --baseline codex_local",
     "leaderboard --judge embedded --fail-below mask_sweagent=3.5",
     order=100,
 )
@@ -31,6 +32,7 @@ def leaderboard(
     by: Annotated[
         Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
     ] = None,
+    baseline: o.Baseline = None,
     versions: o.Versions = "current",
     fail_below: o.FailBelow = None,
     wide: o.Wide = False,
@@ -40,20 +42,23 @@ def leaderboard(
     """Print the leaderboard of a store.
 
     Methods are those that the newest run of the study asks for. --versions all has earlier versions of them, and
-    methods that were dropped, too; they have no rank.
+    methods that were dropped, too; they have no rank. --baseline says of every method whether it is better than the
+    one in use, worse, or as good.
     """
     from flows.database.scores_db import connect
     from flows.reporting.leaderboard import ranked_rows, render, render_by
     from flows.reporting.thresholds import check_thresholds, format_missed, read_thresholds
-    from flows.support.errors import WORSE
+    from flows.support.errors import WORSE, UsageError
 
+    if by and baseline is not None:
+        raise UsageError("--baseline is not split; without --by, or: compaction-eval compare A B --by …")
     thresholds = read_thresholds(fail_below or ())
     found = o.open_store(store)
     layout = o.layout(format, as_json, wide=wide, most=o.MOST_METHODS, more="--wide")
     board = (
         render_by(found.database, by, judge, layout, versions)
         if by
-        else render(found.database, judge, layout, versions)
+        else render(found.database, judge, layout, versions, baseline)
     )
     o.echo_of(found, board, layout)
     if not thresholds:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 
-from compaction.closest import did_you_mean
 from flows.database.scores_db import connect
-from flows.reporting.leaderboard import MOST_PARTS
+from flows.reporting.leaderboard import MARGIN, MOST_PARTS
+from flows.reporting.method_names import find_methods
 from flows.reporting.paired_differences import COLUMNS, LEVEL, Row, paired_differences
 from flows.reporting.text_tables import (
     FOR_READING,
@@ -18,6 +17,8 @@ from flows.reporting.text_tables import (
     Layout,
     Rows,
     fetch_rows,
+    format_p,
+    format_signed,
     plain_cell,
     render_rows,
     rows_of_judge,
@@ -29,9 +30,6 @@ from flows.support.plurals import quantity
 
 QUESTION_CHARS = 110
 """Characters of a question that are shown."""
-
-NAMES = 8
-"""Names of methods that an unknown one is answered with."""
 
 _QUESTIONS = """
 WITH probe_means AS (
@@ -105,13 +103,10 @@ def compare(
         UsageError: the store has no such method or judge, or both methods are the same.
     """
     with connect(path) as connection:
-        methods = fetch_rows(connection, "SELECT method, method_id, is_current FROM stg_methods ORDER BY method").values
-        known = {method: method_id for method, method_id, _ in methods}
-        current = [method for method, _, is_current in methods if is_current]
-        name_a, name_b = find_method(a, list(known), current), find_method(b, list(known), current)
+        (name_a, id_a), (name_b, id_b) = find_methods(connection, a, b)
         if name_a == name_b:
             raise UsageError(f"{a!r} and {b!r} are the same method, {name_a}; name two")
-        ids = {"a": known[name_a], "b": known[name_b]}
+        ids = {"a": id_a, "b": id_b}
         rows = paired_differences(connection, name_a, name_b, by)
         if judge is not None:
             scored = fetch_rows(connection, "SELECT DISTINCT judge_id, judge FROM leaderboard ORDER BY ALL")
@@ -127,38 +122,6 @@ def compare(
             by_judge.setdefault(row["judge_id"], []).append(row)
         sections = [_section(connection, found, ids, by, layout, questions) for found in by_judge.values()]
     return f"A: {name_a}\nB: {name_b}\n\n" + "\n".join(sections)
-
-
-def find_method(name: str, known: Sequence[str], first: Sequence[str] = ()) -> str:
-    """The one method that a name stands for: the same name, the same in another case, or the beginning of one method.
-
-    Where that means several of ``known``, the one among them that is in ``first``.
-
-    Raises:
-        UsageError: no method has the name, or several begin with it; says which there are, the closest first.
-    """
-    if name in known:
-        return name
-    for is_it in (str.__eq__, str.startswith):
-        found = [method for method in known if is_it(method.lower(), name.lower())]
-        among_first = [method for method in found if method in first]
-        if len(found) == 1 or len(among_first) == 1:
-            return (among_first or found)[0]
-        if found:
-            raise UsageError(f"{name!r} is the beginning of several methods: {'; '.join(found)}")
-    if not known:
-        raise UsageError(f"no method {name!r}: the store has no results yet")
-
-    def likeness(method: str) -> tuple[float, str]:
-        whole, stem = method.lower(), method.lower().partition("(")[0]
-        return -max(difflib.SequenceMatcher(None, name.lower(), text).ratio() for text in (whole, stem)), method
-
-    ordered = sorted(known, key=likeness)
-    more = f" and {len(known) - NAMES} more (compaction-eval leaderboard)" if len(known) > NAMES else ""
-    raise UsageError(
-        f"no method {name!r} in this store{did_you_mean(name, known)}; there are, closest first: "
-        f"{'; '.join(ordered[:NAMES])}{more}"
-    )
 
 
 def _section(
@@ -229,21 +192,6 @@ def _table(rows: list[Row], by: Split | None, layout: Layout) -> str:
     return layout.table(names, cells, numeric)
 
 
-def format_signed(value: float | None) -> str:
-    """A difference with its sign; without a sign where it rounds to 0."""
-    if value is None:
-        return MISSING
-    text = f"{round(value, 9):+.2f}"
-    return "0.00" if float(text) == 0 else text
-
-
-def format_p(p: float | None) -> str:
-    """A p-value for reading."""
-    if p is None:
-        return MISSING
-    return "<.001" if p < 0.001 else f"{p:.3f}"
-
-
 def _interval(row: Row) -> str:
     return MISSING if row["ci_low"] is None else f"{format_signed(row['ci_low'])} {format_signed(row['ci_high'])}"
 
@@ -254,6 +202,8 @@ def _format_brief(row: Row) -> str:
         return MISSING
     if says.startswith("no difference"):
         return "not shown"
+    if says.startswith("as good"):
+        return "as good"
     return f"{says.partition(',')[0]} ¹" if "," in says else says
 
 
@@ -266,7 +216,13 @@ def _notes(rows: list[Row], by: Split | None) -> list[str]:
             f"Holm's correction over the {family} of this table; detectable: true difference that is shown in 80 % of "
             "such data (before correction)."
         )
-        notes.append(f"{note} Not shown: p adj. is {LEVEL} or more.")
+        note += f" Not shown: p adj. is {LEVEL} or more."
+        if any(row["says"].startswith("as good") for row in rows):
+            note += (
+                f" As good: shown to be less than {MARGIN} apart (two one-sided tests, corrected as p adj. is); that "
+                "no difference is shown would not be enough."
+            )
+        notes.append(note)
     if any("beforehand" in row["says"] for row in rows):
         notes.append(
             "¹ If this pair was chosen before its figures were seen. Picked off the leaderboard it is one of many, and "

@@ -9,12 +9,15 @@ from typing import Any
 import duckdb
 
 from flows.database.scores_db import connect
+from flows.reporting.method_names import find_methods
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
     Layout,
     Rows,
     fetch_rows,
+    format_p,
+    format_signed,
     render_rows,
     rounded,
     rows_of_judge,
@@ -38,13 +41,40 @@ DIMENSIONS = {
 }
 """The six dimensions of the study's rubric and constraints, which stand beside them, with the heads that fit."""
 
+AGAINST_BASELINE = {
+    "baseline_difference": "difference",
+    "baseline_ci_low": "ci_low",
+    "baseline_ci_high": "ci_high",
+    "baseline_p_adjusted": "p_adjusted",
+    "baseline_p_fdr": "p_fdr",
+    "baseline_p_equivalent": "p_equivalent_adjusted",
+    "baseline_p_not_worse": "p_not_worse_adjusted",
+    "baseline_says": "says",
+}
+"""Columns of the leaderboard against a baseline, and of ``against_baseline`` which each of them is."""
+
+_JOINED = """
+LEFT JOIN against_baseline AS against
+    ON against.judge_id = leaderboard.judge_id AND against.method_id = leaderboard.method_id
+    AND against.baseline_id = $baseline_id AND against.dimension = 'overall'
+"""
+
+MARGIN = 0.2
+"""Methods that are shown to be less than this apart are as good as each other: the macro ``margin``."""
+
 
 def scored_dimensions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The dimensions of which one of the leaderboard's rows has a figure."""
     return [name for name in DIMENSIONS if any(row[name] is not None for row in rows)]
 
 
-def render(path: Path, judge: str | None = None, layout: Layout = FOR_READING, versions: Versions = "current") -> str:
+def render(
+    path: Path,
+    judge: str | None = None,
+    layout: Layout = FOR_READING,
+    versions: Versions = "current",
+    baseline: str | None = None,
+) -> str:
     """The leaderboard of one judge, or of every judge one after the other. Figures of several judges are never mixed.
 
     Args:
@@ -53,13 +83,14 @@ def render(path: Path, judge: str | None = None, layout: Layout = FOR_READING, v
         layout: Tables for reading say below what judged and what is missing; ``csv`` and ``json`` are the view
             ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
         versions: ``all`` has methods that the newest run does not ask for, too.
+        baseline: A method that all others are compared with, in columns of their own: its name or the beginning of it.
 
     Raises:
         StoreError: there is no database yet.
-        UsageError: no judge of that name has scored anything in it.
+        UsageError: no judge of that name has scored anything in it, or there is no such method.
     """
     with connect(path) as connection:
-        picked = ranked_rows(connection, judge, versions)
+        picked = ranked_rows(connection, judge, versions, baseline)
         if layout.is_data:
             return render_rows(picked, layout.format)
         by_judge: dict[str, list[dict[str, Any]]] = {}
@@ -71,18 +102,31 @@ def render(path: Path, judge: str | None = None, layout: Layout = FOR_READING, v
 
 
 def ranked_rows(
-    connection: duckdb.DuckDBPyConnection, judge: str | None = None, versions: Versions = "current"
+    connection: duckdb.DuckDBPyConnection,
+    judge: str | None = None,
+    versions: Versions = "current",
+    baseline: str | None = None,
 ) -> Rows:
     """The rows of the view ``leaderboard`` with the interval of ``overall``, best first; arguments as in ``render``.
 
+    With a baseline they have the columns ``AGAINST_BASELINE`` of the view ``against_baseline``, too.
+
     Raises:
-        UsageError: no judge of that name has scored anything.
+        UsageError: no judge of that name has scored anything, or there is no such method.
     """
+    against, values = "", {}
+    if baseline is not None:
+        [(method, baseline_id)] = find_methods(connection, baseline)
+        against = (
+            f", $baseline AS baseline, {', '.join(f'against.{of} AS {name}' for name, of in AGAINST_BASELINE.items())}"
+        )
+        values = {"baseline": method, "baseline_id": baseline_id}
     rows = fetch_rows(
         connection,
-        """
+        f"""
         SELECT
-            leaderboard.*, long.std_error, long.ci_low, long.ci_high, retention.retention, stg_methods.is_control
+            leaderboard.*, long.std_error, long.ci_low, long.ci_high, retention.retention,
+            stg_methods.is_control{against}
         FROM leaderboard
         JOIN stg_methods ON stg_methods.method_id = leaderboard.method_id
         LEFT JOIN leaderboard_long AS long
@@ -91,12 +135,14 @@ def ranked_rows(
         LEFT JOIN retention
             ON retention.judge_id = leaderboard.judge_id AND retention.method = leaderboard.method
             AND retention.dimension = 'overall'
+        {_JOINED if against else ""}
         WHERE leaderboard.is_current OR $all
         ORDER BY
             leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.rank NULLS LAST,
             leaderboard.method
-        """,
+        """,  # noqa: S608 (names of columns of our own)
         all=versions == "all",
+        **values,
     )
     return rows_of_judge(rows, judge)
 
@@ -172,8 +218,18 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
     dimensions = scored_dimensions(rows)
-    names = ["method", "overall ±95%", "group", "kept", *(DIMENSIONS[name] for name in dimensions), "cut", "n"]
-    numeric = [False] + [True] * (len(names) - 1)
+    against = ["against base", "p", "says"] if "baseline" in rows[0] else []
+    names = [
+        "method",
+        "overall ±95%",
+        "group",
+        "kept",
+        *against,
+        *(DIMENSIONS[name] for name in dimensions),
+        "cut",
+        "n",
+    ]
+    numeric = [name not in ("method", "says") for name in names]
     note = _note(connection, judge_id, rows)
     cells: list[list[str]] = []
     group = rows[0]["tie_group"]
@@ -192,9 +248,36 @@ def _line(row: dict[str, Any], dimensions: Sequence[str]) -> list[str]:
         f"{two_decimals(row['overall'])} {half:>5}",
         MISSING if row["tie_group"] is None else str(row["tie_group"]),
         _percent(row["retention"], 0),
+        *(_against(row) if "baseline" in row else ()),
         *(two_decimals(row[name]) for name in dimensions),
         _percent(row["tokens_removed"], 1),
         str(row["n_answers"]),
+    ]
+
+
+def _against(row: dict[str, Any]) -> list[str]:
+    """Difference to the baseline with half its interval, p-value and what they say."""
+    if row["method"] == row["baseline"]:
+        return ["baseline", "", ""]
+    if row["baseline_difference"] is None:
+        return [MISSING] * 3
+    if row["baseline_says"] is None:
+        return [format_signed(row["baseline_difference"]), MISSING, MISSING]
+    half = (row["baseline_ci_high"] - row["baseline_ci_low"]) / 2
+    difference = f"{format_signed(row['baseline_difference'])} ±{two_decimals(half)}"
+    return [difference, format_p(row["baseline_p_adjusted"]), row["baseline_says"]]
+
+
+def _explain_baseline(rows: list[dict[str, Any]]) -> list[str]:
+    if "baseline" not in rows[0]:
+        return []
+    compared = [row for row in rows if row["baseline_says"] is not None and not row["is_control"]]
+    return [
+        f"base: {rows[0]['baseline']}. against base: difference on the same questions, ±95% of this line alone; p: of "
+        f"no difference, corrected for the {quantity(len(compared), 'method')} compared with it (Holm; controls "
+        f"apart). as good: shown to be less than {MARGIN} apart; not worse: shown to be at most {MARGIN} worse; "
+        f"a little worse: worse, by less than {MARGIN}; cannot tell: none of these is shown, and it may be better, "
+        "worse or as good."
     ]
 
 
@@ -265,6 +348,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
             "say little of two methods, because both were asked the same questions: compaction-eval compare A B."
         )
         lines += _reliability(connection, judge_id)
+        lines += _explain_baseline(rows)
     if facts["n_different_questions"]:
         lines.append(
             "The methods do not rest on the same questions "

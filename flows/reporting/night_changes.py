@@ -12,13 +12,14 @@ import duckdb
 
 from flows.database.scores_db import connect
 from flows.pipeline.load.nights import ReportedNights, reported_nights
-from flows.reporting.comparison import format_p, format_signed
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
     Layout,
     Rows,
     fetch_rows,
+    format_p,
+    format_signed,
     render_rows,
     rows_of_judge,
     two_decimals,

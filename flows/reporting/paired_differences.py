@@ -9,7 +9,7 @@ import duckdb
 
 from flows.database.query_variables import with_variables
 from flows.database.sql_model import sql_text
-from flows.reporting.leaderboard import DIMENSIONS
+from flows.reporting.leaderboard import DIMENSIONS, MARGIN
 from flows.reporting.text_tables import fetch_rows, two_decimals
 from flows.support.choices import Split
 
@@ -27,7 +27,8 @@ WHERE method_a = least($a, $b) AND method_b = greatest($a, $b)
 
 COLUMNS = tuple(
     """judge_id judge split value dimension method_a method_b mean_a mean_b difference std_error ci_low ci_high
-    p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says""".split()
+    p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says
+    p_equivalent_of_pair""".split()
 )
 
 
@@ -70,5 +71,7 @@ def in_words(row: Mapping[str, Any]) -> str:
         return better if row["split"] != "all" else f"{better}, if the pair was chosen beforehand"
     if row["std_error"] == 0:
         return "no difference in any session"
+    if row["p_equivalent_of_pair"] < LEVEL:
+        return f"as good: shown to be less than {MARGIN} apart"
     could = two_decimals(row["detectable_difference"])
     return f"no difference shown; one of {could} or more would have been seen in 80 % of such data"

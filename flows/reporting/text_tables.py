@@ -86,6 +86,21 @@ def two_decimals(value: float | None) -> str:
     return MISSING if value is None else f"{rounded(value):.2f}"
 
 
+def format_signed(value: float | None) -> str:
+    """A difference with its sign; without a sign where it rounds to 0."""
+    if value is None:
+        return MISSING
+    text = f"{round(value, 9):+.2f}"
+    return "0.00" if float(text) == 0 else text
+
+
+def format_p(p: float | None) -> str:
+    """A p-value for reading."""
+    if p is None:
+        return MISSING
+    return "<.001" if p < 0.001 else f"{p:.3f}"
+
+
 def rounded(value: float) -> float:
     """The value without its last digits, which depend on the order in which DuckDB's threads add up."""
     return round(value, 9)

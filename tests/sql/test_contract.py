@@ -107,6 +107,9 @@ VIEWS = {
     "coverage_by_judge": "judge_id judge method expected done unscored missing",
     "leaderboard_by_source": "judge_id judge method source dimension mean",
     "reliability": "judge_id dimension methods n_methods n_sessions split_half",
+    "against_baseline": "judge_id judge dimension baseline method difference std_error ci_low ci_high p_value "
+    "p_adjusted p_fdr p_not_worse p_not_worse_adjusted p_equivalent p_equivalent_adjusted says "
+    "detectable_difference n_pairs n_sessions df is_control is_default baseline_id method_id",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""

@@ -97,6 +97,16 @@ JudgeOfStore = Annotated[
         autocompletion=completing.judges,
     ),
 ]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="METHOD",
+        help="Compare all others with this method: the one in use, say.",
+        show_default=False,
+        autocompletion=completing.methods,
+    ),
+]
 Versions = Annotated[
     Literal["current", "all"],
     typer.Option(

@@ -5,7 +5,9 @@
 -- The same comparison as in `paired_differences`: A - B, paired on the probe, clustered by session. p_adjusted_of_pair
 -- is of another family: Holm's correction over the values and dimensions of a split, for this pair alone. It holds for
 -- a pair that was named before its figures were seen, and not for one that was picked by them. detectable_difference is
--- the true difference that would be shown (95 %, not corrected) in 80 % of such data.
+-- the true difference that would be shown (95 %, not corrected) in 80 % of such data. p_equivalent_of_pair is of a
+-- difference of 0.2 or more either way (`t_test_within`), with Holm's correction over the same family: where it is
+-- small, the two are shown to be as good.
 with probe_means as (
     select
         scored.judge_id,
@@ -74,12 +76,26 @@ figures as (
 tested as (
     select
         *,
-        t_test_of(difference) as p_value
+        t_test_of(difference) as p_value,
+        t_test_within(difference.mean, difference.std_error, difference.df) as p_equivalent,
+        (judge_id, split, is_in_overall(dimension)) as family
     from figures
 ),
 
+stepped as (
+    select
+        *,
+        p_step(p_value, family) as step,
+        p_step(p_equivalent, family) as step_equivalent
+    from tested
+),
+
 adjusted as (
-    select * from holm_adjusted(tested, (judge_id, split, is_in_overall(dimension)))
+    select
+        *,
+        holm(p_value, step, family) as p_adjusted,
+        holm(p_equivalent, step_equivalent, family) as p_equivalent_adjusted
+    from stepped
 )
 
 select
@@ -98,6 +114,7 @@ select
     ci_high(adjusted.difference) as ci_high,
     adjusted.p_value,
     adjusted.p_adjusted as p_adjusted_of_pair,
+    adjusted.p_equivalent_adjusted as p_equivalent_of_pair,
     adjusted.difference.n as n_pairs,
     adjusted.difference.n_clusters as n_sessions,
     detectable_difference(adjusted.difference) as detectable_difference,

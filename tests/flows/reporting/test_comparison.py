@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from flows.database.database_draft import build_database
-from flows.reporting.comparison import compare, find_method
+from flows.reporting.comparison import compare
+from flows.reporting.method_names import find_method
 from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import WIDTH, Layout
 from flows.store.store import Store
@@ -105,6 +106,16 @@ def test_where_no_difference_is_shown_it_says_how_large_one_would_have_been_seen
     text = " ".join(compare(store, "beta", "gamma").split())
     assert "no difference shown; one of 0.81 or more would have been seen in 80 % of such data." in text
     assert "not shown" in text
+
+
+def test_methods_that_are_shown_to_be_near_each_other_are_as_good(tmp_path: Path) -> None:
+    """Differences of 0.05, half of them either way: error 0.0224, so (0.2 - 0) / 0.0224 = 8.9; 0.5 shows nothing."""
+    for apart, says in ((0.05, "as good: shown to be less than 0.2 apart"), (0.5, "no difference shown; one of ")):
+        base = {(s, "q"): 2.0 + i / 5 for i, s in enumerate(SIX)}
+        other = {key: score + apart * (-1) ** i for i, (key, score) in enumerate(base.items())}
+        path = make(graded({"a": base, "b": other}), tmp_path / str(apart))
+        assert json.loads(compare(path, "a", "b", layout=Layout("json")))[0]["says"].startswith(says)
+        assert ("two one-sided tests" in " ".join(compare(path, "a", "b").split())) == (apart < 0.2)
 
 
 def test_a_difference_that_is_shown_only_for_a_pair_chosen_beforehand_says_so(tmp_path: Path) -> None:
@@ -257,7 +268,8 @@ def test_csv_has_the_columns_of_the_view_and_what_they_say(store: Path) -> None:
         list(found[0])
         == (
             "judge_id judge split value dimension method_a method_b mean_a mean_b difference std_error ci_low ci_high "
-            "p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says"
+            "p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says "
+            "p_equivalent_of_pair"
         ).split()
     )
     assert [row["dimension"] for row in found] == ["overall", "accuracy"]

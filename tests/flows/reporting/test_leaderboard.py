@@ -67,6 +67,31 @@ def test_tie_groups_stand_apart(tmp_path: Path) -> None:
     assert "||" not in render(path, layout=Layout("markdown")).replace(" ", "")
 
 
+def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> None:
+    """In every session up is better by 0.5 and near worse by 0.1; the control empty is a family by itself."""
+    figures = {(f"s{i}", "q"): 2.0 + i / 5 for i in range(6)}
+    shifts = {"now": 0.0, "up": 0.5, "near": -0.1, "empty": -1.0}
+    path = make(graded({name: {k: x + shift for k, x in figures.items()} for name, shift in shifts.items()}), tmp_path)
+    text = render(path, baseline="NOW", layout=Layout(width=120))
+    lines = {line.split()[0]: line for line in text.splitlines()[2:12] if line}
+    assert "+0.50 ±0.00 <.001 better" in lines["up"]
+    assert "-0.10 ±0.00 <.001 a little worse" in lines["near"]
+    assert "-1.00 ±0.00 <.001 worse" in lines["empty"]
+    assert "baseline" in lines["now"]
+    assert "base: now. against base: difference on the same questions" in text
+    assert "corrected for the 2 methods compared with it" in " ".join(text.split())
+    [row] = [row for row in json.loads(render(path, layout=Layout("json"), baseline="now")) if row["method"] == "up"]
+    assert (row["baseline"], row["baseline_difference"], row["baseline_says"]) == ("now", pytest.approx(0.5), "better")
+    assert "baseline" not in json.loads(render(path, layout=Layout("json")))[0]
+    with pytest.raises(UsageError, match="no method 'who'"):
+        render(path, baseline="who")
+
+
+def test_one_session_says_nothing_against_a_baseline(tmp_path: Path) -> None:
+    path = make(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 4.0}}), tmp_path)
+    assert render(path, baseline="a").splitlines()[3].split()[4:8] == ["–", "-1.00", "–", "–"]
+
+
 def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:
     rows = graded({"a": {("s1", "q"): 5.0}})
     assert "what is fetched" not in render(make(rows, tmp_path / "without"))
