@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 GROUP = """Look at the call cache, or remove answers from it.
 
-The answers of models are kept in the store and paid for once. See `compaction-eval cache stats --help`.
+The answers of models are kept in the store and paid for once.
 """
 """Help of the group."""
 

@@ -108,7 +108,6 @@ def lost(
     from flows.pipeline.single_session import find_input, session_outcomes
     from flows.redaction import Redactor
     from flows.reporting.lost_statements import as_document, gone_of, render_markdown, render_text
-    from flows.reporting.text_tables import WIDTH
     from flows.sources import SourceError
     from flows.sources.agents import newest_session
     from flows.support.errors import WORSE, UsageError
@@ -134,7 +133,7 @@ def lost(
     elif as_markdown:
         o.echo(render_markdown(found, show_all=show_all))
     else:
-        o.echo(render_text(found, o.layout().width or WIDTH, show_all=show_all))
+        o.echo(render_text(found, o.terminal_width(), show_all=show_all))
     if gone := gone_of(found, topics):
         print(f"not reached: {gone}", file=sys.stderr)  # noqa: T201
         raise typer.Exit(WORSE)

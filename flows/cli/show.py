@@ -189,7 +189,8 @@ def list_(
         for key, value in item.items():
             if key != "name" and value not in (None, "", {}, []):
                 shown = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
-                o.echo(f"    {key + ':':<13}{', '.join(map(str, shown)) if isinstance(shown, list) else shown}")
+                text = ", ".join(map(str, shown)) if isinstance(shown, list) else str(shown)
+                o.echo_wrapped(f"    {key + ':':<13}", text)
 
 
 _NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}

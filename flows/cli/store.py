@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from flows.pipeline import dropping
     from flows.store.store import Store
 
-GROUP = """Take sessions out of a store.
-
-See `compaction-eval store drop --help`.
-"""
+GROUP = "Take sessions out of a store.\n"
 """Help of the group."""
 
 
