@@ -28,9 +28,7 @@ MOST_SHOWN = 1_000
 def leaderboard(
     store: o.StoreOption = None,
     judge: o.JudgeOfStore = None,
-    by: Annotated[
-        Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
-    ] = None,
+    by: Annotated[Split | None, typer.Option("--by", help="Overall in the parts of a split instead.")] = None,
     versions: o.Versions = "current",
     fail_below: o.FailBelow = None,
     wide: o.Wide = False,
@@ -80,12 +78,7 @@ def sql(
     timeout: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS",
-            min=0.001,
-            max=86_400,
-            callback=o.finite,
-            help="Stop the query after this time.",
-            show_default=False,
+            metavar="SECONDS", min=0.001, max=86_400, callback=o.finite, help="Stop the query after this time."
         ),
     ] = None,
     as_json: o.AsJson = False,
@@ -123,12 +116,7 @@ _ACCOUNTS = {
 }
 
 
-@command(
-    "accounting",
-    "accounting --by reason",
-    "accounting --by input --format csv",
-    order=70,
-)
+@command("accounting", "accounting --by reason", "accounting --by input --format csv", order=70)
 def accounting(
     store: o.StoreOption = None,
     by: Annotated[
@@ -170,15 +158,8 @@ class Kind(StrEnum):
     RUBRICS = "rubrics"
 
 
-@command(
-    "list strategies",
-    "list formats --json",
-    order=190,
-)
-def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")],
-    as_json: o.AsJson = False,
-) -> None:
+@command("list strategies", "list formats --json", order=190)
+def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], as_json: o.AsJson = False) -> None:
     """List what exists, with parameters and what each needs."""
     found = {Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics}[kind]()
     if as_json:

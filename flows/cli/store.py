@@ -18,19 +18,12 @@ GROUP = "Take sessions out of a store.\n"
 """Help of the group."""
 
 
-@command(
-    "store drop --gone",
-    "store drop --gone --yes",
-    'store drop "~/.claude/projects/secret" 0b1e* --yes',
-    order=10,
-)
+@command("store drop --gone", "store drop --gone --yes", 'store drop "~/.claude/projects/secret" 0b1e* --yes', order=10)
 def drop(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SESSION|LOG|FOLDER]…",
-            help="Ids of sessions, paths of logs, folders of logs, or globs of either.",
-            show_default=False,
+            metavar="[SESSION|LOG|FOLDER]…", help="Ids of sessions, paths of logs, folders of logs, or globs of either."
         ),
     ] = None,
     gone: Annotated[bool, typer.Option("--gone", help="Every session of which no log is left.")] = False,

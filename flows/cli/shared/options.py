@@ -37,12 +37,10 @@ StoreOption = Annotated[
         show_envvar=False,
         help="Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: "
         f"$COMPACTION_EVAL_STORE, else {DEFAULT_STORE})",
-        show_default=False,
     ),
 ]
 StudyOption = Annotated[
-    str | None,
-    typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.", show_default=False),
+    str | None, typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.")
 ]
 
 
@@ -63,7 +61,6 @@ FailIfWorse = Annotated[
         callback=finite,
         help="End with exit code 5 when a method's overall fell by more than X, beyond noise, since the last run that "
         "was asked this: see moved",
-        show_default=False,
     ),
 ]
 FailBelow = Annotated[
@@ -72,18 +69,11 @@ FailBelow = Annotated[
         "--fail-below",
         metavar="METHOD=X",
         help="End with exit code 5 when this method's overall is below X (0 to 5); may be repeated.",
-        show_default=False,
     ),
 ]
-Ephemeral = Annotated[
-    bool,
-    typer.Option("--ephemeral", help="Do without the Prefect server that is configured."),
-]
+Ephemeral = Annotated[bool, typer.Option("--ephemeral", help="Do without the Prefect server that is configured.")]
 Log = Annotated[
-    str | None,
-    typer.Option(
-        "--log", metavar="FILE", help="Append the run's events as JSON lines; - for stderr.", show_default=False
-    ),
+    str | None, typer.Option("--log", metavar="FILE", help="Append the run's events as JSON lines; - for stderr.")
 ]
 LogItems = Annotated[
     bool, typer.Option("--log-items", help="With --log: also one line for each compaction, probe, answer, verdict.")
@@ -94,7 +84,6 @@ JudgeOfStore = Annotated[
         "--judge",
         metavar="ID",
         help="One judge only, by name or the beginning of its id (default: all).",
-        show_default=False,
         autocompletion=completing.judges,
     ),
 ]
