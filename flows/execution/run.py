@@ -13,15 +13,13 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compaction.code_version import code_sha256
 from flows.config.runner_spec import Runner
 from flows.config.study import Study
 from flows.execution.model_calls import ModelCalls
-from flows.execution.pools.base import WorkerPool
-from flows.execution.pools.local import Workers, cores
-from flows.execution.pools.own_thread import OwnThread
+from flows.execution.pools.local import OwnThread, Workers, cores
 from flows.execution.stage_executor import PrefectTasks, StageExecutor
 from flows.execution.stage_log import StageLog
 from flows.llm.remote_model import Calls
@@ -46,6 +44,9 @@ from flows.support.ids import content_id
 from flows.support.progress import Report, Silent
 from flows.support.resource_use import StageTime
 from flows.support.versions import VERSION, versions
+
+if TYPE_CHECKING:
+    from flows.execution.pools.cluster import Cluster
 
 SAME_QUESTIONS = "same_questions_scored"
 """The check that a judge's figures rest on the same questions for every method."""
@@ -78,7 +79,7 @@ class Run:
         self.log = StageLog(self._record_stage)
 
     @cached_property
-    def workers(self) -> WorkerPool:
+    def workers(self) -> Workers | Cluster:
         """The workers, started when they are first asked for: a run with nothing to do needs none."""
         if self.study.on_cluster:
             from flows.execution.pools.cluster import Cluster  # noqa: PLC0415 (imports optional packages)
@@ -86,7 +87,7 @@ class Run:
             runner = Runner.parse(self.study.runner)
             return self.stack.enter_context(Cluster(runner, self.study, self._wanted_workers, self.report.say))
         is_small = self.scope.is_small and not self.study.concurrency
-        workers: OwnThread | Workers = OwnThread() if is_small else Workers(self._wanted_workers)
+        workers = OwnThread() if is_small else Workers(self._wanted_workers)
         self.stack.enter_context(workers)
         workers.warm(warm_up, self.study)
         return workers

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from flows.execution.model_calls import OPEN_BATCHES
+from flows.execution.pools.local import OwnThread
 from flows.execution.run import Run
 from flows.execution.stage_executor import PlainCalls
 from flows.pipeline.stages import Stage, drop_repeated_rows, unfinished_buckets, work_bucket
@@ -123,6 +124,8 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
             async def do(one: Unit) -> None:
                 async with open_batches if one.waits else slots[run.workers.queue_of(one.key, one.weight)]:
                     tally = await (tracked if one.waits else computed)(names[one.key])
+                    if one.waits or isinstance(run.workers, OwnThread):
+                        tally.used.cpu_seconds = 0.0  # tasks share the run's own process, whose time the run counts
                     tallies.append(_logged(stage, one, tally))
                 del calls[names[one.key]]
                 if not one.waits:
