@@ -188,37 +188,6 @@ _current: ContextVar[Run | None] = ContextVar("run", default=None)
 """The run under way. Prefect starts a flow with plain data only, so a flow inside another finds the run here."""
 
 
-def new_run(
-    study: Study,
-    store: Store,
-    stack: ExitStack,
-    report: Report,
-    *,
-    is_whole_store: bool = False,
-    executor: StageExecutor | None = None,
-    calls: Calls | None = None,
-    engine: Engine | None = None,
-) -> Run:
-    """A run of a store that is locked; the arguments as those of ``running``."""
-    started = now()
-    run_id = content_id("run", started, os.getpid())
-    model_calls = ModelCalls(study, store, stack, run_id, calls)
-    scope = Scope(store, study, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers)
-    run = Run(
-        study,
-        store,
-        stack,
-        report,
-        run_id,
-        started,
-        scope,
-        model_calls,
-        engine or engine_calling(study, model_calls.gateway),
-        executor or PrefectTasks(),
-    )
-    return run
-
-
 @contextmanager
 def running(
     study: Study,
@@ -243,15 +212,20 @@ def running(
         return
     store = Store.create(study.store, study.tokenizer)
     with store.locked(what), ExitStack() as stack:
-        run = new_run(
+        started = now()
+        run_id = content_id("run", started, os.getpid())
+        model_calls = ModelCalls(study, store, stack, run_id, calls)
+        run = Run(
             study,
             store,
             stack,
             report or Silent(),
-            is_whole_store=is_whole_store,
-            executor=executor,
-            calls=calls,
-            engine=engine,
+            run_id,
+            started,
+            Scope(store, study, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers),
+            model_calls,
+            engine or engine_calling(study, model_calls.gateway),
+            executor or PrefectTasks(),
         )
         _close_killed(store)
         finish_dropping(store)  # what was killed left undone: a `store drop` …
@@ -265,11 +239,6 @@ def running(
 
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
-    with run.report.stage("load", STEPS, "steps") as shown:
-        _load_database(run, lambda: shown.advance(1))
-
-
-def _load_database(run: Run, stepped: Callable[[], None]) -> None:
     time = run.log.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(new: NewDatabase) -> None:
@@ -280,7 +249,7 @@ def _load_database(run: Run, stepped: Callable[[], None]) -> None:
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     event_log.event("stage_started", stage=time.stage)
-    with ExitStack() as clock:
+    with run.report.stage("load", STEPS, "steps") as shown, ExitStack() as clock:
         clock.enter_context(time.clock())
         export_calls(run.store, run.calls.cache)
         ship_calls(run.store, run.calls.cache)
@@ -296,7 +265,7 @@ def _load_database(run: Run, stepped: Callable[[], None]) -> None:
             makers=run.makers,
             night=night,
             is_whole_store=run.scope.is_whole_store,
-            stepped=stepped,
+            stepped=lambda: shown.advance(1),
         )
 
 

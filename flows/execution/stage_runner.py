@@ -18,10 +18,10 @@ from flows.execution.run import Run
 from flows.execution.stage_executor import PlainCalls
 from flows.pipeline.stages import Stage, drop_repeated_rows, unfinished_buckets, work_bucket
 from flows.pipeline.tasks.task_context import Tally
+from flows.sessions.buckets import Bucket
 from flows.store.storage import LOCAL
 from flows.support import event_log
 from flows.support.errors import EvalError
-from flows.support.resource_use import StageTime
 
 SHIPPED_EVERY = 60.0
 """Seconds between two copies of the call cache to the store, while a stage waits for a model."""
@@ -46,33 +46,30 @@ class Unit:
 async def run_stage(run: Run, stage: Stage) -> Tally:
     """Do what the stage has left to do, bucket by bucket."""
     with run.log.timed(stage.key) as time:
-        return await _run_stage(run, stage, time)
-
-
-async def _run_stage(run: Run, stage: Stage, time: StageTime) -> Tally:
-    known = run.scope.buckets()
-    buckets = unfinished_buckets(run.store, run.study, stage, known)
-    time.sessions = sum(len(bucket.sessions) for bucket in buckets)
-    time.settled = sum(len(bucket.sessions) for bucket in known) - time.sessions
-    waits = run.waits(stage.part)
-    units = [
-        Unit(
-            bucket.key,
-            bucket.weight,
-            run.n_jobs(stage, bucket) if waits else len(bucket.sessions),
-            lambda key, bucket=bucket: run.submit(  # type: ignore[misc]
-                stage.part, key, work_bucket, run.root, run.study, bucket, stage.key
-            ),
-            waits,
-        )
-        for bucket in buckets
-    ]
-    time.unit = stage.unit
-    tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
-    if run.study.on_cluster:
-        for bucket in buckets:
+        known = run.scope.buckets()
+        buckets = unfinished_buckets(run.store, run.study, stage, known)
+        time.sessions = sum(len(bucket.sessions) for bucket in buckets)
+        time.settled = sum(len(bucket.sessions) for bucket in known) - time.sessions
+        waits = run.waits(stage.part)
+        units = [
+            Unit(
+                bucket.key,
+                bucket.weight,
+                run.n_jobs(stage, bucket) if waits else len(bucket.sessions),
+                partial(_submit_bucket, run, stage, bucket),
+                waits,
+            )
+            for bucket in buckets
+        ]
+        time.unit = stage.unit
+        tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
+        for bucket in buckets if run.study.on_cluster else ():
             await asyncio.to_thread(drop_repeated_rows, run.root, run.study, bucket, stage.key)
-    return tally
+        return tally
+
+
+def _submit_bucket(run: Run, stage: Stage, bucket: Bucket, key: str) -> Future[Tally]:
+    return run.submit(stage.part, key, work_bucket, run.root, run.study, bucket, stage.key)
 
 
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
