@@ -144,12 +144,9 @@ def _agree(labels: Path, contexts: Sequence[Path], layout: Layout, *, is_answers
 
 def _rebuild(store: Store, study: Study, told: Report) -> None:
     from flows.pipeline.load.provenance import Provenance
-    from flows.pipeline.load.tables import STEPS, rebuild_database
+    from flows.pipeline.load.tables import rebuild_database
 
-    with told.stage("load", STEPS, "steps") as shown:
-        rebuild_database(
-            store, study, makers=Provenance.noted(store), is_whole_store=True, stepped=lambda: shown.advance(1)
-        )
+    rebuild_database(store, study, makers=Provenance.noted(store), is_whole_store=True, report=told)
 
 
 def _draw(

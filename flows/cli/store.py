@@ -57,8 +57,8 @@ def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
     from flows.config.study import Study
     from flows.execution.run import running
     from flows.pipeline import dropping
-    from flows.pipeline.load import tables
     from flows.pipeline.load.provenance import Provenance, loaded_study, study_of_results
+    from flows.pipeline.load.tables import rebuild_database
     from flows.support.progress import make_report
 
     is_loaded = loaded_study(target) is not None
@@ -68,11 +68,8 @@ def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
         found = dropping.select_sessions(target, words, gone=gone)  # another command may have changed it since
         n_rows = dropping.drop_sessions(target, found)
         if is_loaded:
-            with active.report.stage("rebuild", tables.STEPS, "steps") as shown:
-                makers = Provenance.of_results(target, study)
-                tables.rebuild_database(
-                    target, study, makers=makers, is_whole_store=True, stepped=lambda: shown.advance(1)
-                )
+            makers = Provenance.of_results(target, study)
+            rebuild_database(target, study, makers=makers, is_whole_store=True, report=active.report)
     return n_rows
 
 

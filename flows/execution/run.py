@@ -27,7 +27,7 @@ from flows.pipeline.dropping import finish_dropping
 from flows.pipeline.engine import Engine, Role, engine_calling
 from flows.pipeline.load.nights import take_night
 from flows.pipeline.load.provenance import Provenance
-from flows.pipeline.load.tables import STEPS, NewDatabase, rebuild_database, stored_violations
+from flows.pipeline.load.tables import NewDatabase, rebuild_database, stored_violations
 from flows.pipeline.plan import method_rows
 from flows.pipeline.run_summary import Summary, all_records, records_of, summarize_run
 from flows.pipeline.scope import Scope
@@ -249,7 +249,7 @@ def load_database(run: Run) -> None:
         run.record("stopped" if run.stopped else "done", summary.exit_code)
 
     event_log.event("stage_started", stage=time.stage)
-    with run.report.stage("load", STEPS, "steps") as shown, ExitStack() as clock:
+    with ExitStack() as clock:
         clock.enter_context(time.clock())
         export_calls(run.store, run.calls.cache)
         ship_calls(run.store, run.calls.cache)
@@ -265,7 +265,7 @@ def load_database(run: Run) -> None:
             makers=run.makers,
             night=night,
             is_whole_store=run.scope.is_whole_store,
-            stepped=lambda: shown.advance(1),
+            report=run.report,
         )
 
 

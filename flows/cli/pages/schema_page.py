@@ -12,9 +12,10 @@ import duckdb
 
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
-from flows.database.scores_db import connect
+from flows.database.scores_db import connect, list_relations
 from flows.database.sql_model import LAYERS, checks, opening_of
 from flows.reporting.text_tables import markdown
+from flows.support.plurals import quantity
 
 _READS = re.compile(r'\b(?:from|join)\s+"?(\w+)"?', re.IGNORECASE)
 
@@ -56,7 +57,7 @@ def readers() -> dict[str, list[str]]:
                 n_checks[name] = n_checks.get(name, 0) + 1
             else:
                 found.setdefault(name, set()).add(label)
-    counted = {name: [f"{n} check{'s' if n > 1 else ''}"] for name, n in n_checks.items()}
+    counted = {name: [quantity(n, "check")] for name, n in n_checks.items()}
     return {name: sorted(found.get(name, ())) + counted.get(name, []) for name in {*found, *counted}}
 
 
@@ -76,12 +77,7 @@ def _files(layer: str) -> list[tuple[str, str]]:
 
 
 def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    comments = dict(
-        connection.execute(
-            "SELECT table_name, comment FROM duckdb_tables() WHERE database_name = 'store' "
-            "UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE database_name = 'store'"
-        ).fetchall()
-    )
+    comments = {name: comment or "" for name, _, comment in list_relations(connection)}
     columns: dict[str, list[tuple[str, str, str]]] = {}
     for name, column, kind, comment in connection.execute(
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE database_name = 'store' "

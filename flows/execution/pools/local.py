@@ -54,7 +54,7 @@ def _begin() -> None:
         threading.Thread(target=wait, daemon=True).start()
 
 
-def _process() -> Executor:
+def _pool() -> Executor:
     # Spawned, not forked: the parent has threads by now, and Arrow's do not survive a fork.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_begin)
@@ -63,10 +63,10 @@ def _process() -> Executor:
 class Workers:
     """A number of worker processes; each key stays with one of them."""
 
-    def __init__(self, number: int, start: Callable[[], Executor] = _process) -> None:
-        """``start`` gives the executor of one worker."""
-        self._start = start
-        self._pools = [start() for _ in range(number)]
+    def __init__(self, number: int, start: Callable[[], Executor] | None = None) -> None:
+        """``start`` gives the executor of one worker; a process without it."""
+        self._start = start or _pool
+        self._pools = [self._start() for _ in range(number)]
         self._n_tasks = [0] * number
         self._warm_up: Callable[[Executor], object] = lambda pool: None
         self._loads: dict[str, list[float]] = {}
