@@ -34,13 +34,14 @@ class Unit:
     """One task's work."""
 
     key: str
-    """By which its worker is chosen, and its weight counted."""
+    """Selects the worker."""
     weight: float
+    """Its share of the work, in the unit of the stage; heavy ones begin first."""
     n_items: int
     call: Callable[[str], Future[Tally]]
-    """Begins it, given the key."""
+    """Submits the work; takes the key."""
     waits: bool = False
-    """Whether it waits for a language model: it then runs in this process, and tells of each item."""
+    """Whether it waits for a language model. It then runs in this process and reports each item."""
 
 
 async def run_stage(run: Run, stage: Stage) -> Tally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
@@ -13,7 +12,7 @@ import duckdb
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
 from flows.database.scores_db import connect, list_relations
-from flows.database.sql_model import LAYERS, checks, opening_of
+from flows.database.sql_model import LAYERS, checks, layer_files, opening_of
 from flows.reporting.text_tables import markdown
 from flows.support.plurals import quantity
 
@@ -63,17 +62,12 @@ def readers() -> dict[str, list[str]]:
 
 def _texts() -> Iterator[tuple[str, str]]:
     for layer in LAYERS[2:]:
-        for name, text in _files(layer):
+        for name, text in layer_files(layer):
             yield f"`{name}`", text
     for name, text in checks().items():
         yield f"check {name}", text
     for query in ready_queries().values():
         yield f"the query `{query.name}`", query.sql
-
-
-def _files(layer: str) -> list[tuple[str, str]]:
-    entries = [entry for entry in files("sql").joinpath(layer).iterdir() if entry.name.endswith(".sql")]
-    return sorted((entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8")) for entry in entries)
 
 
 def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
@@ -87,13 +81,13 @@ def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     read_by = readers()
     for layer, title in _TITLES.items():
         yield f"## {title}\n"
-        for name, _ in _files(layer):
+        for name, _ in layer_files(layer):
             yield _relation(name, comments[name], columns[name], read_by.get(name, []))
     yield "## Checks\n\nOne view per invariant, whose rows are the violations; `checks` counts them (0 = holds).\n"
     holds = {name: comments[f"check_{name}"].removeprefix("Violations of: ") for name in checks()}
     yield _table(["view", "holds"], ((f"`check_{name}`", text) for name, text in holds.items()))
     yield "## Macros\n\nWhat views call, and your own queries can.\n"
-    yield _table(["macro", "is"], ((f"`{_signature(text)}`", opening_of(text)) for _, text in _files("macros")))
+    yield _table(["macro", "is"], ((f"`{_signature(text)}`", opening_of(text)) for _, text in layer_files("macros")))
 
 
 def _relation(name: str, comment: str, columns: list[tuple[str, str, str]], read_by: list[str]) -> str:

@@ -154,7 +154,7 @@ def _objects(lines: Iterable[bytes | bytearray]) -> Iterator[Mapping[str, Any]]:
 
 
 def describe_failure(step: str, error: Exception, keys: Sequence[str]) -> str:
-    """What went wrong in a step, without these keys, and cut."""
+    """A short text about what went wrong in a step. These keys are taken out of it."""
     said = str(error) or type(error).__name__
     status = getattr(error, "status_code", None)
     body = getattr(error, "body", None)

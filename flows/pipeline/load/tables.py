@@ -79,16 +79,17 @@ def rebuild_database(
     is_whole_store: bool = False,
     report: Report | None = None,
 ) -> None:
-    """Make ``scores.duckdb`` from the Parquet files, and note of what.
+    """Make ``scores.duckdb`` from the Parquet files, and note what it was made of.
 
     Args:
         store: Locked for writing.
         study: What the tables are to be comparable with.
-        see: Is shown the database before it is published; what it writes to the records of runs is still taken up.
-        makers: Whose rows are taken, for what adds to results that are there (``Provenance.noted``); without it
-            those of the versions as they are now.
+        see: Is called with the database before it is published. Records of runs that it writes are still loaded.
+        makers: The versions whose rows are loaded; by default the current ones. A command that adds to existing
+            results gives those that made them (``Provenance.noted``).
         night: Takes the night (``flows.pipeline.load.nights``).
-        is_whole_store: The study does not say which methods are current (``_current``).
+        is_whole_store: The command is about all sessions of the store. The study then does not say which methods are
+            current (``_current``).
         report: Shows how far it is.
     """
     before = files_stamp(store)
