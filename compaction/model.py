@@ -128,14 +128,12 @@ class Model(Protocol):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything about the model that can change its output (provider, base URL, model, sampling), as JSON."""
-        ...
 
     def complete(self, request: ModelRequest) -> Completion:
         """The answer, never blank. Blocks; safe to call from many threads.
 
         Raises ModelError when there is no usable answer, CallsStoppedError when no call may be made any more.
         """
-        ...
 
 
 class Summarizer(Protocol):
@@ -145,7 +143,6 @@ class Summarizer(Protocol):
 
     def summarize(self, request: SummaryRequest) -> Completion:
         """Raises SummaryError when there is no usable text."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,4 +166,3 @@ class NativeCompactor(Protocol):
 
     def compact(self, request: NativeRequest) -> tuple[Mapping[str, Any], Completion]:
         """The response's JSON, and what the call cost (a text is not needed). Raises SummaryError when it fails."""
-        ...

@@ -38,7 +38,6 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens of a text, special tokens read as plain text."""
-        ...
 
 
 class LengthCounter:

@@ -7,17 +7,17 @@ from prefect.cache_policies import NO_CACHE
 
 from flows.config.study import Study
 from flows.execution.prefect_page import name_of_run
-from flows.execution.run import current, load_database, running
+from flows.execution.run import load_database, running
 
 
 @flow(name="load", flow_run_name=name_of_run, persist_result=False)
 async def load(study: Study) -> None:
     """Make the database anew."""
-    with running(study, what="load"):
+    with running(study, what="load") as run:
+
+        @task(cache_policy=NO_CACHE, persist_result=False)
+        async def write_database() -> None:
+            """The one writer."""
+            load_database(run)
+
         await write_database()
-
-
-@task(cache_policy=NO_CACHE, persist_result=False)
-async def write_database() -> None:
-    """The one writer."""
-    load_database(current())

@@ -27,15 +27,13 @@ from compaction.closest import did_you_mean
 from flows.database.arrow_batches import query_batches
 from flows.database.query_variables import variables_of, wanted_judge, with_variables
 from flows.database.ready_queries import ready_queries, ready_query
-from flows.database.scores_db import connect, show_texts
+from flows.database.scores_db import INNER, connect, list_relations, show_texts
 from flows.store.store import DATABASE, Store, is_object_store
 from flows.support.choices import DEFAULT_STORE, Split
 from flows.support.errors import EvalError, UsageError, install_extra
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_INNER = ("stg_", "int_", "agg_", "check_")
 
 
 class Results:
@@ -131,14 +129,8 @@ class Results:
     @property
     def tables(self) -> pl.DataFrame:
         """The tables and views with what a row of each is; the views behind them too, with ``is_inner``."""
-        found = self._frame(
-            """
-            SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() WHERE database_name = 'store'
-            UNION ALL
-            SELECT view_name, 'view', comment FROM duckdb_views() WHERE database_name = 'store' AND NOT internal
-            """
-        )
-        inner = pl.any_horizontal(*(pl.col("name").str.starts_with(prefix) for prefix in _INNER))
+        found = pl.DataFrame(list_relations(self._connection), schema=["name", "kind", "comment"], orient="row")
+        inner = pl.any_horizontal(*(pl.col("name").str.starts_with(prefix) for prefix in INNER))
         return found.with_columns(inner.alias("is_inner")).sort("is_inner", "kind", "name")
 
     def describe(self, relation: str) -> pl.DataFrame:

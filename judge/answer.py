@@ -35,4 +35,3 @@ class Responder(Protocol):
 
         Raises AnswerError when there is no usable text, CallsStoppedError when no call may be made any more.
         """
-        ...

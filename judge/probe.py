@@ -59,4 +59,3 @@ class Prober(Protocol):
 
     def probes(self, transcript: Transcript, point: CompactionPoint) -> Sequence[Probe | NotAsked | ProbeFailed]:
         """One entry for each probe type. Raises CallsStoppedError when no call may be made any more."""
-        ...

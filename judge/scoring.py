@@ -70,4 +70,3 @@ class Judge(Protocol):
 
         Raises JudgeError when there is no verdict, CallsStoppedError when no call may be made any more.
         """
-        ...

@@ -48,9 +48,10 @@ def restore_messages(
 ) -> list[Message]:
     """The messages that stay, as a strategy returns them.
 
-    One that the peer did not change is the same object as in the history, a changed one an edited copy with its
-    ``seq``, a new one stands in ``covers`` for what disappeared between its neighbours; where nothing did there, for
-    all that disappeared and no other new message stands for. ``shown`` limits this to what a summariser was shown.
+    A message that the peer left alone is the same object as in the history. A changed one is an edited copy with the
+    same ``seq``. A new one covers (``covers``) the messages that are gone between its neighbours. If none are gone
+    there, it covers all messages that are gone and that no other new one covers. With ``shown``, a new message covers
+    only what the summariser was shown.
     """
     kept = {item.position for item in found if item.position is not None}
     gone = [position for position in range(len(messages)) if position not in kept]

@@ -128,7 +128,7 @@ class LineSearch:
         return best
 
     def new(self, units: Numbers) -> Flags:
-        """Which units were made by a method and say something that no line of the history before the cut says."""
+        """For each unit, whether a method wrote it and no line of the history before the cut says the same."""
         first = self.index.first_same[units]
         found = self._is_made[units] & (first >= self._units_before)
         for n in np.flatnonzero(found):

@@ -98,6 +98,7 @@ class _Files:
 
 
 _last = [_Files(Roots())]
+"""The session read last. A strategy is called once a point with no memory of the last, and reads on from here."""
 _reading = threading.Lock()
 
 

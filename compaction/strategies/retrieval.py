@@ -286,6 +286,7 @@ class _Index:
 
 
 _last = [_Index()]
+"""The session indexed last. A strategy is called once a point with no memory of the last, and reads on from here."""
 _adding = threading.Lock()
 
 

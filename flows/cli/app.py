@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from flows.cli.shared.commands import collected
+from flows.cli.shared.commands import collected, examples_text
 from flows.cli.shared.help_page import ExamplesFirst
 from flows.support.versions import VERSION
 
@@ -22,11 +22,18 @@ app = typer.Typer(
 
     Exit codes: 0 done; 1 broken; 2 bad usage or bad study; 3 done, but some items failed or were set aside;
     4 stopped at the budget; 5 a bar that was set was not reached (--fail-…).
+
+    \b
+    Examples:
+      compaction-eval run
+      compaction-eval run ~/.claude/projects
+      compaction-eval lost ~/.claude/projects/my-project/session.jsonl
     """,
 )
 
 for name, help, commands in collected():
-    parent = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=help) if name else app
+    examples = examples_text(one.examples[0] for one in commands)
+    parent = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"{help}\n{examples}") if name else app
     for one in commands:
         parent.command(one.name, cls=ExamplesFirst, epilog=one.epilog, short_help=one.short_help)(one.function)
     if name:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUP = """Measure whether a judge can be trusted: altered answers, blindness to methods, hostile texts, plain cases.
 
-See `compaction-eval audit validity --help`, and docs/judge.md.
+See docs/judge.md.
 """
 """Help of the group."""
 JUDGING = ("judge", "store", "study", "protocol", "concurrency", "budget_usd", "budget_tokens")

@@ -36,22 +36,16 @@ Judge = Annotated[
         autocompletion=completing.specs,
     ),
 ]
-Since = Annotated[
-    str | None,
-    typer.Option(metavar="DATE", help="Answers given at this date or time (UTC) or later.", show_default=False),
-]
+Since = Annotated[str | None, typer.Option(metavar="DATE", help="Answers given at this date or time (UTC) or later.")]
 Method = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
         help="This method only, as the leaderboard names it, current or not; may be repeated.",
-        show_default=False,
         autocompletion=completing.methods,
     ),
 ]
-Until = Annotated[
-    str | None, typer.Option(metavar="DATE", help="Answers given before this date or time.", show_default=False)
-]
+Until = Annotated[str | None, typer.Option(metavar="DATE", help="Answers given before this date or time.")]
 AtMost = Annotated[
     int | None,
     typer.Option(
@@ -60,7 +54,6 @@ AtMost = Annotated[
         min=1,
         max=10**9,
         help="So many answers, and leave the others to the next time: the newest day first, whole points.",
-        show_default=False,
     ),
 ]
 ByDay = Annotated[bool, typer.Option("--by-day", help="Finish a day, the newest first, before the next is begun.")]

@@ -20,16 +20,12 @@ if TYPE_CHECKING:
 
 GROUP = """Look at the call cache, or remove answers from it.
 
-The answers of models are kept in the store and paid for once. See `compaction-eval cache stats --help`.
+The answers of models are kept in the store and paid for once.
 """
 """Help of the group."""
 
 
-@command(
-    "cache stats",
-    "cache stats --json --store /data/store",
-    order=10,
-)
+@command("cache stats", "cache stats --json --store /data/store", order=10)
 def stats(store: o.StoreOption = None, as_json: o.AsJson = False) -> None:
     """Print what the call cache holds, what its calls have cost, and what it has saved.
 
@@ -65,12 +61,10 @@ def prune(
             max=100_000,
             callback=o.finite,
             help="Answers made more than DAYS days ago.",
-            show_default=False,
         ),
     ] = None,
     model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="SPEC", help="Answers of one model only, such as openai:gpt-5.2."),
+        str | None, typer.Option("--model", metavar="SPEC", help="Answers of one model only, such as openai:gpt-5.2.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All answers.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,

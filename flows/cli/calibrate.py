@@ -22,17 +22,11 @@ if TYPE_CHECKING:
     from flows.support.progress import Report
 
 
-Labels = Annotated[
-    Path | None,
-    typer.Argument(metavar="LABELS.csv", help="A filled-in sheet; may be half filled.", show_default=False),
-]
+Labels = Annotated[Path | None, typer.Argument(metavar="LABELS.csv", help="A filled-in sheet; may be half filled.")]
 Sample = Annotated[
-    int | None,
-    typer.Option(
-        "--sample", metavar="N", min=1, max=10**6, help="Draw a sheet of N answers to label.", show_default=False
-    ),
+    int | None, typer.Option("--sample", metavar="N", min=1, max=10**6, help="Draw a sheet of N answers to label.")
 ]
-Seed = Annotated[str | None, typer.Option(metavar="SEED", help="Draw others than the store's own.", show_default=False)]
+Seed = Annotated[str | None, typer.Option(metavar="SEED", help="Draw others than the store's own.")]
 WithContext = Annotated[
     bool,
     typer.Option(
@@ -46,32 +40,23 @@ Judge = Annotated[
     typer.Option(
         metavar="ID",
         help="One judge only, by name or id; with --sample the one whose scores make the bands.",
-        show_default=False,
         autocompletion=completing.judges,
     ),
 ]
-Rater = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Who labelled rows that do not say so.", show_default=False),
-]
+Rater = Annotated[str | None, typer.Option(metavar="NAME", help="Who labelled rows that do not say so.")]
 Statements = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.jsonl",
         help="Readers' labels of true statements; prints how far the embedded engine agrees. Needs no store.",
-        show_default=False,
     ),
 ]
-Answers = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.jsonl", help="The same of readers' graded answers.", show_default=False),
-]
+Answers = Annotated[Path | None, typer.Option(metavar="FILE.jsonl", help="The same of readers' graded answers.")]
 Contexts = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE.jsonl",
         help="The contexts that were read; may be given several times. [default: the file's name with _contexts]",
-        show_default=False,
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", metavar="FILE.csv", help="Where to write the sheet.")]
@@ -159,12 +144,9 @@ def _agree(labels: Path, contexts: Sequence[Path], layout: Layout, *, is_answers
 
 def _rebuild(store: Store, study: Study, told: Report) -> None:
     from flows.pipeline.load.provenance import Provenance
-    from flows.pipeline.load.tables import STEPS, rebuild_database
+    from flows.pipeline.load.tables import rebuild_database
 
-    with told.stage("load", STEPS, "steps") as shown:
-        rebuild_database(
-            store, study, makers=Provenance.noted(store), is_whole_store=True, stepped=lambda: shown.advance(1)
-        )
+    rebuild_database(store, study, makers=Provenance.noted(store), is_whole_store=True, report=told)
 
 
 def _draw(

@@ -32,9 +32,7 @@ def compare(
     ],
     store: o.StoreOption = None,
     judge: o.JudgeOfStore = None,
-    by: Annotated[
-        Split | None, typer.Option("--by", help="The same within each part of a split.", show_default=False)
-    ] = None,
+    by: Annotated[Split | None, typer.Option("--by", help="The same within each part of a split.")] = None,
     questions: Annotated[
         int, typer.Option(metavar="N", min=0, max=10_000, help="Questions to show on which they differ most.")
     ] = QUESTIONS,

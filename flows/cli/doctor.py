@@ -39,7 +39,8 @@ def doctor(
     if as_json:
         o.echo_json([asdict(finding) for finding in findings])
     else:
-        o.echo("\n".join(finding.line for finding in findings))
+        for finding in findings:
+            o.echo_wrapped(f"{finding.state:<9}", finding.text)
     raise typer.Exit(BROKEN if any(finding.state == "broken" for finding in findings) else DONE)
 
 

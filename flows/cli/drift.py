@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from flows.store.store import Store
 
 
-@command(
-    "drift",
-    "drift --now --anchors 50",
-    "drift --format csv > drift.csv",
-    order=180,
-)
+@command("drift", "drift --now --anchors 50", "drift --format csv > drift.csv", order=180)
 @takes_study("anchors", "store", "concurrency", "runner", "budget_usd", "budget_tokens")
 def drift(
     given: Given,
@@ -36,7 +31,6 @@ def drift(
             metavar="ID|SPEC",
             help="One judge only, by name or id; with --now the judge to ask: embedded, openai:MODEL or "
             "anthropic:MODEL (default: that of the last run)",
-            show_default=False,
             autocompletion=completing.judges,
         ),
     ] = None,

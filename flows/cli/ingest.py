@@ -34,7 +34,7 @@ def ingest(
     from flows.execution.prefect_server import prefect_api, prepare
     from flows.execution.run import running
     from flows.pipeline.load.provenance import Provenance, loaded_study
-    from flows.pipeline.load.tables import STEPS, is_loaded, rebuild_database
+    from flows.pipeline.load.tables import is_loaded, rebuild_database
     from flows.pipeline.plan import check_sources
     from flows.store.store import Store
     from flows.support.progress import make_report
@@ -59,6 +59,5 @@ def ingest(
         shown = effective if shown is None else replace(shown, task_types=effective.task_types or shown.task_types)
         makers = Provenance.noted(target)
         if not is_loaded(target, shown, makers, is_whole_store=True):
-            with report.stage("load", STEPS, "steps") as told:
-                rebuild_database(target, shown, makers=makers, is_whole_store=True, stepped=lambda: told.advance(1))
+            rebuild_database(target, shown, makers=makers, is_whole_store=True, report=report)
     print_files(target, effective, as_json)

@@ -14,20 +14,13 @@ from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 
 
-@command(
-    "init",
-    "init studies/nightly.toml ~/.claude/projects ~/.codex/sessions",
-    "init --find",
-    order=10,
-)
+@command("init", "init studies/nightly.toml ~/.claude/projects ~/.codex/sessions", "init --find", order=10)
 def init(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The study file to write.")] = Path("study.toml"),
     sources: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="SOURCE",
-            help="Where the sessions are; the file names them, and points that fit their lengths.",
-            show_default=False,
+            metavar="SOURCE", help="Where the sessions are; the file names them, and points that fit their lengths."
         ),
     ] = None,
     find: Annotated[

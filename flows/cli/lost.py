@@ -16,21 +16,16 @@ if TYPE_CHECKING:
     from judge.outcomes import Topic
 
 
-Session = Annotated[
-    str | None, typer.Argument(metavar="SESSION", help="The log of one session, of any format.", show_default=False)
-]
+Session = Annotated[str | None, typer.Argument(metavar="SESSION", help="The log of one session, of any format.")]
 Agent = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
         help="Instead of a log: the newest session of an agent: claude_code, codex, cursor, opencode and others; an "
         "unknown name is answered with all.",
-        show_default=False,
     ),
 ]
-SessionId = Annotated[
-    str | None, typer.Option("--session", metavar="ID", help="Of a file with several.", show_default=False)
-]
+SessionId = Annotated[str | None, typer.Option("--session", metavar="ID", help="Of a file with several.")]
 AtMessage = Annotated[
     int | None,
     typer.Option(
@@ -38,7 +33,6 @@ AtMessage = Annotated[
         min=1,
         max=10**9,
         help="Look at the session as it was after N messages (default: where its last compaction was)",
-        show_default=False,
     ),
 ]
 Compacted = Annotated[
@@ -47,7 +41,6 @@ Compacted = Annotated[
         metavar="FILE",
         help="What another tool left of it: messages in any format, or a text. Without --at it was made at the end "
         "of the session.",
-        show_default=False,
     ),
 ]
 Method = Annotated[
@@ -55,13 +48,11 @@ Method = Annotated[
     typer.Option(
         metavar="A,B(X=1)",
         help="What methods of ours leave of it, without a language model.",
-        show_default=False,
         autocompletion=completing.strategies,
     ),
 ]
 ShowAll = Annotated[
-    bool,
-    typer.Option("--all", help="All statements, also those that are kept (default: the first ten that are not)"),
+    bool, typer.Option("--all", help="All statements, also those that are kept (default: the first ten that are not)")
 ]
 FailIfLost = Annotated[
     str | None,
@@ -69,7 +60,6 @@ FailIfLost = Annotated[
         metavar="A,B",
         help="End with exit code 5 when one of these is lost, stale or denied: constraints, open, decisions, "
         "files, errors, values.",
-        show_default=False,
     ),
 ]
 
@@ -108,7 +98,6 @@ def lost(
     from flows.pipeline.single_session import find_input, session_outcomes
     from flows.redaction import Redactor
     from flows.reporting.lost_statements import as_document, gone_of, render_markdown, render_text
-    from flows.reporting.text_tables import WIDTH
     from flows.sources import SourceError
     from flows.sources.agents import newest_session
     from flows.support.errors import WORSE, UsageError
@@ -134,7 +123,7 @@ def lost(
     elif as_markdown:
         o.echo(render_markdown(found, show_all=show_all))
     else:
-        o.echo(render_text(found, o.layout().width or WIDTH, show_all=show_all))
+        o.echo(render_text(found, o.terminal_width(), show_all=show_all))
     if gone := gone_of(found, topics):
         print(f"not reached: {gone}", file=sys.stderr)  # noqa: T201
         raise typer.Exit(WORSE)

@@ -11,12 +11,7 @@ from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 
 
-@command(
-    "moved",
-    "moved --since 2026-11-01 --format markdown",
-    "moved --judge embedded --worse-than 0.2",
-    order=160,
-)
+@command("moved", "moved --since 2026-11-01 --format markdown", "moved --judge embedded --worse-than 0.2", order=160)
 def moved(
     since: Annotated[
         str | None,
@@ -24,7 +19,6 @@ def moved(
             metavar="NIGHT|DATE",
             help="Compare with this night, or with the last one before this date or time (UTC) "
             "(default: the night before the last)",
-            show_default=False,
         ),
     ] = None,
     judge: o.JudgeOfStore = None,
@@ -36,7 +30,6 @@ def moved(
             max=5.0,
             callback=o.finite,
             help="End with exit code 5 when a method's overall fell by more than X, beyond noise.",
-            show_default=False,
         ),
     ] = None,
     store: o.StoreOption = None,

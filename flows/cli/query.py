@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 
 Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the query; repeat it.", show_default=False),
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the query; repeat it.")
 ]
 Output = Annotated[
     Path | None,
@@ -31,7 +30,6 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         help="Write to this file instead; .parquet, .csv, .json or .md says the format.",
-        show_default=False,
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
@@ -55,9 +53,7 @@ def query(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Name or number of a query; without one they are listed.",
-            show_default=False,
-            autocompletion=completing.queries,
+            help="Name or number of a query; without one they are listed.", autocompletion=completing.queries
         ),
     ] = None,
     store: o.StoreOption = None,
@@ -105,12 +101,7 @@ def query(
 
 Relation = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="RELATION",
-        help="Tables and views to write.",
-        show_default=False,
-        autocompletion=completing.relations,
-    ),
+    typer.Argument(metavar="RELATION", help="Tables and views to write.", autocompletion=completing.relations),
 ]
 Target = Annotated[
     Path,
@@ -133,16 +124,10 @@ All = Annotated[
 Query = Annotated[
     list[str] | None,
     typer.Option(
-        "--query",
-        metavar="NAME",
-        help="The answer of a ready query; repeat it.",
-        show_default=False,
-        autocompletion=completing.queries,
+        "--query", metavar="NAME", help="The answer of a ready query; repeat it.", autocompletion=completing.queries
     ),
 ]
-Format = Annotated[
-    FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)", show_default=False)
-]
+Format = Annotated[FileFormat | None, typer.Option("--format", help="Format of the files (default: parquet)")]
 
 
 @command(

@@ -34,8 +34,8 @@ def rebuild(
     one that is given, with the results as they are. Exit code 3 when checks of the results do not hold; they are named.
     """
     from flows.execution.run import running
-    from flows.pipeline.load import tables
     from flows.pipeline.load.provenance import Provenance, study_of_results
+    from flows.pipeline.load.tables import rebuild_database, stored_violations
     from flows.pipeline.run_summary import Summary, failed_checks
     from flows.store.call_journal import export_calls
     from flows.support.progress import make_report
@@ -46,12 +46,9 @@ def rebuild(
     start = perf_counter()
     with running(chosen, make_report(quiet or as_json), what="rebuild", is_whole_store=True) as active:
         export_calls(target)
-        with active.report.stage("rebuild", tables.STEPS, "steps") as shown:
-            makers = Provenance.of_results(target, chosen)
-            tables.rebuild_database(
-                target, chosen, makers=makers, is_whole_store=study is None, stepped=lambda: shown.advance(1)
-            )
-    broken = tables.stored_violations(target)
+        makers = Provenance.of_results(target, chosen)
+        rebuild_database(target, chosen, makers=makers, is_whole_store=study is None, report=active.report)
+    broken = stored_violations(target)
     outcome = Summary(_counts(target), tuple(failed_checks(broken)))
     if as_json:
         content = {

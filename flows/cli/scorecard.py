@@ -17,19 +17,13 @@ TOP = 12
 
 Base = Annotated[
     str | None,
-    typer.Option(
-        "--base",
-        metavar="DIR_OR_URL",
-        help="Compare with this store, on the questions that both have.",
-        show_default=False,
-    ),
+    typer.Option("--base", metavar="DIR_OR_URL", help="Compare with this store, on the questions that both have."),
 ]
 Method = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
         help="Show this method only, as the leaderboard names it; may be repeated.",
-        show_default=False,
         autocompletion=completing.methods,
     ),
 ]
@@ -42,7 +36,6 @@ FailIfWorse = Annotated[
         max=5.0,
         callback=o.finite,
         help="With --base: end with exit code 5 when a method's overall is lower by more than X, beyond noise.",
-        show_default=False,
     ),
 ]
 

@@ -12,20 +12,13 @@ from flows.cli.shared.commands import command
 from flows.cli.shared.study_options import ALL, Given, takes_study
 
 Cron = Annotated[
-    str,
-    typer.Option(metavar="'M H D M W'", help="When: minute, hour, day, month, weekday; '0 2 * * *' is 2 a.m."),
+    str, typer.Option(metavar="'M H D M W'", help="When: minute, hour, day, month, weekday; '0 2 * * *' is 2 a.m.")
 ]
 Timezone = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Of the schedule, such as Europe/Berlin (default: the machine's)", show_default=False
-    ),
+    str | None, typer.Option(metavar="NAME", help="Of the schedule, such as Europe/Berlin (default: the machine's)")
 ]
 Name = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Of the deployment (default: the store's folder and six digits)", show_default=False
-    ),
+    str | None, typer.Option(metavar="NAME", help="Of the deployment (default: the store's folder and six digits)")
 ]
 
 

@@ -29,9 +29,7 @@ MOST_SHOWN = 1_000
 def leaderboard(
     store: o.StoreOption = None,
     judge: o.JudgeOfStore = None,
-    by: Annotated[
-        Split | None, typer.Option("--by", help="Overall in the parts of a split instead.", show_default=False)
-    ] = None,
+    by: Annotated[Split | None, typer.Option("--by", help="Overall in the parts of a split instead.")] = None,
     baseline: o.Baseline = None,
     versions: o.Versions = "current",
     fail_below: o.FailBelow = None,
@@ -85,12 +83,7 @@ def sql(
     timeout: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS",
-            min=0.001,
-            max=86_400,
-            callback=o.finite,
-            help="Stop the query after this time.",
-            show_default=False,
+            metavar="SECONDS", min=0.001, max=86_400, callback=o.finite, help="Stop the query after this time."
         ),
     ] = None,
     as_json: o.AsJson = False,
@@ -190,15 +183,8 @@ class Kind(StrEnum):
     RUBRICS = "rubrics"
 
 
-@command(
-    "list strategies",
-    "list formats --json",
-    order=190,
-)
-def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")],
-    as_json: o.AsJson = False,
-) -> None:
+@command("list strategies", "list formats --json", order=190)
+def list_(kind: Annotated[Kind, typer.Argument(help="What to list.")], as_json: o.AsJson = False) -> None:
     """List what exists, with parameters and what each needs."""
     found = {Kind.STRATEGIES: _strategies, Kind.FORMATS: _formats, Kind.JUDGES: _judges, Kind.RUBRICS: _rubrics}[kind]()
     if as_json:
@@ -209,7 +195,8 @@ def list_(
         for key, value in item.items():
             if key != "name" and value not in (None, "", {}, []):
                 shown = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else value
-                o.echo(f"    {key + ':':<13}{', '.join(map(str, shown)) if isinstance(shown, list) else shown}")
+                text = ", ".join(map(str, shown)) if isinstance(shown, list) else str(shown)
+                o.echo_wrapped(f"    {key + ':':<13}", text)
 
 
 _NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}

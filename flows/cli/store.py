@@ -14,26 +14,16 @@ if TYPE_CHECKING:
     from flows.pipeline import dropping
     from flows.store.store import Store
 
-GROUP = """Take sessions out of a store.
-
-See `compaction-eval store drop --help`.
-"""
+GROUP = "Take sessions out of a store.\n"
 """Help of the group."""
 
 
-@command(
-    "store drop --gone",
-    "store drop --gone --yes",
-    'store drop "~/.claude/projects/secret" 0b1e* --yes',
-    order=10,
-)
+@command("store drop --gone", "store drop --gone --yes", 'store drop "~/.claude/projects/secret" 0b1e* --yes', order=10)
 def drop(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SESSION|LOG|FOLDER]…",
-            help="Ids of sessions, paths of logs, folders of logs, or globs of either.",
-            show_default=False,
+            metavar="[SESSION|LOG|FOLDER]…", help="Ids of sessions, paths of logs, folders of logs, or globs of either."
         ),
     ] = None,
     gone: Annotated[bool, typer.Option("--gone", help="Every session of which no log is left.")] = False,
@@ -67,8 +57,8 @@ def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
     from flows.config.study import Study
     from flows.execution.run import running
     from flows.pipeline import dropping
-    from flows.pipeline.load import tables
     from flows.pipeline.load.provenance import Provenance, loaded_study, study_of_results
+    from flows.pipeline.load.tables import rebuild_database
     from flows.support.progress import make_report
 
     is_loaded = loaded_study(target) is not None
@@ -78,11 +68,8 @@ def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
         found = dropping.select_sessions(target, words, gone=gone)  # another command may have changed it since
         n_rows = dropping.drop_sessions(target, found)
         if is_loaded:
-            with active.report.stage("rebuild", tables.STEPS, "steps") as shown:
-                makers = Provenance.of_results(target, study)
-                tables.rebuild_database(
-                    target, study, makers=makers, is_whole_store=True, stepped=lambda: shown.advance(1)
-                )
+            makers = Provenance.of_results(target, study)
+            rebuild_database(target, study, makers=makers, is_whole_store=True, report=active.report)
     return n_rows
 
 

@@ -175,14 +175,23 @@ def broken_checks(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(((name, n) for name, n in counts.items() if n), key=lambda found: (-found[1], found[0]))
 
 
+INNER = ("stg_", "int_", "agg_", "check_")
+"""Beginnings of the names of the views that other views are made of."""
+
+
+def list_relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str | None]]:
+    """Every table and view of a store by name: its name, ``table`` or ``view``, and its comment."""
+    return connection.execute(
+        "SELECT table_name, 'table', comment FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
+        "SELECT view_name, 'view', comment FROM duckdb_views() WHERE database_name = 'store' AND NOT internal "
+        "ORDER BY 1"
+    ).fetchall()
+
+
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Refuse a database that lacks what this version's commands ask for, or that they cannot know."""
     again = f"make it anew with: compaction-eval rebuild --store {_store_name(path)}"
-    rows = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
-        "SELECT view_name FROM duckdb_views() WHERE database_name = 'store'"
-    ).fetchall()
-    found = {name for (name,) in rows}
+    found = {name for name, _, _ in list_relations(connection)}
     if "store_info" not in found:
         raise StoreError(f"{display_name(path)} was made by an earlier version of compaction-eval; {again}")
     rows = connection.execute("SELECT made_by, schema_version FROM store_info").fetchall()

@@ -40,7 +40,7 @@ def sql_text(folder: str, name: str) -> str:
 def sql_sha256() -> str:
     """Hash of all SQL that a database's content and views come from."""
     digest = hashlib.sha256()
-    texts = [(folder, _layer(folder)) for folder in (*LAYERS, "load")]
+    texts = [(folder, layer_files(folder)) for folder in (*LAYERS, "load")]
     for folder, files_of_folder in (*texts, ("checks", checks().items())):
         for name, text in files_of_folder:
             digest.update(f"{folder}/{name}\0{text}\0".encode())
@@ -51,7 +51,7 @@ def sql_sha256() -> str:
 @cache
 def relations() -> frozenset[str]:
     """Every table and view that ``sql/`` makes."""
-    names = (name for folder in LAYERS if folder != "macros" for name, _ in _layer(folder))
+    names = (name for folder in LAYERS if folder != "macros" for name, _ in layer_files(folder))
     return frozenset([*names, *(f"check_{name}" for name in checks())])
 
 
@@ -78,9 +78,9 @@ def _empty_database() -> bytes:
 def schemas() -> Mapping[str, pa.Schema]:
     """The Arrow schema of every table, read off ``sql/schema``."""
     with duckdb.connect(":memory:", config=OFFLINE) as connection:
-        for name, text in _layer("schema"):
+        for name, text in layer_files("schema"):
             run_sql(connection, f"schema/{name}.sql", text)
-        return {name: connection.table(name).limit(0).to_arrow_table().schema for name, _ in _layer("schema")}
+        return {name: connection.table(name).limit(0).to_arrow_table().schema for name, _ in layer_files("schema")}
 
 
 @cache
@@ -92,7 +92,7 @@ def table_keys() -> Mapping[str, Mapping[str, str]]:
 @cache
 def checks() -> Mapping[str, str]:
     """Invariant → the query whose rows are its violations, under a comment that says what holds; by name."""
-    found = dict(_layer("checks"))
+    found = dict(layer_files("checks"))
     for name, said in table_keys().items():
         key, table = said["key"], said.get("table", name)
         holds = said.get("holds", f"{key} {'identify' if ',' in key else 'identifies'} a row of {table}")
@@ -125,15 +125,15 @@ def first_sentence(error: Exception) -> str:
     return re.sub(r"^[\w ]+? Error: ", "", text).rstrip(".")
 
 
-def _layer(folder: str) -> Iterator[tuple[str, str]]:
-    """Name and text of a folder's files, by name."""
+def layer_files(folder: str) -> Iterator[tuple[str, str]]:
+    """Name and text of the files of a folder of ``sql/``, by name."""
     entries = [entry for entry in files("sql").joinpath(folder).iterdir() if entry.name.endswith(".sql")]
     for entry in sorted(entries, key=lambda entry: entry.name):
         yield entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8")
 
 
 def _create(connection: duckdb.DuckDBPyConnection) -> None:
-    made: dict[str, dict[str, str]] = {folder: dict(_layer(folder)) for folder in LAYERS}
+    made: dict[str, dict[str, str]] = {folder: dict(layer_files(folder)) for folder in LAYERS}
     for folder, texts in made.items():
         for name, text in texts.items():
             run_sql(connection, f"{folder}/{name}.sql", text)

@@ -64,13 +64,7 @@ class ModelCalls:
 
     def submit(self, engine: Engine, function: Callable[..., Tally], *args: Any) -> Future[Tally]:
         """Do one task in a thread, with an engine."""
-        return self.threads.submit(self._carry_out, function, args, TaskTools(engine, self.items))
-
-    @staticmethod
-    def _carry_out(function: Callable[..., Tally], args: tuple[Any, ...], tools: TaskTools) -> Tally:
-        tally = function(*args, tools=tools)
-        tally.used.cpu_seconds = 0.0  # several tasks share the process, and the run counts its time
-        return tally
+        return self.threads.submit(function, *args, tools=TaskTools(engine, self.items))
 
     def _note_uses(self) -> None:
         """Write down which cached answers were used: a kill must not lose what no later run asks for again."""

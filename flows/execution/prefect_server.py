@@ -275,17 +275,14 @@ class Server:
         """Let it end, and end it if it does not."""
         self._ending.set()
         with self._change:
-            self._stop()
-
-    def _stop(self) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._close_pipe()
-        self._socket.close()
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._close_pipe()
+            self._socket.close()
 
     def _reason(self) -> str:
         """How it ended, and what it said last, which may be of long before."""

@@ -13,15 +13,13 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compaction.code_version import code_sha256
 from flows.config.runner_spec import Runner
 from flows.config.study import Study
 from flows.execution.model_calls import ModelCalls
-from flows.execution.pools.base import WorkerPool
-from flows.execution.pools.local import Workers, cores
-from flows.execution.pools.own_thread import OwnThread
+from flows.execution.pools.local import OwnThread, Workers, cores
 from flows.execution.stage_executor import PrefectTasks, StageExecutor
 from flows.execution.stage_log import StageLog
 from flows.llm.remote_model import Calls
@@ -29,7 +27,7 @@ from flows.pipeline.dropping import finish_dropping
 from flows.pipeline.engine import Engine, Role, engine_calling
 from flows.pipeline.load.nights import take_night
 from flows.pipeline.load.provenance import Provenance
-from flows.pipeline.load.tables import STEPS, NewDatabase, rebuild_database, stored_violations
+from flows.pipeline.load.tables import NewDatabase, rebuild_database, stored_violations
 from flows.pipeline.plan import method_rows
 from flows.pipeline.run_summary import Summary, all_records, records_of, summarize_run
 from flows.pipeline.scope import Scope
@@ -46,6 +44,9 @@ from flows.support.ids import content_id
 from flows.support.progress import Report, Silent
 from flows.support.resource_use import StageTime
 from flows.support.versions import VERSION, versions
+
+if TYPE_CHECKING:
+    from flows.execution.pools.cluster import Cluster
 
 SAME_QUESTIONS = "same_questions_scored"
 """The check that a judge's figures rest on the same questions for every method."""
@@ -78,7 +79,7 @@ class Run:
         self.log = StageLog(self._record_stage)
 
     @cached_property
-    def workers(self) -> WorkerPool:
+    def workers(self) -> Workers | Cluster:
         """The workers, started when they are first asked for: a run with nothing to do needs none."""
         if self.study.on_cluster:
             from flows.execution.pools.cluster import Cluster  # noqa: PLC0415 (imports optional packages)
@@ -86,7 +87,7 @@ class Run:
             runner = Runner.parse(self.study.runner)
             return self.stack.enter_context(Cluster(runner, self.study, self._wanted_workers, self.report.say))
         is_small = self.scope.is_small and not self.study.concurrency
-        workers: OwnThread | Workers = OwnThread() if is_small else Workers(self._wanted_workers)
+        workers = OwnThread() if is_small else Workers(self._wanted_workers)
         self.stack.enter_context(workers)
         workers.warm(warm_up, self.study)
         return workers
@@ -184,45 +185,7 @@ class Run:
 
 
 _current: ContextVar[Run | None] = ContextVar("run", default=None)
-
-
-def current() -> Run:
-    """The run that is under way."""
-    run = _current.get()
-    if run is None:
-        raise RuntimeError("no run is under way")
-    return run
-
-
-def new_run(
-    study: Study,
-    store: Store,
-    stack: ExitStack,
-    report: Report,
-    *,
-    is_whole_store: bool = False,
-    executor: StageExecutor | None = None,
-    calls: Calls | None = None,
-    engine: Engine | None = None,
-) -> Run:
-    """A run of a store that is locked; the arguments as those of ``running``."""
-    started = now()
-    run_id = content_id("run", started, os.getpid())
-    model_calls = ModelCalls(study, store, stack, run_id, calls)
-    scope = Scope(store, study, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers)
-    run = Run(
-        study,
-        store,
-        stack,
-        report,
-        run_id,
-        started,
-        scope,
-        model_calls,
-        engine or engine_calling(study, model_calls.gateway),
-        executor or PrefectTasks(),
-    )
-    return run
+"""The run under way. Prefect starts a flow with plain data only, so a flow inside another finds the run here."""
 
 
 @contextmanager
@@ -249,15 +212,20 @@ def running(
         return
     store = Store.create(study.store, study.tokenizer)
     with store.locked(what), ExitStack() as stack:
-        run = new_run(
+        started = now()
+        run_id = content_id("run", started, os.getpid())
+        model_calls = ModelCalls(study, store, stack, run_id, calls)
+        run = Run(
             study,
             store,
             stack,
             report or Silent(),
-            is_whole_store=is_whole_store,
-            executor=executor,
-            calls=calls,
-            engine=engine,
+            run_id,
+            started,
+            Scope(store, study, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers),
+            model_calls,
+            engine or engine_calling(study, model_calls.gateway),
+            executor or PrefectTasks(),
         )
         _close_killed(store)
         finish_dropping(store)  # what was killed left undone: a `store drop` …
@@ -271,11 +239,6 @@ def running(
 
 def load_database(run: Run) -> None:
     """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
-    with run.report.stage("load", STEPS, "steps") as shown:
-        _load_database(run, lambda: shown.advance(1))
-
-
-def _load_database(run: Run, stepped: Callable[[], None]) -> None:
     time = run.log.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(new: NewDatabase) -> None:
@@ -302,7 +265,7 @@ def _load_database(run: Run, stepped: Callable[[], None]) -> None:
             makers=run.makers,
             night=night,
             is_whole_store=run.scope.is_whole_store,
-            stepped=stepped,
+            report=run.report,
         )
 
 

@@ -19,11 +19,9 @@ class StageExecutor(Protocol):
 
     def carry_out(self, stage: str, calls: TaskCalls) -> Callable[[str], Awaitable[Tally]]:
         """What does a task of the stage, given its name."""
-        ...
 
     def page(self, stage: str, total: int, unit: str) -> AbstractAsyncContextManager[Advance]:
         """Where else the progress of the stage is shown."""
-        ...
 
 
 class PlainCalls:

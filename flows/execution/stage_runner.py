@@ -13,14 +13,15 @@ from functools import partial
 from typing import Any
 
 from flows.execution.model_calls import OPEN_BATCHES
+from flows.execution.pools.local import OwnThread
 from flows.execution.run import Run
 from flows.execution.stage_executor import PlainCalls
 from flows.pipeline.stages import Stage, drop_repeated_rows, unfinished_buckets, work_bucket
 from flows.pipeline.tasks.task_context import Tally
+from flows.sessions.buckets import Bucket
 from flows.store.storage import LOCAL
 from flows.support import event_log
 from flows.support.errors import EvalError
-from flows.support.resource_use import StageTime
 
 SHIPPED_EVERY = 60.0
 """Seconds between two copies of the call cache to the store, while a stage waits for a model."""
@@ -33,45 +34,43 @@ class Unit:
     """One task's work."""
 
     key: str
-    """By which its worker is chosen, and its weight counted."""
+    """Selects the worker."""
     weight: float
+    """Its share of the work, in the unit of the stage; heavy ones begin first."""
     n_items: int
     call: Callable[[str], Future[Tally]]
-    """Begins it, given the key."""
+    """Submits the work; takes the key."""
     waits: bool = False
-    """Whether it waits for a language model: it then runs in this process, and tells of each item."""
+    """Whether it waits for a language model. It then runs in this process and reports each item."""
 
 
 async def run_stage(run: Run, stage: Stage) -> Tally:
     """Do what the stage has left to do, bucket by bucket."""
     with run.log.timed(stage.key) as time:
-        return await _run_stage(run, stage, time)
-
-
-async def _run_stage(run: Run, stage: Stage, time: StageTime) -> Tally:
-    known = run.scope.buckets()
-    buckets = unfinished_buckets(run.store, run.study, stage, known)
-    time.sessions = sum(len(bucket.sessions) for bucket in buckets)
-    time.settled = sum(len(bucket.sessions) for bucket in known) - time.sessions
-    waits = run.waits(stage.part)
-    units = [
-        Unit(
-            bucket.key,
-            bucket.weight,
-            run.n_jobs(stage, bucket) if waits else len(bucket.sessions),
-            lambda key, bucket=bucket: run.submit(  # type: ignore[misc]
-                stage.part, key, work_bucket, run.root, run.study, bucket, stage.key
-            ),
-            waits,
-        )
-        for bucket in buckets
-    ]
-    time.unit = stage.unit
-    tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
-    if run.study.on_cluster:
-        for bucket in buckets:
+        known = run.scope.buckets()
+        buckets = unfinished_buckets(run.store, run.study, stage, known)
+        time.sessions = sum(len(bucket.sessions) for bucket in buckets)
+        time.settled = sum(len(bucket.sessions) for bucket in known) - time.sessions
+        waits = run.waits(stage.part)
+        units = [
+            Unit(
+                bucket.key,
+                bucket.weight,
+                run.n_jobs(stage, bucket) if waits else len(bucket.sessions),
+                partial(_submit_bucket, run, stage, bucket),
+                waits,
+            )
+            for bucket in buckets
+        ]
+        time.unit = stage.unit
+        tally = await fan_out(run, stage.name, stage.unit if waits else "sessions", units, key=stage.key)
+        for bucket in buckets if run.study.on_cluster else ():
             await asyncio.to_thread(drop_repeated_rows, run.root, run.study, bucket, stage.key)
-    return tally
+        return tally
+
+
+def _submit_bucket(run: Run, stage: Stage, bucket: Bucket, key: str) -> Future[Tally]:
+    return run.submit(stage.part, key, work_bucket, run.root, run.study, bucket, stage.key)
 
 
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
@@ -123,6 +122,8 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
             async def do(one: Unit) -> None:
                 async with open_batches if one.waits else slots[run.workers.queue_of(one.key, one.weight)]:
                     tally = await (tracked if one.waits else computed)(names[one.key])
+                    if one.waits or isinstance(run.workers, OwnThread):
+                        tally.used.cpu_seconds = 0.0  # tasks share the run's own process, whose time the run counts
                     tallies.append(_logged(stage, one, tally))
                 del calls[names[one.key]]
                 if not one.waits:

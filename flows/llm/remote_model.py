@@ -26,17 +26,14 @@ class Calls(Protocol):
 
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
         """As ``Gateway.complete``."""
-        ...
 
     def native(
         self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
     ) -> tuple[Mapping[str, Any], Completion]:
         """As ``Gateway.native``."""
-        ...
 
     def close(self) -> None:
         """As ``Gateway.close``."""
-        ...
 
 
 def display_name(settings: ModelSettings) -> str:

@@ -68,7 +68,7 @@ def _until_reset(headers: Mapping[str, str], now: datetime) -> float | None:
 
 def _now(headers: Mapping[str, str]) -> datetime:
     """The server's clock where it tells it: points in time are on its clock."""
-    return _date(headers.get("date", "")) or datetime.fromtimestamp(time.time(), UTC)
+    return _moment(headers.get("date", "")) or datetime.fromtimestamp(time.time(), UTC)
 
 
 def _seconds(value: str, now: datetime) -> float | None:
@@ -78,7 +78,7 @@ def _seconds(value: str, now: datetime) -> float | None:
         return number
     if (duration := _duration(value)) is not None:
         return duration
-    then = _date(value) or _timestamp(value)
+    then = _moment(value)
     return None if then is None else max(0.0, (then - now).total_seconds())
 
 
@@ -97,19 +97,10 @@ def _duration(value: str) -> float | None:
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def _date(value: str) -> datetime | None:
-    if "," not in value:
-        return None
+def _moment(value: str) -> datetime | None:
+    """A date of HTTP (``Fri, 27 Nov 2026 …``), or one of RFC 3339."""
     try:
-        found = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _timestamp(value: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(value)
+        found = parsedate_to_datetime(value) if "," in value else datetime.fromisoformat(value)
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)

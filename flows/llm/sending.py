@@ -252,13 +252,10 @@ class Sender:
         except CallFault:
             raise
         except Exception as error:
-            _log.error("%s: the client failed: %s", settings.spec, _traceback_end(traceback.format_exc()))
+            # Keys are removed before the cut, so none is cut in two.
+            end = without_keys(traceback.format_exc())[-_TRACEBACK_CHARACTERS:]
+            _log.error("%s: the client failed: %s", settings.spec, end)
             raise CallFault("malformed", f"the client failed: {type(error).__name__}: {error}") from None
         if not reply.text.strip():
             raise CallFault("blank", "the model answered with nothing", use=reply.use)
         return reply
-
-
-def _traceback_end(text: str) -> str:
-    """The end of a traceback without keys. Keys are removed before the cut, so none is cut in two."""
-    return without_keys(text)[-_TRACEBACK_CHARACTERS:]

@@ -139,7 +139,7 @@ def make_settings(
 ) -> ModelSettings:
     """The settings of a model: defaults, the environment, ``given`` (a table of a study).
 
-    ``at`` says what an error on a setting begins with, where ``place`` and the setting's name are not exact enough.
+    ``at`` gives the beginning of an error about a setting; by default ``place`` and the setting's name.
     Raises UsageError for unknown names, wrong types, and an address with a password in it.
     """
     at = at or (lambda name: f"{place}: {name}")

@@ -21,7 +21,7 @@ from flows.sessions.session_parts import InputRecord, Part, SessionInfo
 from flows.sessions.task_type_labels import read_labels
 from flows.store.store import Store
 from flows.support.errors import DONE, INCOMPLETE, STOPPED
-from flows.support.plurals import quantity
+from flows.support.plurals import first_few, quantity
 
 EXAMPLES = 3
 """Reasons that are shown of each kind."""
@@ -109,19 +109,14 @@ def scope_notes(parts: Sequence[Part]) -> list[str]:
     if renamed:
         notes.append(
             f"{quantity(len(renamed), 'session')} under the id of another one, and called otherwise here: "
-            f"{_some([info.session_id for info in renamed])}"
+            f"{first_few([info.session_id for info in renamed])}"
         )
     if kept:
         notes.append(
             f"{quantity(len(kept), 'log')} {WORSE} (table quarantine): "
-            f"{_some([record.fingerprint.path for record in kept])}"
+            f"{first_few([record.fingerprint.path for record in kept])}"
         )
     return notes
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - EXAMPLES
-    return ", ".join(names[:EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def records_of(parts: Iterable[Part], study: Study) -> list[InputRecord]:
@@ -179,11 +174,8 @@ def _set_aside(store: Store, records: Sequence[InputRecord]) -> list[Shortfall]:
     if not tally:
         return []
     what = f"{'place' if tally.total() == 1 else 'places'} in the sources set aside, which could not be read"
-    return [Shortfall(what, tally.total(), _top(tally), store.place.display_name(store.quarantine))]
-
-
-def _top(tally: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:EXAMPLES])
+    commonest = sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:EXAMPLES]
+    return [Shortfall(what, tally.total(), tuple(commonest), store.place.display_name(store.quarantine))]
 
 
 def failed_checks(checks: Sequence[tuple[str, int]]) -> list[Shortfall]:

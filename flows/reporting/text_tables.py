@@ -19,13 +19,10 @@ from rich.text import Text
 from flows.support.choices import Format
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
-from flows.support.terminal_text import without_controls
+from flows.support.terminal_text import WIDTH, without_controls
 
 if TYPE_CHECKING:
     import duckdb
-
-WIDTH = 100
-"""Columns of a terminal that tables and notes fit in."""
 
 CELL_WIDTH = 60
 """Characters after which a cell of a table without a width is broken; the other formats show all of it."""

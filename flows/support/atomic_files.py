@@ -23,6 +23,7 @@ OWNERS_FOLDER = 0o700
 OWNERS_UMASK = 0o077
 
 _checks: list[Callable[[], None]] = []
+"""Checks before a file is published: a process of a cluster holds one permit at a time, for all that it writes."""
 
 
 def umask_for(folder: Path) -> int:

@@ -28,7 +28,6 @@ class StageProgress(Protocol):
 
     def advance(self, number: int) -> None:
         """Count ``number`` more items as done."""
-        ...
 
 
 class Report(Protocol):
@@ -36,13 +35,11 @@ class Report(Protocol):
 
     def say(self, text: str) -> None:
         """Show one line."""
-        ...
 
     def stage(
         self, name: str, total: int, unit: str, note: Note | None = None
     ) -> AbstractContextManager[StageProgress]:
         """Show a stage while it lasts."""
-        ...
 
 
 class Silent:

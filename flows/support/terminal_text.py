@@ -1,8 +1,11 @@
-"""Text that is safe to show on a terminal."""
+"""Text that is shown on a terminal."""
 
 from __future__ import annotations
 
 import re
+
+WIDTH = 100
+"""Columns where there is no terminal to ask."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """What a transcript can hold to take over a terminal: shown as text, but for tabs and line ends."""

@@ -32,8 +32,8 @@ from flows.support.errors import UsageError
 from flows.support.ids import bucket_bits
 from flows.support.progress import Note, Report
 from judge import Judge, JudgeCase
-from judge.audit.attacks import AttackReport, Run, measure_attacks
-from judge.audit.clear_cases import Grading, clear_cases, grade_clear_cases
+from judge.audit.attacks import AttackReport, measure_attacks
+from judge.audit.clear_cases import Grading, Run, clear_cases, grade_clear_cases
 from judge.audit.leakage import Leakage, Sample, form_of, measure_leakage
 from judge.blinding import context_text
 from judge.llm import ModelJudge, Protocol
@@ -108,7 +108,7 @@ def _cases(store: Store, study: Study, info: SessionInfo, jobs: list[ScoreJob]) 
 
 
 @contextmanager
-def open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]]:
+def _open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]]:
     """The study's judge, and a note of its calls' cost. A language model calls through the store's call cache."""
     engine = engine_for(study)
     if "judge" not in engine.remote:
@@ -124,7 +124,7 @@ def open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]
 @contextmanager
 def open_judging(store: Store, study: Study, report: Report, what: str) -> Iterator[tuple[Judge, Run]]:
     """The study's judge, and a ``map`` that asks it for several cases at a time and tells how far it is."""
-    with open_judge(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
+    with _open_judge(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
 
         def run(function: Any, items: Any) -> Any:
             todo = list(items)
@@ -144,13 +144,8 @@ def attacks(store: Store, study: Study, report: Report) -> AttackReport:
 
 def check_gradings(store: Store, study: Study, report: Report) -> list[Grading]:
     """How the judge grades answers that are plainly right or wrong."""
-    found: list[Grading] = []
-    cases = clear_cases()
-    with open_judge(store, study) as (judge, note), report.stage("judge", len(cases), "cases", note) as told:
-        for case in cases:
-            found += grade_clear_cases(judge, [case])
-            told.advance(1)
-    return found
+    with open_judging(store, study, report, "cases") as (judge, run):
+        return grade_clear_cases(judge, run=run)
 
 
 def _counted_as_audit(function: Any) -> Any:

@@ -7,9 +7,9 @@ right and a wrong answer (``clear_cases.toml``).
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any, cast
 
@@ -17,6 +17,11 @@ from compaction.transcript import Message, Role
 from judge.probe import Probe
 from judge.scoring import Judge, JudgeCase, JudgeError
 from judge.statement import Statement
+
+Scored = tuple[float | None, str]
+"""A mean score, and why there is none."""
+Run = Callable[[Callable[[JudgeCase], Scored], Iterable[JudgeCase]], Iterable[Scored]]
+"""``map``, or one that works on several cases at a time and keeps their order."""
 
 PASSING = 4.0
 """Least mean score of a right answer."""
@@ -61,17 +66,19 @@ def clear_cases() -> tuple[ClearCase, ...]:
     return tuple(case for entry in data["case"] for case in _pair(entry))
 
 
-def grade_clear_cases(judge: Judge, cases: Sequence[ClearCase] | None = None) -> list[Grading]:
-    """Have a judge grade the clear cases. Raises CallsStoppedError when no more calls are allowed."""
-    return [_grade(judge, clear) for clear in (clear_cases() if cases is None else cases)]
+def grade_clear_cases(judge: Judge, *, run: Run = map) -> list[Grading]:
+    """Have a judge grade the clear cases. Raises CallsStoppedError when no more calls are allowed.
+
+    ``run`` is ``map``, or one that asks for several cases at a time.
+    """
+    cases = clear_cases()
+    scored = run(partial(mean_score, judge), (clear.case for clear in cases))
+    return [
+        Grading(clear.id, clear.is_right, score, reason) for clear, (score, reason) in zip(cases, scored, strict=True)
+    ]
 
 
-def _grade(judge: Judge, clear: ClearCase) -> Grading:
-    score, reason = mean_score(judge, clear.case)
-    return Grading(clear.id, clear.is_right, score, reason)
-
-
-def mean_score(judge: Judge, case: JudgeCase) -> tuple[float | None, str]:
+def mean_score(judge: Judge, case: JudgeCase) -> Scored:
     """The unweighted mean of the criteria that are scored, and the reason when none is."""
     try:
         given = judge.score(case)

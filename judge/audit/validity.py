@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean
 
-from judge.audit.attacks import Run, Scored, estimate_mean
-from judge.rubric import Rubric
+from judge.audit.attacks import estimate_mean
+from judge.audit.clear_cases import Run, Scored
 from judge.scoring import Judge, JudgeCase, JudgeError
 
 UNCOUNTED = "instruction_following"
@@ -40,6 +40,8 @@ PLAN = (
 _ITEM = re.compile(r";\s+|\n+")
 _LABEL = re.compile(r"^\s*(\w+):\s+")
 _NUMBER = re.compile(r"\d+")
+_VERB = re.compile(r"\b(?:Created|Modified)(?=:)")
+_OTHER_VERB = {"Created": "Modified", "Modified": "Created"}
 _FILE_NAME = re.compile(r"[\w-]+(?=\.[A-Za-z]\w{0,7}\b)")
 _CHOICE = re.compile(r"\b(?:instead of|rather than|not)\b", re.IGNORECASE)
 _NONE = re.compile(r"(?:none|nothing)\.?", re.IGNORECASE)
@@ -147,14 +149,10 @@ def _overall(judge: Judge, case: JudgeCase) -> Scored:
         return None, str(error)
     dimensions: dict[str, list[float]] = {}
     for one in given:
-        dimension = _dimension(judge.rubric, one.criterion)
-        if one.score is not None and dimension != UNCOUNTED:
-            dimensions.setdefault(dimension, []).append(one.score)
+        criterion = judge.rubric.criteria.get(one.criterion)
+        if one.score is not None and criterion is not None and criterion.dimension != UNCOUNTED:
+            dimensions.setdefault(criterion.dimension, []).append(one.score)
     return (fmean(map(fmean, dimensions.values())), "") if dimensions else (None, "no criterion was scored")
-
-
-def _dimension(rubric: Rubric, criterion: str) -> str:
-    return rubric.criteria[criterion].dimension if criterion in rubric.criteria else UNCOUNTED
 
 
 def split_items(text: str) -> list[str]:
@@ -200,13 +198,6 @@ def _exchange_ends(answer: TrueAnswer, _: Random) -> str | None:
     parts = _CHOICE.split(answer.case.answer, maxsplit=1)
     word = _CHOICE.search(answer.case.answer)
     return f"{parts[1].strip(' .')} {word[0]} {parts[0].strip(' .')}" if word and len(parts) == 2 else None
-
-
-def _exchange_verbs(answer: TrueAnswer, _: Random) -> str | None:
-    text = answer.case.answer
-    other = {"Created": "Modified", "Modified": "Created"}
-    changed = re.sub(r"\b(Created|Modified)(?=:)", lambda found: other[found[0]], text)
-    return changed if changed != text else None
 
 
 def _say_done(answer: TrueAnswer, _: Random) -> str | None:
@@ -265,7 +256,7 @@ ALTERATIONS: tuple[Alteration, ...] = (
     Alteration(
         "file_names", "every file name another one", _change(_FILE_NAME, lambda name: f"{name[::-1]}_x"), high=1.0
     ),
-    Alteration("verbs", "created and modified exchanged", _exchange_verbs, high=2.5),
+    Alteration("verbs", "created and modified exchanged", _change(_VERB, _OTHER_VERB.__getitem__), high=2.5),
     Alteration("done", "what is open told as done", _say_done, high=2.0),
     Alteration("stale", "an earlier value in place of the true one", _earlier_value, high=2.0),
     Alteration("invented_1", "the truth and 1 item that is not true", _with_invented(1), below="truth"),

@@ -41,7 +41,7 @@ class Placed:
         return path + "/" if text.endswith("/") else path
 
     def paths(self, words: Iterable[Word]) -> Iterator[str]:
-        """The files that words name for certain."""
+        """Paths of the words that are plain file names; words with variables or globs are left out."""
         return (path for word in words if (path := self.path(word)) is not None)
 
 
@@ -119,7 +119,7 @@ def _program(words: list[Word]) -> tuple[str, list[Word]]:
 def split_options(
     words: list[Word], takes_value: frozenset[str], first_only: bool = False
 ) -> tuple[list[str], list[Word]]:
-    """Options and other words. With ``first_only`` all from the first other word on is kept as it is."""
+    """Options, and the other words. With ``first_only``, no word after the first other one is an option."""
     options: list[str] = []
     named: list[Word] = []
     i = 0

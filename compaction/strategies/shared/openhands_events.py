@@ -55,7 +55,7 @@ class Event:
 
 
 def events_of(history: History, messages: Sequence[Message], thinking_blocks: bool) -> list[Event]:
-    """The events of some messages; ``thinking_blocks``: reasoning is what Anthropic's models call thinking."""
+    """The events of some messages. With ``thinking_blocks``, reasoning counts as Anthropic's thinking blocks."""
     prompt = system_prompt(messages)
     events: list[Event] = []
     if prompt:

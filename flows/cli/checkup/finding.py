@@ -20,9 +20,9 @@ class Finding:
     """What to do about it; blank where there is nothing to do."""
 
     @property
-    def line(self) -> str:
-        """The line that is printed."""
-        return f"{self.state:<8} {self.check}: {self.says}" + (f"; {self.do}" if self.do else "")
+    def text(self) -> str:
+        """What is printed behind the state."""
+        return f"{self.check}: {self.says}" + (f"; {self.do}" if self.do else "")
 
 
 def users_with_access(path: Path) -> str:

@@ -27,7 +27,7 @@ from flows.store.shards import REARRANGING, SMALL_BYTES
 from flows.store.store import DATABASE, Store, is_object_store, store_path
 from flows.support.atomic_files import OWNERS_UMASK, TMP, umask_for
 from flows.support.errors import EvalError
-from flows.support.plurals import quantity
+from flows.support.plurals import first_few, quantity
 
 LITTLE_SPACE = 1_000_000_000
 """Bytes of free disk under which the check warns, where no run tells how much one takes."""
@@ -41,8 +41,6 @@ MANY_FILES = 5_000
 """Small files from which on every reader is slow (1,000 small ones: 0.3 s a scan, one large one: 0.03 s)."""
 AHEAD_OF_CLOCK = 120.0
 """Seconds that a file may be newer than the clock says: file servers have clocks of their own."""
-MOST_NAMED = 3
-"""Paths that one finding names."""
 LEAST_FREE_INODES = 0.05
 """Share of a disk's files that should be free."""
 
@@ -319,19 +317,14 @@ def _check_logs(store: Store) -> list[Finding]:
     findings = []
     if lost:
         paths = sorted({info.input_path for info in lost})
-        said = f"{quantity(len(lost), 'session')} of {len(stored):,} have no log any more: {_format_paths(paths)}"
+        said = f"{quantity(len(lost), 'session')} of {len(stored):,} have no log any more: {first_few(paths)}"
         do = "they stay in the results; to take them out: compaction-eval store drop --gone"
         findings.append(Finding("logs", "warning", said, do))
     if kept:
         do = "mend it; until then what was stored of it stays in the results"
-        said = f"{quantity(len(kept), 'log')} {WORSE}: {_format_paths(kept)}"
+        said = f"{quantity(len(kept), 'log')} {WORSE}: {first_few(kept)}"
         findings.append(Finding("logs", "warning", said, do))
     return findings or [Finding("logs", "ok", f"all logs of {quantity(len(stored), 'session')} are there")]
-
-
-def _format_paths(paths: Sequence[str]) -> str:
-    more = len(paths) - MOST_NAMED
-    return ", ".join(paths[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _check_cache(store: Store) -> list[Finding]:

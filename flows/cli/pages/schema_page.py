@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
-from flows.database.scores_db import connect
-from flows.database.sql_model import LAYERS, checks, opening_of
+from flows.database.scores_db import connect, list_relations
+from flows.database.sql_model import LAYERS, checks, layer_files, opening_of
 from flows.reporting.text_tables import markdown
+from flows.support.plurals import quantity
 
 _READS = re.compile(r'\b(?:from|join)\s+"?(\w+)"?', re.IGNORECASE)
 
@@ -56,13 +56,13 @@ def readers() -> dict[str, list[str]]:
                 n_checks[name] = n_checks.get(name, 0) + 1
             else:
                 found.setdefault(name, set()).add(label)
-    counted = {name: [f"{n} check{'s' if n > 1 else ''}"] for name, n in n_checks.items()}
+    counted = {name: [quantity(n, "check")] for name, n in n_checks.items()}
     return {name: sorted(found.get(name, ())) + counted.get(name, []) for name in {*found, *counted}}
 
 
 def _texts() -> Iterator[tuple[str, str]]:
     for layer in LAYERS[2:]:
-        for name, text in _files(layer):
+        for name, text in layer_files(layer):
             yield f"`{name}`", text
     for name, text in checks().items():
         yield f"check {name}", text
@@ -70,18 +70,8 @@ def _texts() -> Iterator[tuple[str, str]]:
         yield f"the query `{query.name}`", query.sql
 
 
-def _files(layer: str) -> list[tuple[str, str]]:
-    entries = [entry for entry in files("sql").joinpath(layer).iterdir() if entry.name.endswith(".sql")]
-    return sorted((entry.name.removesuffix(".sql"), entry.read_text(encoding="utf-8")) for entry in entries)
-
-
 def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    comments = dict(
-        connection.execute(
-            "SELECT table_name, comment FROM duckdb_tables() WHERE database_name = 'store' "
-            "UNION ALL SELECT view_name, comment FROM duckdb_views() WHERE database_name = 'store'"
-        ).fetchall()
-    )
+    comments = {name: comment or "" for name, _, comment in list_relations(connection)}
     columns: dict[str, list[tuple[str, str, str]]] = {}
     for name, column, kind, comment in connection.execute(
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE database_name = 'store' "
@@ -91,13 +81,13 @@ def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     read_by = readers()
     for layer, title in _TITLES.items():
         yield f"## {title}\n"
-        for name, _ in _files(layer):
+        for name, _ in layer_files(layer):
             yield _relation(name, comments[name], columns[name], read_by.get(name, []))
     yield "## Checks\n\nOne view per invariant, whose rows are the violations; `checks` counts them (0 = holds).\n"
     holds = {name: comments[f"check_{name}"].removeprefix("Violations of: ") for name in checks()}
     yield _table(["view", "holds"], ((f"`check_{name}`", text) for name, text in holds.items()))
     yield "## Macros\n\nWhat views call, and your own queries can.\n"
-    yield _table(["macro", "is"], ((f"`{_signature(text)}`", opening_of(text)) for _, text in _files("macros")))
+    yield _table(["macro", "is"], ((f"`{_signature(text)}`", opening_of(text)) for _, text in layer_files("macros")))
 
 
 def _relation(name: str, comment: str, columns: list[tuple[str, str, str]], read_by: list[str]) -> str:

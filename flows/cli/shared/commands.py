@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
@@ -35,8 +35,13 @@ class Command:
     @property
     def epilog(self) -> str:
         """The examples, below the options."""
-        lines = "\n".join(f"  compaction-eval {example}" for example in self.examples)
-        return f"\b\nExamples:\n{lines}"  # \b keeps the lines of a paragraph as they are
+        return examples_text(self.examples)
+
+
+def examples_text(examples: Iterable[str]) -> str:
+    """Command lines as a paragraph of a help page."""
+    lines = "\n".join(f"  compaction-eval {example}" for example in examples)
+    return f"\b\nExamples:\n{lines}"  # \b keeps the lines of a paragraph as they are
 
 
 registered: dict[Callable[..., None], Command] = {}

@@ -6,9 +6,12 @@ Heavy modules are imported only when needed. An error gives no completions: a sh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    import duckdb
 
 Offer = list[tuple[str, str]]
 """Values with a word about each."""
@@ -51,7 +54,7 @@ def strategies(ctx: typer.Context) -> Iterable[tuple[str, str]]:
     from compaction import load_registry
     from compaction.methods import METHOD_SETS
 
-    yield from ((name, about) for name, about in METHOD_SETS.items())
+    yield from METHOD_SETS.items()
     yield from ((name, one.summary) for name, one in sorted(load_registry().items()))
 
 
@@ -103,24 +106,21 @@ def judges(ctx: typer.Context) -> Iterable[tuple[str, str]]:
 @_complete_value
 def relations(ctx: typer.Context) -> Iterable[tuple[str, str]]:
     """Tables and views of the store, without the inner ones."""
-    yield from _rows(
-        ctx,
-        """
-        SELECT name, comment FROM (
-            SELECT table_name AS name, comment FROM duckdb_tables() WHERE database_name = 'store'
-            UNION ALL
-            SELECT view_name, comment FROM duckdb_views() WHERE database_name = 'store' AND NOT internal
-        ) WHERE NOT regexp_matches(name, '^(stg|int|agg|check)_') ORDER BY name
-        """,
-    )
+    from flows.database.scores_db import INNER, list_relations
+
+    with _connect(ctx) as connection:
+        found = list_relations(connection)
+    yield from ((name, comment or "") for name, _, comment in found if not name.startswith(INNER))
 
 
 def _rows(ctx: typer.Context, query: str) -> list[tuple[str, str]]:
+    with _connect(ctx) as connection:
+        return [(name, said or "") for name, said in connection.execute(query).fetchall()]
+
+
+def _connect(ctx: typer.Context) -> duckdb.DuckDBPyConnection:
     from flows.database.scores_db import connect
     from flows.store.store import Store
     from flows.support.choices import DEFAULT_STORE
 
-    found = Store.open(ctx.params.get("store") or DEFAULT_STORE)
-    with connect(found.database) as connection:
-        rows: list[tuple[Any, ...]] = connection.execute(query).fetchall()
-    return [(name, said or "") for name, said in rows]
+    return connect(Store.open(ctx.params.get("store") or DEFAULT_STORE).database)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from typer import BadParameter
+from typer._click.exceptions import NoSuchOption
 from typer.core import TyperArgument, TyperCommand
 
 from flows.config.study_keys import COMPARED, KEYS, MODELS, RUNS
@@ -41,19 +42,26 @@ _NOT_ONE_OF = re.compile(r"(?:Value error, )?(?P<all>'(?P<value>.*)' is not one 
 """What Typer says of a value that is none of those that there are."""
 
 
+def _nearest(name: str, known: Iterable[str]) -> str:
+    from compaction.closest import did_you_mean
+
+    return did_you_mean(name, known)
+
+
 class ExamplesFirst(TyperCommand):
     """A command whose examples stand above its options, and that says which value was probably meant."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """As Typer does it; the error about an unknown value ends with the nearest one that there is."""
+        """As Typer does it; the error about an unknown option or value ends with the nearest that there is."""
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:
             if said := _NOT_ONE_OF.fullmatch(error.message):
-                from compaction.closest import did_you_mean
-
-                near = did_you_mean(said["value"], re.findall("'([^']*)'", said["names"]))
-                error.message = f"{said['all']}{near}"
+                error.message = said["all"] + _nearest(said["value"], re.findall("'([^']*)'", said["names"]))
+            raise
+        except NoSuchOption as error:
+            error.message += _nearest(error.option_name, error.possibilities or ())
+            error.possibilities = None
             raise
 
     def format_help_text(self, ctx: Context, formatter: Formatter) -> None:

@@ -83,7 +83,8 @@ def _file_lines(
         lines.append(
             f"    session {info.session_id} begins with {number} of another one, and has points behind them only"
         )
-    left = ", ".join(f"{number:,} {_format_kind(kind)}{why}" for kind, why, number in record.aside)
+    kinds = {kind: "" if kind == RECORD else f"{kind.replace('_', ' ')}: " for kind, _, _ in record.aside}
+    left = ", ".join(f"{number:,} {kinds[kind]}{why}" for kind, why, number in record.aside)
     if left:
         lines.append(f"    not stored: {left}")
     if record.masked:
@@ -94,9 +95,5 @@ def _file_lines(
     return "\n".join(lines)
 
 
-def _format_kind(kind: str) -> str:
-    return "" if kind == RECORD else f"{kind.replace('_', ' ')}: "
-
-
 def _format_counts(sessions: int, messages: int) -> str:
-    return f"{sessions:,} session{'s' * (sessions != 1)}, {messages:,} message{'s' * (messages != 1)}"
+    return f"{quantity(sessions, 'session')}, {quantity(messages, 'message')}"

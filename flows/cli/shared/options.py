@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import textwrap
 from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
@@ -14,7 +15,7 @@ import typer
 
 from flows.cli.shared import completing
 from flows.support.choices import DEFAULT_STORE, Format
-from flows.support.terminal_text import without_controls
+from flows.support.terminal_text import WIDTH, without_controls
 
 if TYPE_CHECKING:
     from flows.reporting.text_tables import Layout
@@ -36,12 +37,10 @@ StoreOption = Annotated[
         show_envvar=False,
         help="Where everything is kept: a folder, or s3://bucket/prefix (also gs, az) (default: "
         f"$COMPACTION_EVAL_STORE, else {DEFAULT_STORE})",
-        show_default=False,
     ),
 ]
 StudyOption = Annotated[
-    str | None,
-    typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.", show_default=False),
+    str | None, typer.Option("--study", metavar="FILE.toml", help="A study file; flags override it.")
 ]
 
 
@@ -62,7 +61,6 @@ FailIfWorse = Annotated[
         callback=finite,
         help="End with exit code 5 when a method's overall fell by more than X, beyond noise, since the last run that "
         "was asked this: see moved",
-        show_default=False,
     ),
 ]
 FailBelow = Annotated[
@@ -71,18 +69,11 @@ FailBelow = Annotated[
         "--fail-below",
         metavar="METHOD=X",
         help="End with exit code 5 when this method's overall is below X (0 to 5); may be repeated.",
-        show_default=False,
     ),
 ]
-Ephemeral = Annotated[
-    bool,
-    typer.Option("--ephemeral", help="Do without the Prefect server that is configured."),
-]
+Ephemeral = Annotated[bool, typer.Option("--ephemeral", help="Do without the Prefect server that is configured.")]
 Log = Annotated[
-    str | None,
-    typer.Option(
-        "--log", metavar="FILE", help="Append the run's events as JSON lines; - for stderr.", show_default=False
-    ),
+    str | None, typer.Option("--log", metavar="FILE", help="Append the run's events as JSON lines; - for stderr.")
 ]
 LogItems = Annotated[
     bool, typer.Option("--log-items", help="With --log: also one line for each compaction, probe, answer, verdict.")
@@ -93,7 +84,6 @@ JudgeOfStore = Annotated[
         "--judge",
         metavar="ID",
         help="One judge only, by name or the beginning of its id (default: all).",
-        show_default=False,
         autocompletion=completing.judges,
     ),
 ]
@@ -157,9 +147,7 @@ def layout(
     most: int | None = None,
     more: str = "--format csv",
 ) -> Layout:
-    """How to print rows: as wide as the terminal (``COLUMNS``; 60 to 220, and 100 where there is none).
-
-    A pipe (``| less``, ``| grep``) has the width of the terminal that it was typed in.
+    """How to print rows: as wide as ``terminal_width``.
 
     Args:
         format: Of ``--format``.
@@ -168,20 +156,36 @@ def layout(
         most: Rows of a table, unless ``wide``.
         more: Option of the command that has what does not fit.
     """
-    from flows.reporting.text_tables import WIDTH, Layout
+    from flows.reporting.text_tables import Layout
 
+    return Layout("json" if as_json else format, None if wide else terminal_width(), None if wide else most, more)
+
+
+def terminal_width() -> int:
+    """Columns for what is read on a terminal: ``COLUMNS``, else the terminal's; 60 to 220, and 100 where there is none.
+
+    A pipe (``| less``, ``| grep``) has the width of the terminal that it was typed in.
+    """
     given = os.environ.get("COLUMNS", "")
     if given.isdigit():
         columns = int(given)
     else:
         terminal = next((one for one in (sys.stdout, sys.stderr) if one.isatty()), None)
         columns = WIDTH if terminal is None else os.get_terminal_size(terminal.fileno()).columns
-    return Layout(
-        "json" if as_json else format,
-        None if wide else max(LEAST_COLUMNS, min(columns, MOST_COLUMNS)),
-        None if wide else most,
-        more,
+    return max(LEAST_COLUMNS, min(columns, MOST_COLUMNS))
+
+
+def echo_wrapped(label: str, text: str) -> None:
+    """Print a label and a text; its further lines stand below the beginning of the text."""
+    wrapped = textwrap.wrap(
+        text,
+        terminal_width(),
+        initial_indent=label,
+        subsequent_indent=" " * len(label),
+        break_long_words=False,
+        break_on_hyphens=False,
     )
+    echo("\n".join(wrapped))
 
 
 def echo_of(store: Store, text: str, layout: Layout) -> None:

@@ -11,7 +11,7 @@ from compaction.closest import did_you_mean
 from flows.cli.shared import options as o
 from flows.database.arrow_batches import query_batches
 from flows.database.query_limits import query_limits
-from flows.database.scores_db import TEXTS, connect, show_texts
+from flows.database.scores_db import INNER, TEXTS, connect, list_relations, show_texts
 from flows.reporting.export import ExportedFile, choose_format, refuse_to_overwrite, target_path, write_rows
 from flows.store.store import Store
 from flows.support.choices import FileFormat
@@ -64,17 +64,12 @@ def print_exported(store: Store, files: Sequence[ExportedFile], *, as_json: bool
 
 def relations_of(connection: duckdb.DuckDBPyConnection, names: Sequence[str], every: bool) -> list[str]:
     """The named tables and views, and every other one that is not an inner one or of texts where all are wanted."""
-    found = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
-        "SELECT view_name FROM duckdb_views() WHERE database_name = 'store' AND NOT internal ORDER BY 1"
-    ).fetchall()
-    known = [name for (name,) in found]
+    known = [name for name, _, _ in list_relations(connection)]
     for name in names:
         if name not in known:
             raise UsageError(
                 f"no table or view {name!r} in this store{did_you_mean(name, known)}; compaction-eval export --all "
                 "writes those that there are"
             )
-    inner = ("stg_", "int_", "agg_", "check_")
-    wanted = (name for name in known if every and name not in TEXTS and not name.startswith(inner))
+    wanted = (name for name in known if every and name not in TEXTS and not name.startswith(INNER))
     return list(dict.fromkeys([*names, *wanted]))

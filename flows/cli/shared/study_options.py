@@ -108,12 +108,11 @@ def _declare(name: str) -> dict[str, Any]:
     if key.type is bool:
         return {"annotation": Annotated[bool, typer.Option(f"--no-{name}", help=key.off)], "default": False}
     if name == "sources":
-        return _optional(list[str], typer.Argument(metavar=key.metavar, help=key.about, show_default=False))
+        return _optional(list[str], typer.Argument(metavar=key.metavar, help=key.about))
     option = typer.Option(
         f"--{name.replace('_', '-')}",
         metavar="|".join(key.choices) or key.metavar,
         help=_help(key),
-        show_default=False,
         autocompletion=(lambda: list(key.choices)) if key.choices else _COMPLETIONS.get(name),
     )
     return _optional(key.type if key.type in (int, float) else str, option)

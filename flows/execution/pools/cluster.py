@@ -27,6 +27,7 @@ from flows.pipeline.tasks.task_context import Tally
 from flows.store.store import Store
 from flows.store.write_permits import end_permits, open_permits, process_name, withdraw_permits
 from flows.support.errors import EvalError
+from flows.support.plurals import quantity
 
 if TYPE_CHECKING:
     from flows.execution.pools.dask_cluster import Dask
@@ -72,7 +73,7 @@ class Cluster:
             if why:
                 raise EvalError(f"{self._backend.name}: the worker {where} {why}")
         machines = {where.partition(" ")[0] for where, _ in looks}
-        say(f"{self._backend.name}: {_counted(len(self), 'worker')} on {_counted(len(machines), 'machine')}")
+        say(f"{self._backend.name}: {quantity(len(self), 'worker')} on {quantity(len(machines), 'machine')}")
 
     def __len__(self) -> int:
         return self._backend.size()
@@ -164,11 +165,7 @@ def _connected(runner: Runner, n_workers: int, say: Callable[[str], None]) -> Da
                 "machine?"
             ) from None
     elif not runner.address:
-        say(f"starting Dask with {_counted(n_workers, 'worker')} …")
+        say(f"starting Dask with {quantity(n_workers, 'worker')} …")
     from flows.execution.pools.dask_cluster import Dask  # noqa: PLC0415 (an optional package)
 
     return Dask(runner.address, n_workers)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -12,8 +12,9 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
@@ -53,7 +54,7 @@ def _begin() -> None:
         threading.Thread(target=wait, daemon=True).start()
 
 
-def _pool() -> ProcessPoolExecutor:
+def _pool() -> Executor:
     # Spawned, not forked: the parent has threads by now, and Arrow's do not survive a fork.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=_begin)
@@ -62,10 +63,12 @@ def _pool() -> ProcessPoolExecutor:
 class Workers:
     """A number of worker processes; each key stays with one of them."""
 
-    def __init__(self, number: int) -> None:
-        self._pools = [_pool() for _ in range(number)]
+    def __init__(self, number: int, start: Callable[[], Executor] | None = None) -> None:
+        """``start`` gives the executor of one worker; a process without it."""
+        self._start = start or _pool
+        self._pools = [self._start() for _ in range(number)]
         self._n_tasks = [0] * number
-        self._warm_up: Callable[[ProcessPoolExecutor], object] = lambda pool: None
+        self._warm_up: Callable[[Executor], object] = lambda pool: None
         self._loads: dict[str, list[float]] = {}
         self._home: dict[str, int] = {}
 
@@ -102,14 +105,14 @@ class Workers:
                 pool.submit(os.getpid)
             except BrokenProcessPool:
                 pool.shutdown(wait=False)
-                self._pools[index] = _pool()
+                self._pools[index] = self._start()
 
     def stage_over(self) -> None:
         """Let new processes follow those that have done many tasks; none is at work now."""
         for index, number in enumerate(self._n_tasks):
             if number >= TASKS_A_PROCESS:
                 self._pools[index].shutdown()  # first, so that there are never two of them
-                self._pools[index] = _pool()
+                self._pools[index] = self._start()
                 self._warm_up(self._pools[index])
                 self._n_tasks[index] = 0
 
@@ -130,3 +133,13 @@ class Workers:
                 for process in list((getattr(pool, "_processes", None) or {}).values()):
                     process.terminate()
             pool.shutdown(cancel_futures=True)  # waits: a pool that is left to the interpreter's end may fail there
+
+
+class OwnThread(Workers):
+    """The worker of a small run: a thread of the run's own process, which has most of what the work needs imported.
+
+    To start a process and to import all of it once more takes more than the work.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(1, partial(ThreadPoolExecutor, 1, "worker"))

@@ -104,26 +104,21 @@ class BatchClient(Protocol):
 
     def line(self, settings: ModelSettings, request: ModelRequest, key: str) -> bytes:
         """One request as it stands in a batch: one line of JSON with its end."""
-        ...
 
     def submit(self, intent: Intent, settings: ModelSettings, path: Path) -> str:
         """Submit a file of lines; the provider's id of the batch.
 
         Raises BatchFault when it was certainly not taken, SubmitUnknown when that is not known.
         """
-        ...
 
     def find(self, intent: Intent, keys: Set[str], known: Set[str]) -> FoundBatch:
         """Look for a batch of these keys that may have been submitted, beside those known by id. Raises BatchFault."""
-        ...
 
     def status(self, batch_id: str) -> BatchStatus:
         """How a batch stands. Raises BatchFault, BatchGone."""
-        ...
 
     def results(self, batch_id: str) -> Iterator[BatchLine]:
         """What an ended batch gave, in any order. Raises BatchFault (also when it breaks off), BatchGone."""
-        ...
 
 
 def line_bytes(parts: Mapping[str, Any]) -> bytes:
@@ -159,7 +154,7 @@ def _objects(lines: Iterable[bytes | bytearray]) -> Iterator[Mapping[str, Any]]:
 
 
 def describe_failure(step: str, error: Exception, keys: Sequence[str]) -> str:
-    """What went wrong in a step, without these keys, and cut."""
+    """A short text about what went wrong in a step. These keys are taken out of it."""
     said = str(error) or type(error).__name__
     status = getattr(error, "status_code", None)
     body = getattr(error, "body", None)

@@ -186,7 +186,8 @@ class BatchStore:
             for line in lines:
                 if line.served:
                     state, why = "result", ""
-                    packed = zlib.compress(json.dumps([line.body, *_fault_parts(line.fault)]).encode())
+                    fault = [] if line.fault is None else [line.fault.kind, str(line.fault)]
+                    packed = zlib.compress(json.dumps([line.body, *fault]).encode())
                 else:
                     state, why, packed = "unserved", str(line.fault or reason), None
                 db.execute(
@@ -279,10 +280,6 @@ class BatchStore:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
-
-
-def _fault_parts(fault: CallFault | None) -> list[str]:
-    return [] if fault is None else [fault.kind, str(fault)]
 
 
 def _line(key: str, packed: bytes) -> BatchLine:

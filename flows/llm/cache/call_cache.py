@@ -323,7 +323,7 @@ class CallCache:
 
     def _problem(self, error: sqlite3.Error) -> StoreError:
         """What the user can do about an error of the database."""
-        code = _code(error)
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF  # without the details of the extended code
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return StoreError(
                 f"call cache {self.path} is damaged ({error}): move {FILE}, {FILE}-wal and {FILE}-shm away to go on "
@@ -336,8 +336,3 @@ class CallCache:
                 "wait until it has ended"
             )
         return StoreError(f"call cache {self.path}: cannot be used: {error}; check disk space and permissions")
-
-
-def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary error code."""
-    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF

@@ -79,12 +79,9 @@ class Transport(Protocol):
 
     async def send(self, settings: ModelSettings, request: ModelRequest) -> Reply:
         """One try. Raises CallFault."""
-        ...
 
     async def send_native(self, settings: ModelSettings, request: NativeRequest) -> Reply:
         """One try of a native compaction; the response as ``body``. Raises CallFault."""
-        ...
 
     async def close(self) -> None:
         """Give the connections back."""
-        ...

@@ -35,7 +35,6 @@ class TakeNight(Protocol):
 
     def __call__(self, connection: duckdb.DuckDBPyConnection) -> Mapping[str, pa.Table]:
         """The rows of the night, by table; none where all is as it was."""
-        ...
 
 
 REPORTED_FILE = "told.json"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NamedTuple
 
 import duckdb
@@ -32,6 +33,7 @@ from flows.store.human_labels import stored_labels
 from flows.store.store import DATABASE, Store, is_object_store
 from flows.support.errors import EvalError
 from flows.support.ids import ID_LENGTH, content_id
+from flows.support.progress import Report, Silent
 from judge import PROBE_TYPES
 
 Rows = list[dict[str, Any]]
@@ -50,7 +52,7 @@ LOADED = tuple(
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
 STEPS = len(LOADED) + len(MATERIALIZED) + 2
-"""How often ``rebuild_database`` says that it got on."""
+"""Steps of ``rebuild_database``, as its progress counts them."""
 
 MET_TWICE = frozenset(
     """points compactions probes answers verdicts label_samples anchor_scores needs measures statement_states
@@ -75,24 +77,28 @@ def rebuild_database(
     makers: Provenance | None = None,
     night: TakeNight | None = None,
     is_whole_store: bool = False,
-    stepped: Callable[[], None] | None = None,
+    report: Report | None = None,
 ) -> None:
-    """Make ``scores.duckdb`` from the Parquet files, and note of what.
+    """Make ``scores.duckdb`` from the Parquet files, and note what it was made of.
 
     Args:
         store: Locked for writing.
         study: What the tables are to be comparable with.
-        see: Is shown the database before it is published; what it writes to the records of runs is still taken up.
-        makers: Whose rows are taken, for what adds to results that are there (``Provenance.noted``); without it
-            those of the versions as they are now.
+        see: Is called with the database before it is published. Records of runs that it writes are still loaded.
+        makers: The versions whose rows are loaded; by default the current ones. A command that adds to existing
+            results gives those that made them (``Provenance.noted``).
         night: Takes the night (``flows.pipeline.load.nights``).
-        is_whole_store: The study does not say which methods are current (``_current``).
-        stepped: Is called ``STEPS`` times on the way.
+        is_whole_store: The command is about all sessions of the store. The study then does not say which methods are
+            current (``_current``).
+        report: Shows how far it is.
     """
     before = files_stamp(store)
     makers = makers or Provenance.now(study)
-    advance = stepped or (lambda: None)
-    with new_database(store.root / DATABASE, store.place) as draft:
+    with (
+        (report or Silent()).stage("load", STEPS, "steps") as shown,
+        new_database(store.root / DATABASE, store.place) as draft,
+    ):
+        advance = partial(shown.advance, 1)
         current = _current(store, study, is_whole_store=is_whole_store)
         fill_tables(draft, store, study, makers, advance, current)
         for name, rows in (night(draft.connection) if night is not None else {}).items():

@@ -40,6 +40,7 @@ class _Open:
 
 
 _open: SessionCache[tuple[str, str, str], _Open] = SessionCache(OPEN_BYTES)
+"""What stays in memory between two tasks. A worker process gets plain data for each task, so this is its own."""
 
 
 @dataclass

@@ -95,7 +95,7 @@ class Conversation:
         return self.view[at + 1].digest == digests[at + 1] and bool(one) and other.startswith(one)
 
     def is_replaced_in(self, digests: Sequence[bytes], prompt: Sequence[Any], same: int) -> bool:
-        """Whether a prompt has a new message of the user where this conversation began, and behind it its end."""
+        """Whether a prompt has one message of the user in place of this conversation's beginning, and then its end."""
         said = [seen for seen in self.view[same:] if not self.items[seen.at].is_answer]
         if len(said) <= _END or same >= len(prompt) or role_of(prompt[same]) != "user":
             return False

@@ -17,7 +17,6 @@ class StreamReading(Protocol):
 
     def take(self, where: int, event: Record) -> None:
         """Takes the next event."""
-        ...
 
 
 def read_stream(

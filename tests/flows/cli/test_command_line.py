@@ -93,15 +93,32 @@ def test_the_help_of_a_command_has_examples_that_can_be_parsed(command: Command,
         (["list", "strategy"], "(did you mean strategies?)"),
         (["export", "sessions", "--format", "csvv"], "(did you mean csv?)"),
         (["lost", "--agent", "claude"], "(did you mean claude_code?)"),
+        (["run", "--strategis", "none"], "(did you mean --strategies?)"),
     ],
 )
-def test_a_value_that_nothing_has_is_answered_with_the_nearest_one(
+def test_a_value_or_an_option_that_nothing_has_is_answered_with_the_nearest_one(
     command: Command, typed: list[str], meant: str
 ) -> None:
     shown = command(*typed)
     assert shown.exit_code == 2
     assert meant in " ".join(shown.stderr.split())
     assert "Value error" not in shown.stderr
+
+
+@pytest.mark.parametrize("group", [[], ["audit"], ["cache"], ["store"]], ids=" ".join)
+def test_the_help_of_a_group_shows_commands_of_it(command: Command, group: list[str]) -> None:
+    examples = re.findall(r"^ +compaction-eval (.+)$", command(*group, "--help").stdout, re.MULTILINE)
+    assert examples
+    for example in examples:
+        assert _path(shlex.split(example))[: len(group)] == tuple(group)
+
+
+@pytest.mark.parametrize("typed", [["list", "strategies"], ["list", "formats"], ["doctor"]], ids=" ".join)
+def test_a_list_fits_into_the_terminal(command: Command, monkeypatch: pytest.MonkeyPatch, typed: list[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = command(*typed).stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("         ") for line in lines), "goes on below its beginning"
 
 
 def test_every_command_with_data_to_print_takes_json() -> None:

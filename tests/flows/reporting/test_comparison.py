@@ -14,9 +14,10 @@ from flows.database.database_draft import build_database
 from flows.reporting.comparison import compare
 from flows.reporting.method_names import find_method
 from flows.reporting.query_result import render_query
-from flows.reporting.text_tables import WIDTH, Layout
+from flows.reporting.text_tables import Layout
 from flows.store.store import Store
 from flows.support.errors import StoreError, UsageError
+from flows.support.terminal_text import WIDTH
 from tests.flows.conftest import Command
 from tests.sql.tiny import Rows, answer, compaction, graded, judge, make, method, probe, scores, tiny
 

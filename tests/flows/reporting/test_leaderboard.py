@@ -12,8 +12,9 @@ import pytest
 from flows.database.database_draft import build_database
 from flows.reporting.leaderboard import render, render_by
 from flows.reporting.query_result import render_query
-from flows.reporting.text_tables import WIDTH, Layout
+from flows.reporting.text_tables import Layout
 from flows.support.errors import StoreError, UsageError
+from flows.support.terminal_text import WIDTH
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\

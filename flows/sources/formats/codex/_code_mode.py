@@ -49,7 +49,7 @@ def what_ran(item: Any, *, with_lines: bool = False) -> Ran | None:
 
     Args:
         item: The item.
-        with_lines: Whether the patch has the changed lines, which a program has said itself.
+        with_lines: Whether the patch gets the changed lines. A log of a code-mode program has them already.
     """
     kind = str(item.get("type")).replace("_", "").lower() if isinstance(item, dict) else ""
     failed = kind in ("commandexecution", "filechange") and str(item.get("status")).lower() in ("failed", "declined")

@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,9 @@ import pytest
 from flows.cli.checkup.finding import Finding
 from flows.cli.checkup.store import check_place, check_space, check_store
 from flows.cli.checkup.tonight import check_study, check_tonight
-from flows.execution.run import new_run
+from flows.execution.run import running
 from flows.pipeline.load.tables import rebuild_database
 from flows.store.shards import REARRANGING
-from flows.support.progress import Silent
 from flows.support.resource_use import StageTime
 from tests.flows.conftest import write_session
 from tests.flows.small_store import SmallStore
@@ -79,14 +77,14 @@ def test_a_run_that_leaves_violated_checks_names_them_and_ends_with_3(small: Sma
     small.write("probes", small.probe("p1", probe_id="more", probe_type="decision"))
     small.write("answers", small.answer("none", "p1", answer_id="more", probe_id="more"))
     rebuild_database(small.store, small.study)
-    run = new_run(small.study, small.store, ExitStack(), Silent(), is_whole_store=True)
-    said = "\n".join(run.summary().lines())
-    assert run.summary().exit_code == 3
-    assert "1 × same_questions_asked" in said
-    assert "1 session whose log is gone stay in the results" in said
-    note = small.store.root / "loaded.json"
-    note.write_text(json.dumps({**json.loads(note.read_text()), "violations": []}))
-    assert run.summary().exit_code == 0
+    with running(small.study, is_whole_store=True) as run:
+        said = "\n".join(run.summary().lines())
+        assert run.summary().exit_code == 3
+        assert "1 × same_questions_asked" in said
+        assert "1 session whose log is gone stay in the results" in said
+        note = small.store.root / "loaded.json"
+        note.write_text(json.dumps({**json.loads(note.read_text()), "violations": []}))
+        assert run.summary().exit_code == 0
 
 
 def test_what_a_killed_run_left_is_found(small: SmallStore) -> None:
