@@ -18,6 +18,7 @@ from flows.sources.reading.base import Head, MalformedError, Record, Source, Sou
 from flows.sources.reading.blocks import shows_failure
 from flows.sources.reading.chat import add_message, is_message
 from flows.sources.reading.decode import dumps
+from flows.sources.reading.hermes_calls import responses_in, split_calls
 from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.text_calls import convert_text_calls
 from flows.sources.reading.values import as_list, first_item, first_text, need_object, objects_in, text_or_none
@@ -153,6 +154,7 @@ class _Reading:
         self.turns = turns
         objects = objects_in(turns)
         self.has_calls = any(turn.get("tool_calls") or turn.get("from") == "function_call" for turn in objects)
+        self.is_hermes = any(responses_in(_said(turn)) for turn in objects)
         self.waiting: list[str] = []
         """Calls without a result, of those that the log gives no ids."""
 
@@ -161,7 +163,10 @@ class _Reading:
         turn = need_object(self.turns[index], "a message")
         message = _as_chat(turn)
         text = message.get("content")
-        if message["role"] == "user" and self.waiting and isinstance(text, str):
+        if self.is_hermes and self.waiting and (given := responses_in(_said(turn))):
+            self._take_responses(given, ref)
+            return
+        if message["role"] == "user" and self.waiting and isinstance(text, str) and not self.is_hermes:
             mark = _OBSERVATION.match(text)
             text = text[mark.end() :] if mark else text
             self.session.result(self.waiting.pop(0), text, ref, is_error=shows_failure(text))
@@ -174,8 +179,22 @@ class _Reading:
         self.waiting = []
         if turn.get("from") == "function_call":
             self._take_calls(draft, turn["value"])
+        elif self.is_hermes:
+            self._take_hermes(draft)
         elif not self.has_calls and self._is_answered(index):
             self._take_block(draft)
+
+    def _take_hermes(self, draft: MessageDraft) -> None:
+        rest, calls = split_calls("\n".join(draft.texts))
+        if calls:
+            draft.texts = [rest] if rest else []
+            self.waiting = [self.session.call(draft, None, name, arguments) for name, arguments in calls]
+
+    def _take_responses(self, given: list[str], ref: str) -> None:
+        """The results of the calls that wait, in their order; what is too many belongs to the last."""
+        many = len(self.waiting)
+        for text in [*given[: many - 1], "\n".join(given[many - 1 :])] if len(given) > many else given:
+            self.session.result(self.waiting.pop(0), text, ref, is_error=shows_failure(text))
 
     def _is_answered(self, index: int) -> bool:
         """Whether what follows is what an action gave: nebius' runs do not mark it, others do."""
@@ -219,6 +238,10 @@ class _Reading:
         self.waiting = [self.session.call(draft, None, name, {"command": action})]
 
 
+def _said(turn: Record) -> str:
+    return text_or_none(turn.get("content")) or text_or_none(turn.get("value")) or ""
+
+
 def _as_chat(turn: Record) -> Record:
     """A message as OpenAI's API has it."""
     role = turn.get("role", turn.get("from"))
@@ -239,5 +262,6 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=255,
+    version=2,
     shared_suffixes=(".parquet",),
 )

@@ -62,7 +62,7 @@ def _chat(held: Record, role: str) -> list[Record]:
     content = [block for block in blocks if block.get("type") != "tool_call" or block.get("id") not in known]
     told = message.get("content")
     listed = decoded(told)
-    named = {key: message[key] for key in ("role", "tool_call_id", "name") if key in message}
+    named: Record = {key: message[key] for key in ("role", "tool_call_id", "name") if key in message}
     named["content"] = content or (listed if isinstance(listed, list) else told)
     return as_chat({**named, "tool_calls": calls} if calls else named, role)
 

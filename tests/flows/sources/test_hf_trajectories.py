@@ -194,3 +194,55 @@ def test_bytes_of_a_parquet_file_may_be_flipped_anywhere(tmp_path):
         data[at] ^= 1 << at % 8
         path.write_bytes(bytes(data))
         check(path)
+
+
+def hermes(*turns):
+    names = ("system", "human", "gpt", "tool")
+    return {"conversations": [{"from": names[index], "value": value} for index, value in turns]}
+
+
+CALLS = """I look.
+<tool_call>
+{"name": "ls", "arguments": {"path": "."}}
+</tool_call>
+<tool_call>
+{'name': 'pwd', 'arguments': {}}
+</tool_call>"""
+
+
+@pytest.mark.parametrize(
+    ("given", "results"),
+    [
+        (["<tool_response>\na.c\n</tool_response>\n<tool_response>/</tool_response>"], ["a.c", "/"]),
+        (["<tool_response>\na.c\n</tool_response>", "<tool_response>/</tool_response>"], ["a.c", "/"]),
+        (["<tool_response>1</tool_response><tool_response>2</tool_response><tool_response>3"], ["1", "2\n3"]),
+        (["<tool_response>a.c</tool_response>"], ["a.c"]),
+    ],
+)
+def test_calls_of_hermes_are_calls_and_its_responses_their_results(given, results, tmp_path):
+    row = hermes((0, "<tools>[]</tools>"), (1, "Go"), (2, CALLS), *((3, one) for one in given), (2, "Done"), (1, "Ok"))
+    [transcript] = read_row(row, tmp_path / "row.json").transcripts
+    answer = transcript.messages[2]
+    assert [(call.name, call.arguments) for call in answer.tool_calls] == [("ls", '{"path":"."}'), ("pwd", "{}")]
+    assert answer.text == "I look."
+    tools = [message for message in transcript.messages if message.role == "tool"]
+    assert [message.text for message in tools] == results
+    assert [message.tool_call_id for message in tools] == [call.id for call in answer.tool_calls][: len(results)]
+    assert [(message.role, message.text) for message in transcript.messages[-2:]] == [
+        ("assistant", "Done"),
+        ("user", "Ok"),
+    ]
+
+
+def test_what_is_no_call_of_hermes_stays_in_the_text(tmp_path):
+    texts = ["<tool_call>nothing</tool_call>", '<tool_call>{"name": 7}', "<tool_call>[1]</tool_call> and <tool_call>"]
+    response = (3, "<tool_response>a</tool_response>")
+    row = hermes((1, "Go"), (2, CALLS), response, response, *((2, text) for text in texts))
+    [transcript] = read_row(row, tmp_path / "row.json").transcripts
+    assert [message.text for message in transcript.messages[-3:]] == texts
+    assert not any(message.tool_calls for message in transcript.messages[-3:])
+
+
+def test_tags_of_hermes_stay_where_no_response_shows_that_they_are_calls(tmp_path):
+    [transcript] = read_row(hermes((1, "Go"), (2, CALLS)), tmp_path / "row.json").transcripts
+    assert transcript.messages[1].text == CALLS
