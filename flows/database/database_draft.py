@@ -45,6 +45,7 @@ SEEDED = frozenset({"published_leaderboard"})
 MATERIALIZED = {
     "int_answer_scores": "intermediate",
     "agg_method_pairs": "aggregates",
+    "rank_intervals": "marts",
     "reliability": "marts",
     "retention": "marts",
 }

@@ -25,7 +25,7 @@ from flows.store.storage import display_name
 from flows.support.errors import StoreError, UsageError
 from flows.support.versions import VERSION
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a command needs of a table or view what an older database has not. One that lacks a whole table or view
 is known by that, and needs no raise."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -126,19 +127,21 @@ def ranked_rows(
         f"""
         SELECT
             leaderboard.*, long.std_error, long.ci_low, long.ci_high, retention.retention,
-            stg_methods.is_control{against}
+            ranks.rank_low, ranks.rank_high, ranks.p_best, ranks.p_best_three, stg_methods.is_control{against}
         FROM leaderboard
         JOIN stg_methods ON stg_methods.method_id = leaderboard.method_id
         LEFT JOIN leaderboard_long AS long
             ON long.judge_id = leaderboard.judge_id AND long.method_id = leaderboard.method_id
             AND long.dimension = 'overall'
+        LEFT JOIN rank_intervals AS ranks
+            ON ranks.judge_id = leaderboard.judge_id AND ranks.method_id = leaderboard.method_id
         LEFT JOIN retention
             ON retention.judge_id = leaderboard.judge_id AND retention.method = leaderboard.method
             AND retention.dimension = 'overall'
         {_JOINED if against else ""}
         WHERE leaderboard.is_current OR $all
         ORDER BY
-            leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.rank NULLS LAST,
+            leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.place NULLS LAST,
             leaderboard.method
         """,  # noqa: S608 (names of columns of our own)
         all=versions == "all",
@@ -167,10 +170,10 @@ def render_by(
     with connect(path) as connection:
         query = f"SELECT * FROM leaderboard_by_{by} WHERE is_current OR $all"  # noqa: S608 (one of SPLITS)
         rows = rows_of_judge(fetch_rows(connection, query, all=versions == "all"), judge)
-        board = fetch_rows(connection, "SELECT judge_id, method_id, rank, is_partial FROM leaderboard").values
+        board = fetch_rows(connection, "SELECT judge_id, method_id, place, is_partial FROM leaderboard").values
     if layout.is_data:
         return render_rows(rows, layout.format)
-    ranks = {(judge_id, method_id): rank for judge_id, method_id, rank, _ in board}
+    places = {(judge_id, method_id): line for judge_id, method_id, line, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
     own = {"constraint": CONSTRAINTS}  # which dimension stands for a part, where it is not overall
     overall = [row for row in rows.dicts() if row["dimension"] == own.get(row[by], "overall")]
@@ -181,8 +184,8 @@ def render_by(
     by_judge: dict[str, list[dict[str, Any]]] = {}
 
     def place(row: dict[str, Any]) -> tuple[Any, ...]:
-        rank = ranks[row["judge_id"], row["method_id"]]
-        return row["judge"] or "", row["judge_id"], rank is None, rank or 0
+        line = places[row["judge_id"], row["method_id"]]
+        return row["judge"] or "", row["judge_id"], line is None, line or 0
 
     for row in sorted(overall, key=place):
         by_judge.setdefault(row["judge_id"], []).append(row)
@@ -219,40 +222,48 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
     dimensions = scored_dimensions(rows)
     against = ["against base", "p", "says"] if "baseline" in rows[0] else []
+    ranks = ["ranks"] if any(row["rank_low"] is not None for row in rows) else []
     names = [
         "method",
         "overall ±95%",
         "group",
+        *ranks,
         "kept",
         *against,
         *(DIMENSIONS[name] for name in dimensions),
         "cut",
         "n",
     ]
-    numeric = [name not in ("method", "says") for name in names]
+    numeric = [name not in ("method", "group", "ranks", "says") for name in names]
     note = _note(connection, judge_id, rows)
     cells: list[list[str]] = []
-    group = rows[0]["tie_group"]
-    for row in rows:
-        if row["tie_group"] not in (group, None):
-            group = row["tie_group"]
-            cells += [[""] * len(names)] if cells else []  # a line of air between groups
-        cells.append(_line(row, dimensions))
+    for before, row in pairwise([rows[0], *rows]):
+        if row["is_control"] > before["is_control"]:
+            cells.append([""] * len(names))  # a line of air before the controls
+        cells.append(_line(row, dimensions, has_ranks=bool(ranks)))
     return layout.section(names, cells, numeric, note)
 
 
-def _line(row: dict[str, Any], dimensions: Sequence[str]) -> list[str]:
+def _line(row: dict[str, Any], dimensions: Sequence[str], *, has_ranks: bool) -> list[str]:
     half = MISSING if row["ci_high"] is None else f"±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
     return [
         _starred_name(row),
         f"{two_decimals(row['overall'])} {half:>5}",
-        MISSING if row["tie_group"] is None else str(row["tie_group"]),
+        row["tie_group"] or MISSING,
+        *([_ranks(row)] if has_ranks else []),
         _percent(row["retention"], 0),
         *(_against(row) if "baseline" in row else ()),
         *(two_decimals(row[name]) for name in dimensions),
         _percent(row["tokens_removed"], 1),
         str(row["n_answers"]),
     ]
+
+
+def _ranks(row: dict[str, Any]) -> str:
+    if row["rank_low"] is None:
+        return MISSING
+    low, high = row["rank_low"], row["rank_high"]
+    return str(low) if low == high else f"{low}-{high}"
 
 
 def _against(row: dict[str, Any]) -> list[str]:
@@ -340,13 +351,15 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     judged = _judge_line(connection, judge_id, rows, facts["responders"] or []) + format_validity(facts)
     lines = [judged, "; ".join(counts) + "."]
     if facts["n_sessions"] == 1:
-        lines.append("One session: no interval and no groups, because it cannot say how sessions differ.")
+        lines.append("One session: no interval, no groups and no ranks, because it cannot say how sessions differ.")
     else:
         lines.append(
-            "±95%: half the interval of overall, clustered by session. Same group: not told apart from the group's "
-            "first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals that overlap "
-            "say little of two methods, because both were asked the same questions: compaction-eval compare A B."
+            "±95%: half the interval of overall, clustered by session. group: methods with a letter in common (b-e: "
+            "b, c, d, e) are not told apart (paired on the question, corrected for all pairs of methods, 5 %). Of two "
+            "without one, and of intervals that overlap: compaction-eval compare A B."
         )
+        if any(row["rank_low"] is not None for row in rows):
+            lines.append("ranks: between which a method lies in 95 % of 1,000 draws of the sessions.")
         lines += _reliability(connection, judge_id)
         lines += _explain_baseline(rows)
     if facts["n_different_questions"]:
@@ -368,7 +381,7 @@ def _note(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[
     made = [("answers", facts["responders"]), ("summaries", facts["summarizers"]), ("probes", facts["probers"])]
     lines.append(
         "; ".join(f"{what} by {', '.join(names)}" for what, names in made if names).capitalize()
-        + ". Methods none (nothing removed) and empty (everything) are controls."
+        + ". Methods none (nothing removed) and empty (everything) are controls: no methods to choose, without a rank."
     )
     scored = ", ".join(f"{DIMENSIONS[name]} {name.replace('_', ' ')}" for name in scored_dimensions(rows))
     lines.append(

@@ -174,7 +174,7 @@ def _table(card: Scorecard, rows: Sequence[Row], *, has_base: bool) -> str:
         [
             f"{row['method']}{' (control)' * (row['is_control'])}{PARTIAL * bool(row['is_partial'])}",
             f"{two_decimals(row['overall'])} {_format_half_width(row)}".strip(),
-            MISSING if row["tie_group"] is None else str(row["tie_group"]),
+            row["tie_group"] or MISSING,
             _format_weakest(row),
             MISSING if row["tokens_removed"] is None else f"{rounded(100 * row['tokens_removed']):.1f} %",
             f"{row['n_answers']:,}",

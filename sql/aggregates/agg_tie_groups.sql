@@ -1,24 +1,30 @@
--- One row per judge × current method with scored answers: what it is ranked by, its rank, and its tie group.
+-- One row per judge × current method with scored answers: what it is ranked by, its rank, and its groups.
 --
 -- A method that is not applicable at some points (`recorded`, where the agent had not compacted yet) has its figures
 -- over other questions than the rest by nature. Such a partial method is ranked by overall_for_rank: the mean, over the
 -- methods that apply everywhere, of their overall plus its paired difference to them (same probes). It has no rank when
 -- it shares no probe with any of them. Where no method applies everywhere, all are ranked by overall.
 --
--- tie_group: go down the methods by rank (equal ones by name). The first opens group 1. The next joins the open group
--- unless its paired difference of overall to that group's first method is distinguishable from 0 (same probes,
--- clustered by session, Student's t), in which case it opens the next group. Distinguishable is a p-value below 0.05
--- after Holm's correction over all pairs of the judge's methods (p_adjusted_in_dimension of `paired_differences`,
--- dimension overall): among methods that are all equally good, at most 5 % of leaderboards show more than one group.
--- With a single session, or without a probe in common, nothing is distinguishable. A partial method opens no group,
--- because few questions tell little apart: it joins the group that is open at its place (at the top the first), or has
--- none when it can be told from that group's first method.
+-- The controls (none, empty) have neither rank nor letter: they are no method to choose. With one session there are
+-- none at all, because it cannot say how sessions differ.
+--
+-- tie_group: letters, each of a run of methods beside each other by place, as long as can be, of which no two are
+-- told apart. So two methods with a letter in common are not told apart, and a method can have several, which follow
+-- each other: ab, and b-e for b, c, d and e. Told apart is a paired difference of overall (same probes, clustered by
+-- session, Student's t) with a p-value below 0.05 after Holm's correction over all pairs of the judge's methods
+-- (p_adjusted_in_dimension of `paired_differences`, dimension overall): among methods that are all equally good, at
+-- most 5 % of leaderboards show more than one letter. Without a probe in common nothing is told apart.
+--
+-- Two methods without a letter in common need not be told apart: one that varies much between sessions can be told from
+-- none, and stand between two that are. Letters that say this, too (Piepho 2004), are one for each largest set of
+-- methods of which no two are told apart, wherever they stand: 61 letters for 52 methods on real sessions.
 create view agg_tie_groups as
-with recursive overall_means as (
+with overall_means as (
     select
         scored.judge_id,
         scored.method_id,
-        avg(scored.score) as overall
+        avg(scored.score) as overall,
+        count(distinct scored.session_id) as n_sessions
     from int_answer_scores as scored
     inner join methods on scored.method_id = methods.method_id
     where scored.dimension = 'overall' and methods.is_current
@@ -66,6 +72,8 @@ kinds as (
         overall_means.method_id,
         overall_means.overall,
         stg_methods.method,
+        stg_methods.is_control,
+        max(overall_means.n_sessions) over (partition by overall_means.judge_id) > 1 as has_sessions,
         partial_methods.method_id is not null
         and bool_or(partial_methods.method_id is null) over (partition by overall_means.judge_id) as is_partial
     from overall_means
@@ -95,6 +103,8 @@ comparable as materialized (
         kinds.method_id,
         kinds.method,
         kinds.is_partial,
+        kinds.is_control,
+        kinds.has_sessions,
         round(case when kinds.is_partial then by_difference.overall else kinds.overall end, 9) as overall
     from kinds
     left join by_difference on kinds.judge_id = by_difference.judge_id and kinds.method_id = by_difference.method_id
@@ -106,83 +116,79 @@ placed as materialized (
         method_id,
         is_partial,
         overall,
-        rank() over (partition by judge_id order by overall desc) as rank,
-        row_number() over (partition by judge_id order by overall desc, method asc, method_id asc) as place,
+        not is_control and has_sessions and overall is not null as is_ranked,
+        case
+            when is_ranked then rank() over (partition by judge_id, is_ranked order by overall desc)
+        end as rank,
         row_number() over (
-            partition by judge_id, is_partial order by overall desc, method asc, method_id asc
-        ) as step
+            partition by judge_id order by is_control asc, overall desc nulls last, method asc, method_id asc
+        ) as place
     from comparable
-    where overall is not null
 ),
 
-walk as (
+told as (
     select
-        judge_id,
-        step,
-        method_id,
-        method_id as first_id,
-        1 as tie_group
+        a.judge_id,
+        a.place,
+        min(b.place) as place_told
+    from both_ways
+    inner join placed as a on both_ways.judge_id = a.judge_id and both_ways.method_id = a.method_id
+    inner join placed as b on both_ways.judge_id = b.judge_id and both_ways.other_id = b.method_id
+    where both_ways.is_distinguishable and a.is_ranked and b.is_ranked and a.place < b.place
+    group by a.judge_id, a.place
+),
+
+-- How far a run reaches that begins at a place: until one of its methods is told apart from a later one.
+runs as (
+    select
+        placed.judge_id,
+        placed.place,
+        coalesce(
+            min(told.place_told) over (partition by placed.judge_id order by placed.place desc) - 1,
+            max(placed.place) over (partition by placed.judge_id)
+        ) as last_place
     from placed
-    where step = 1 and not is_partial
-    union all
-    select
-        walk.judge_id,
-        placed.step,
-        placed.method_id,
-        case when coalesce(both_ways.is_distinguishable, false) then placed.method_id else walk.first_id end
-            as first_id,
-        walk.tie_group + cast(coalesce(both_ways.is_distinguishable, false) as integer) as tie_group
-    from walk
-    inner join placed
-        on walk.judge_id = placed.judge_id and walk.step + 1 = placed.step and not placed.is_partial
-    left join both_ways
-        on
-            walk.judge_id = both_ways.judge_id
-            and walk.first_id = both_ways.method_id
-            and placed.method_id = both_ways.other_id
+    left join told on placed.judge_id = told.judge_id and placed.place = told.place
+    where placed.is_ranked
 ),
 
-open_at_place as (
-    select
-        partial.judge_id,
-        partial.method_id,
-        greatest(1, max(placed.step) filter (where placed.place < partial.place)) as step
-    from placed as partial
-    inner join placed on partial.judge_id = placed.judge_id and not placed.is_partial
-    where partial.is_partial
-    group by partial.judge_id, partial.method_id
-),
-
-grouped as (
+longest as (
     select
         judge_id,
-        method_id,
-        tie_group
-    from walk
-    union all
+        place,
+        last_place,
+        row_number() over (partition by judge_id order by place) as number
+    from (
+        select * from runs
+        qualify last_place > coalesce(lag(last_place) over (partition by judge_id order by place), 0)
+    ) as reaching_farther
+),
+
+letters as (
     select
-        open_at_place.judge_id,
-        open_at_place.method_id,
-        walk.tie_group
-    from open_at_place
-    inner join walk on open_at_place.judge_id = walk.judge_id and open_at_place.step = walk.step
-    left join both_ways
-        on
-            walk.judge_id = both_ways.judge_id
-            and walk.first_id = both_ways.method_id
-            and open_at_place.method_id = both_ways.other_id
-    where not coalesce(both_ways.is_distinguishable, false)
+        placed.judge_id,
+        placed.method_id,
+        letter(min(longest.number)) || case count(*)
+            when 1 then ''
+            when 2 then letter(max(longest.number))
+            else '-' || letter(max(longest.number))
+        end as tie_group
+    from placed
+    inner join longest
+        on placed.judge_id = longest.judge_id and placed.place between longest.place and longest.last_place
+    where placed.is_ranked
+    group by placed.judge_id, placed.method_id
 )
 
 select
-    comparable.judge_id,
-    comparable.method_id,
-    comparable.is_partial,  -- Whether it is not applicable at some points, where other methods are
-    comparable.overall as overall_for_rank,  -- Overall; of a partial method what its paired differences to the others
-    -- come to, 0 to 5; NULL: nothing to compare
-    placed.rank,  -- By overall_for_rank within the judge; equal ones share a rank
-    placed.place,  -- The same, equal ones by name: no two share a place
-    grouped.tie_group  -- Methods not told apart from the first of their group share its number
-from comparable
-left join placed on comparable.judge_id = placed.judge_id and comparable.method_id = placed.method_id
-left join grouped on comparable.judge_id = grouped.judge_id and comparable.method_id = grouped.method_id;
+    placed.judge_id,
+    placed.method_id,
+    placed.is_partial,  -- Whether it is not applicable at some points, where other methods are
+    placed.overall as overall_for_rank,  -- Overall; of a partial method what its paired differences to the others come
+    -- to, 0 to 5; NULL: nothing to compare
+    placed.rank,  -- By overall_for_rank within the judge; equal ones share a rank; NULL for controls and with one
+    -- session
+    placed.place,  -- The same with every method, equal ones by name, controls last: no two share a place
+    letters.tie_group  -- Letters: methods with one in common are not told apart; NULL without a rank
+from placed
+left join letters on placed.judge_id = letters.judge_id and placed.method_id = letters.method_id;

@@ -13,7 +13,7 @@
 --
 -- Rank and groups (`agg_tie_groups`) and shared probes (`agg_shared_probes`) are over the current methods, those that
 -- the newest run of the study asks for. An earlier version of a method, or one that was dropped, has its figures and
--- neither.
+-- neither. The controls have no rank and no group.
 create view leaderboard as
 with means as (
     select
@@ -112,10 +112,10 @@ select
     judged.n_unscored,  -- Answers that the judge was given and has no score for
     1 - agg_compactions.tokens_after / nullif(agg_compactions.tokens_before, 0) as tokens_removed,  -- Share of tokens
     -- (0 to 1) that the method removed over its done compactions; below 0 when contexts grew
-    standing.rank,  -- By overall_for_rank within the judge's current methods; equal ones share a rank; NULL where
-    -- nothing can be compared
-    standing.tie_group,  -- Methods not told apart from the first of their group (5 %, Holm over the judge's pairs)
-    -- share its number; or NULL
+    standing.rank,  -- By overall_for_rank within the judge's current methods; equal ones share a rank; NULL for the
+    -- controls, with one session, and where nothing can be compared
+    standing.tie_group,  -- Letters (b-e: b, c, d and e): methods with one in common are not told apart (5 %, Holm over
+    -- the judge's pairs); NULL without a rank
     shared.overall_on_shared_probes,
     coalesce(shared.n_shared_probes, 0) as n_shared_probes,
     judged.n_unscored_criteria,  -- Single criteria without a score, those of n_unscored included
@@ -132,7 +132,9 @@ select
     -- repetitions of the method with equal contexts share theirs
     figures.constraints,  -- Mean over the answers on constraints that hold at their point, 0 to 5; NULL where none was
     -- asked for; not in overall
-    coalesce(figures.n_constraints, 0) as n_constraints  -- Answers that constraints is over; not in n_answers
+    coalesce(figures.n_constraints, 0) as n_constraints,  -- Answers that constraints is over; not in n_answers
+    standing.place  -- Line on the leaderboard: by rank, equal ones by name, the controls last; NULL for earlier
+    -- versions
 from judged
 inner join stg_methods on judged.method_id = stg_methods.method_id
 left join judges on judged.judge_id = judges.judge_id

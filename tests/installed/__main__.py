@@ -54,6 +54,7 @@ CALLS = (
     ("accounting", "stored"),
     ("leaderboard --judge embedded", "mask_sweagent"),
     ("compare none empty --judge embedded", "overall"),
+    ("recommend --baseline head_tail", "head_tail"),
     ("query", "weakest_dimension"),
     ("query weakest_dimension --judge embedded", "empty"),
     ("sql 'SELECT count(*) AS n_answers FROM answers'", "n_answers"),

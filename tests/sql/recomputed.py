@@ -265,7 +265,9 @@ def leaderboard(figures: Figures, judge_id: str) -> dict[str, dict[str, Any]]:
         for_rank[id] = found.mean if not partial[id] else fmean(others) if others else None
     known = [(-value, figures.names[id], id) for id, value in for_rank.items() if value is not None]
     placed = [id for _, _, id in sorted(known)]
-    groups = _groups(placed, partial, told)
+    placed = [id for id in placed if figures.names[id] not in ("none", "empty")]
+    placed = placed if max((found.n_clusters for found in means.values()), default=0) > 1 else []
+    groups = _letters(placed, told)
     return {
         figures.names[id]: {
             "overall": found.mean,
@@ -283,15 +285,15 @@ def leaderboard(figures: Figures, judge_id: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _groups(placed: Sequence[str], partial: Mapping[str, bool], told: Mapping[tuple[str, str], bool]) -> dict[str, int]:
-    groups: dict[str, int] = {}
-    first = next((id for id in placed if not partial[id]), None)
-    number = 1
-    for id in placed:
-        if first is not None and told.get((first, id), False):
-            if partial[id]:
-                continue
-            first, number = id, number + 1
-        if first is not None:
-            groups[id] = number
-    return groups
+def _letters(placed: Sequence[str], told: Mapping[tuple[str, str], bool]) -> dict[str, str]:
+    """Of every run of methods of which no two are told apart, those that no other run holds: a letter each."""
+    n = len(placed)
+    runs = [
+        set(placed[i:j])
+        for i in range(n)
+        for j in range(i + 1, n + 1)
+        if not any(told.get(pair, False) for pair in combinations(placed[i:j], 2))
+    ]
+    longest = [run for run in runs if not any(run < other for other in runs)]
+    letters = {id: [chr(ord("a") + k) for k, run in enumerate(longest) if id in run] for id in placed}
+    return {id: "".join(of) if len(of) < 3 else f"{of[0]}-{of[-1]}" for id, of in letters.items()}

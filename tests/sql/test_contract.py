@@ -110,6 +110,7 @@ VIEWS = {
     "against_baseline": "judge_id judge dimension baseline method difference std_error ci_low ci_high p_value "
     "p_adjusted p_fdr p_not_worse p_not_worse_adjusted p_equivalent p_equivalent_adjusted says "
     "detectable_difference n_pairs n_sessions df is_control is_default baseline_id method_id",
+    "rank_intervals": "judge_id method rank_low rank_high p_best p_best_three method_id",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""

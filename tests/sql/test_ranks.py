@@ -9,7 +9,7 @@ from tests.sql.figures import close, rows
 from tests.sql.tiny import Rows, compaction, graded, make, method, point, session, tiny
 
 
-def test_methods_share_a_group_until_one_is_told_apart_from_the_groups_first(tmp_path: Path) -> None:
+def test_methods_share_a_letter_where_they_are_not_told_apart(tmp_path: Path) -> None:
     """Of the four, a and b differ by noise around 0; c is a point below; d is below c by noise only."""
     noise = [0.1, -0.1, 0.05, -0.05, 0.02, -0.01]
     keys = [(f"s{i}", "q") for i in range(6)]
@@ -21,7 +21,7 @@ def test_methods_share_a_group_until_one_is_told_apart_from_the_groups_first(tmp
         "d": {k: x - 1.02 - n for k, x, n in zip(keys, base, noise, strict=True)},
     }
     found = rows(make(graded(overall), tmp_path), "SELECT method, rank, tie_group FROM leaderboard")
-    assert found == [("a", 1, 1), ("b", 2, 1), ("c", 3, 2), ("d", 4, 2)]
+    assert found == [("a", 1, "a"), ("b", 2, "a"), ("c", 3, "b"), ("d", 4, "b")]
 
 
 def test_methods_with_the_same_scores_share_rank_and_group(tmp_path: Path) -> None:
@@ -30,18 +30,36 @@ def test_methods_with_the_same_scores_share_rank_and_group(tmp_path: Path) -> No
     found = rows(
         make(graded({"z": same, "y": same, "x": lower}), tmp_path), "SELECT method, rank, tie_group FROM leaderboard"
     )
-    assert found == [("y", 1, 1), ("z", 1, 1), ("x", 3, 2)]
+    assert found == [("y", 1, "a"), ("z", 1, "a"), ("x", 3, "b")]
 
 
 def test_a_difference_that_is_the_same_in_every_session_tells_methods_apart(tmp_path: Path) -> None:
     overall = {"a": {("s1", "q"): 4.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 3.5, ("s2", "q"): 2.5}}
-    assert rows(make(graded(overall), tmp_path), "SELECT tie_group FROM leaderboard") == [(1,), (2,)]
+    assert rows(make(graded(overall), tmp_path), "SELECT tie_group FROM leaderboard") == [("a",), ("b",)]
 
 
-def test_one_session_tells_no_methods_apart(tmp_path: Path) -> None:
-    overall = {"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 0.0}}
-    found = rows(make(graded(overall), tmp_path), "SELECT method, tie_group FROM leaderboard")
-    assert found == [("a", 1), ("b", 1)]
+def test_one_session_has_no_groups_and_no_ranks(tmp_path: Path) -> None:
+    overall = {"a": {("s1", "q"): 0.0}, "b": {("s1", "q"): 5.0}}
+    found = rows(make(graded(overall), tmp_path), "SELECT method, rank, tie_group, place FROM leaderboard")
+    assert found == [("b", None, None, 1), ("a", None, None, 2)]
+
+
+def test_controls_have_no_rank_and_no_group_and_stand_last(tmp_path: Path) -> None:
+    keys = [("s1", "q"), ("s2", "q")]
+    scores = {"empty": 0.0, "none": 5.0, "best": 4.0, "next": 3.0}
+    path = make(graded({name: dict.fromkeys(keys, x) for name, x in scores.items()}), tmp_path)
+    found = rows(path, "SELECT method, rank, tie_group, place FROM leaderboard")
+    assert found == [("best", 1, "a", 1), ("next", 2, "b", 2), ("none", None, None, 3), ("empty", None, None, 4)]
+
+
+def test_a_method_that_cannot_be_told_from_its_neighbours_has_the_letters_of_both(tmp_path: Path) -> None:
+    """The middle one varies between sessions, so that it is told from neither; high and low are told apart."""
+    keys = [(f"s{i}", "q") for i in range(8)]
+    high = {key: 4.0 + i / 50 for i, key in enumerate(keys)}
+    middle = {key: score - 0.3 + 0.4 * (-1) ** i for i, (key, score) in enumerate(high.items())}
+    low = {key: score - 0.6 for key, score in high.items()}
+    path = make(graded({"high": high, "middle": middle, "low": low}), tmp_path)
+    assert rows(path, "SELECT method, tie_group FROM leaderboard") == [("high", "a"), ("middle", "ab"), ("low", "b")]
 
 
 NOT_APPLICABLE = {
@@ -86,9 +104,9 @@ def test_a_method_that_is_not_applicable_everywhere_is_ranked_by_differences_on_
     assert close(
         found,
         [
-            ("high", 2.9, 2.9, 1, 1, False, 0, 6, 2.0, 2),
-            ("some", 1.5, 2.4, 2, None, True, 4, 2, 1.5, 2),
-            ("low", 1.9, 1.9, 3, 2, False, 0, 6, 1.0, 2),
+            ("high", 2.9, 2.9, 1, "a", False, 0, 6, 2.0, 2),
+            ("some", 1.5, 2.4, 2, "b", True, 4, 2, 1.5, 2),
+            ("low", 1.9, 1.9, 3, "c", False, 0, 6, 1.0, 2),
         ],
     ), found
     assert rows(path, "FROM check_same_questions_scored") == []
@@ -101,7 +119,7 @@ def test_a_method_that_is_not_applicable_everywhere_is_ranked_by_differences_on_
     ) == [(2, 2, 0, 0, 0, 0), (2, 2, 0, 0, 0, 4)]
 
 
-def test_a_partial_method_at_the_top_opens_no_group(tmp_path: Path) -> None:
+def test_a_partial_method_that_is_told_from_none_makes_no_group_of_all(tmp_path: Path) -> None:
     """From one session nothing can be told of it; that must not make one group of all others."""
     keys = [(f"s{i}", "q") for i in range(6)]
     high = {key: 3.0 + i / 10 for i, key in enumerate(keys)}
@@ -110,7 +128,7 @@ def test_a_partial_method_at_the_top_opens_no_group(tmp_path: Path) -> None:
         make(partial({"high": high, "low": low, "some": {keys[0]: 5.0}}, "some"), tmp_path),
         "SELECT method, rank, tie_group FROM leaderboard",
     )
-    assert found == [("some", 1, 1), ("high", 2, 1), ("low", 3, 2)]
+    assert found == [("some", 1, "a"), ("high", 2, "a"), ("low", 3, "b")]
 
 
 def test_a_partial_method_without_a_question_in_common_has_no_rank_and_alone_it_has_one(tmp_path: Path) -> None:
@@ -120,7 +138,7 @@ def test_a_partial_method_without_a_question_in_common_has_no_rank_and_alone_it_
         if row["method_id"] == "all" and row["point_id"] == "p-s3":
             row.update(NOT_APPLICABLE, status="failed")
     found = rows(make(store, tmp_path), "SELECT method, rank, tie_group, overall_for_rank FROM leaderboard")
-    assert found == [("all", 1, 1, 3.5), ("some", None, None, None)]
+    assert found == [("all", 1, "a", 3.5), ("some", None, None, None)]
     del overall["all"]
     alone = partial(overall, "some")
     alone["sessions"].append(session("s4"))
@@ -128,7 +146,7 @@ def test_a_partial_method_without_a_question_in_common_has_no_rank_and_alone_it_
     alone["compactions"].append(compaction("some", "p-s4", 10, 5, **NOT_APPLICABLE))
     (tmp_path / "alone").mkdir()
     found = rows(make(alone, tmp_path / "alone"), "SELECT method, rank, tie_group, is_partial FROM leaderboard")
-    assert found == [("some", 1, 1, False)]
+    assert found == [("some", None, None, False)]
 
 
 def test_methods_of_one_name_are_told_apart_by_history_and_summariser(tmp_path: Path) -> None:

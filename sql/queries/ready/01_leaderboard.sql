@@ -1,9 +1,9 @@
 -- Leaderboard: which method is better, by how much, and how sure is that?
 --
--- One row per judge × method, the best first. Methods of one tie_group cannot be told apart by this data; the interval
--- says where a method's mean would lie over other sessions of the same kind. A method with is_partial rests on fewer
--- questions than the rest and is ranked by its differences to them. The methods none (nothing removed) and empty
--- (everything removed) are controls, the ends of the scale.
+-- One row per judge × method, the best first. Methods with a letter of tie_group in common (b-e: b, c, d and e) cannot
+-- be told apart by this data; the interval says where a method's mean would lie over other sessions of the same kind. A
+-- method with is_partial rests on fewer questions than the rest and is ranked by its differences to them. The methods
+-- none (nothing removed) and empty (everything removed) are controls, the ends of the scale, without a rank.
 --
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
@@ -12,8 +12,8 @@
 -- Columns:
 --   judge                    embedded (no language model) or the spec of a model
 --   judge_id                 judge version
---   rank                     place by overall; NULL where there is no question in common with others
---   tie_group                methods with the same number cannot be told apart at 95 % (Holm over all pairs)
+--   rank                     by overall; NULL for the controls, with one session, and without a question in common
+--   tie_group                letters: methods with one in common are not told apart (5 %, Holm over all pairs)
 --   method                   name of the method
 --   overall                  mean over answers of the answer's overall, 0 to 5
 --   ci_low                   lower end of its 95 % interval, clustered by session; NULL with a single session
@@ -60,4 +60,4 @@ left join leaderboard_long as overall
         and leaderboard.method_id = overall.method_id
         and overall.dimension = 'overall'
 where judge_is_wanted(leaderboard.judge, leaderboard.judge_id) and version_is_wanted(leaderboard.is_current)
-order by leaderboard.judge, leaderboard.judge_id, leaderboard.rank nulls last, leaderboard.method
+order by leaderboard.judge, leaderboard.judge_id, leaderboard.place nulls last, leaderboard.method

@@ -58,4 +58,4 @@ select
 from placed
 left join leaderboard on placed.judge_id = leaderboard.judge_id and placed.method_id = leaderboard.method_id
 where placed.place = 1
-order by placed.judge, placed.judge_id, leaderboard.rank nulls last, placed.method
+order by placed.judge, placed.judge_id, leaderboard.place nulls last, placed.method

@@ -36,7 +36,7 @@ with chosen as (
             leaderboard.method = getvariable('method'),
             methods.strategy not in ('none', 'empty') and leaderboard.is_current
         )
-    qualify row_number() over (partition by leaderboard.judge_id order by leaderboard.rank nulls last) = 1
+    qualify row_number() over (partition by leaderboard.judge_id order by leaderboard.place nulls last) = 1
 ),
 
 worst as (

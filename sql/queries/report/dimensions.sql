@@ -13,4 +13,4 @@ select
 from leaderboard_long as long
 left join leaderboard on long.judge_id = leaderboard.judge_id and long.method_id = leaderboard.method_id
 where long.judge_id = getvariable('judge_id') and long.is_current
-order by leaderboard.rank nulls last, long.method, long.dimension
+order by leaderboard.place nulls last, long.method, long.dimension

@@ -6,7 +6,7 @@ with board as (
     select
         leaderboard.method_id,
         leaderboard.method,
-        row_number() over (order by leaderboard.rank nulls last, leaderboard.method) as place
+        row_number() over (order by leaderboard.place nulls last, leaderboard.method) as place
     from leaderboard
     inner join stg_methods on leaderboard.method_id = stg_methods.method_id
     where leaderboard.judge_id = getvariable('judge_id') and stg_methods.is_current and not stg_methods.is_control

@@ -65,4 +65,4 @@ left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.metho
 left join tokens_per_task on leaderboard.method_id = tokens_per_task.method_id
 left join compression on leaderboard.method_id = compression.method_id
 where leaderboard.judge_id = getvariable('judge_id') and leaderboard.is_current
-order by leaderboard.rank nulls last, leaderboard.method
+order by leaderboard.place nulls last, leaderboard.method

@@ -50,6 +50,7 @@ ROWS = [
     ["sql", "SELECT 1 AS a", "--output", "a.csv"],
     ["export", "sessions", "--output", "out"],
     ["compare", "keep", "cut", "--judge", "embedded"],
+    ["recommend", "--judge", "embedded", "--baseline", "keep"],
     ["list", "strategies"],
     ["list", "formats"],
     ["list", "judges"],

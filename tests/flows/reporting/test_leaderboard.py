@@ -18,22 +18,22 @@ from flows.support.terminal_text import WIDTH
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\
-method overall ±95% group kept  acc  art  cmp   cut n
-─────────────────────────────────────────────────────
-keep     3.42 ±5.24     1    – 3.50 1.00 4.00 70.0% 3
-cut      3.25     –     1    – 3.50 2.00 3.50  0.0% 2
+method overall ±95% group ranks kept  acc  art  cmp   cut n
+───────────────────────────────────────────────────────────
+keep     3.42 ±5.24 a     1-2      – 3.50 1.00 4.00 70.0% 3
+cut      3.25     – a     –        – 3.50 2.00 3.50  0.0% 2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 7
 probes not asked (probes_not_asked says why), 0 missing.
-±95%: half the interval of overall, clustered by session. Same group: not told apart from the
-group's first method (paired on the question, corrected for all pairs of methods, 5 %). Intervals
-that overlap say little of two methods, because both were asked the same questions: compaction-eval
-compare A B.
+±95%: half the interval of overall, clustered by session. group: methods with a letter in common
+(b-e: b, c, d, e) are not told apart (paired on the question, corrected for all pairs of methods, 5
+%). Of two without one, and of intervals that overlap: compaction-eval compare A B.
+ranks: between which a method lies in 95 % of 1,000 draws of the sessions.
 The methods do not rest on the same questions (1 time a method lacks one that another has): see
 overall_on_shared_probes and the views coverage and checks.
 Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
-controls.
+controls: no methods to choose, without a rank.
 overall: mean over answers; kept: of what the whole history is worth above nothing; acc accuracy,
 art artifact trail, cmp completeness; cut: share of tokens removed; n: answers.
 """
@@ -54,16 +54,16 @@ def test_a_judge_is_found_by_its_name_or_the_beginning_of_its_id(store: Path) ->
     assert "Judge openai:grader, id j2, rubric tiny@1, protocol " in render(store, "openai:grader")
 
 
-def test_tie_groups_stand_apart(tmp_path: Path) -> None:
-    """In every session near is better by 2, and far and too are alike; 2.571 · 0.374 / √6 is 0.39."""
+def test_methods_have_letters_and_controls_stand_apart(tmp_path: Path) -> None:
+    """In every session near is better by 2, and far and the control none are alike; 2.571 · 0.374 / √6 is 0.39."""
     figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
-    path = make(graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "too": figures}), tmp_path)
+    path = make(graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "none": figures}), tmp_path)
     lines = render(path).splitlines()
     assert [line.split()[:4] for line in lines[2:6]] == [
-        ["near", "3.50", "±0.39", "1"],
+        ["near", "3.50", "±0.39", "a"],
+        ["far", "1.50", "±0.39", "b"],
         [],
-        ["far", "1.50", "±0.39", "2"],
-        ["too", "1.50", "±0.39", "2"],
+        ["none", "1.50", "±0.39", "–"],
     ]
     assert "||" not in render(path, layout=Layout("markdown")).replace(" ", "")
 
@@ -113,8 +113,8 @@ def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> 
 
 def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
     text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
-    assert "One session: no interval and no groups" in text
-    assert text.splitlines()[2].split() == ["a", "5.00", "–", "1", "–", "5.00", "90.0%", "1"]
+    assert "One session: no interval, no groups and no ranks" in text
+    assert text.splitlines()[2].split() == ["a", "5.00", "–", "–", "–", "5.00", "90.0%", "1"]
 
 
 def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:
@@ -136,19 +136,19 @@ def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
 
 def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
     lines = render(store, "j1", Layout("markdown")).splitlines()
-    assert lines[0].split("|")[1:5] == [" method ", " overall ±95% ", " group ", " kept "]
+    assert lines[0].split("|")[1:6] == [" method ", " overall ±95% ", " group ", " ranks ", " kept "]
     assert lines[1].startswith("| --- | ---: |")
     assert lines[2].replace("|", " ").split() == TERMINAL.splitlines()[2].split()
-    assert lines[3].startswith("| cut | 3.25 – | 1 | – |")
+    assert lines[3].startswith("| cut | 3.25 – | a | – | – |")
     assert any("no language model gave these scores" in line for line in lines[4:])
 
 
 def test_csv_and_json_have_the_view_with_full_precision(store: Path) -> None:
     from_json = json.loads(render(store, None, Layout("json")))
     assert [(row["judge_id"], row["method"], row["tie_group"]) for row in from_json] == [
-        ("j1", "keep", 1),
-        ("j1", "cut", 1),
-        ("j2", "keep", 1),
+        ("j1", "keep", "a"),
+        ("j1", "cut", "a"),
+        ("j2", "keep", None),
     ]
     assert from_json[0]["overall"] == pytest.approx(10.25 / 3, abs=1e-12)
     assert from_json[1]["ci_low"] is None

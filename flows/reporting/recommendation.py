@@ -1,0 +1,261 @@
+"""Which method to take: what stands in ``sql/queries/recommend``, in three sentences and up to five rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.database.query_variables import with_variables
+from flows.database.scores_db import connect
+from flows.database.sql_model import sql_text
+from flows.reporting.leaderboard import MARGIN
+from flows.reporting.method_names import find_methods
+from flows.reporting.text_tables import (
+    FOR_READING,
+    MISSING,
+    Layout,
+    Rows,
+    fetch_rows,
+    format_p,
+    format_signed,
+    render_rows,
+    rounded,
+    rows_of_judge,
+    two_decimals,
+)
+from flows.support.errors import UsageError
+from flows.support.plurals import quantity
+
+Row = dict[str, Any]
+
+LEFT_OUT = {
+    "loses constraints": "loses constraints that the baseline keeps (--allow-lost-constraints)",
+    "keeps too little": "keeps less than asked for",
+    "too many tokens": "reads more tokens than allowed",
+    "not applicable everywhere": "not applicable at every point, so asked other questions",
+}
+"""Why a method is not recommended, and how it is said."""
+
+MOST_NAMED = 4
+"""Names of methods in a sentence."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a recommended method has to do."""
+
+    baseline: str | None = None
+    """The method in use; None: that of most sessions."""
+    least_retention: float | None = None
+    """Share (0 to 1) of the history's worth that it has to keep."""
+    most_tokens: int | None = None
+    """Mean tokens that a question may be answered from."""
+    allows_lost_constraints: bool = False
+    """Whether it may lose constraints that the baseline keeps."""
+
+
+def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layout = FOR_READING) -> str:
+    """The recommendation of each judge, one after the other; ``json`` and ``csv`` are every candidate with its figures.
+
+    Raises:
+        StoreError: there is no database yet.
+        UsageError: the store has no such judge or method, or the baseline has no score of it.
+    """
+    with connect(path) as connection:
+        baseline_id = None
+        if wanted.baseline is not None:
+            [(_, baseline_id)] = find_methods(connection, wanted.baseline)
+        variables = {
+            "baseline_id": baseline_id,
+            "least_retention": wanted.least_retention,
+            "most_tokens": wanted.most_tokens,
+            "allow_lost_constraints": wanted.allows_lost_constraints,
+        }
+        with with_variables(connection, variables):
+            rows = rows_of_judge(fetch_rows(connection, sql_text("queries/recommend", "recommendations")), judge)
+    by_judge: dict[str, list[Row]] = {}
+    for row in rows.dicts():
+        by_judge.setdefault(row["judge_id"], []).append(row)
+    if not by_judge:
+        raise UsageError("nothing to compare: no two methods have a score for the same question")
+    if layout.is_data:
+        if layout.format == "csv":
+            return render_rows(rows, "csv")
+        found = [
+            {"judge_id": judge_id, "judge": of[0]["judge"], "sentences": sentences(of), "candidates": of}
+            for judge_id, of in by_judge.items()
+        ]
+        names = list(found[0])
+        return render_rows(Rows(names, [tuple(one.values()) for one in found]), "json")
+    return "\n".join(_section(of, wanted, layout) for of in by_judge.values())
+
+
+def sentences(rows: Sequence[Row]) -> list[str]:
+    """What to take for quality, what for fewer tokens, and what cannot be told, of the candidates of one judge."""
+    name = rows[0]["baseline"]
+    if max(row["n_sessions"] for row in rows) < 2:
+        return ["One session cannot say how sessions differ, so nothing is recommended: take ten or more."]
+    best = next((row for row in rows if row["is_best"]), None)
+    if best is None:
+        return ["No method does what is asked for."]
+    return [_of_quality(best, name, is_first=best is rows[0]), _of_tokens(rows, name), _of_doubt(rows, best, name)]
+
+
+def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
+    of = "" if is_first else " of the methods that may be recommended"
+    highest = f"scores highest{of} ({two_decimals(best['overall'])} of 5{_kept(best)})"
+    if best["is_baseline"]:
+        return f"{name}, the baseline, {highest}."
+    said = f"{best['method']} {highest}"
+    if best["says"] is None:
+        return f"{said}; it has too little in common with {name} to be compared with it."
+    difference = (
+        f"{format_signed(best['difference'])}, 95 % {format_signed(best['ci_low'])} to {format_signed(best['ci_high'])}"
+    )
+    price = f"reading {_times(best['token_share'])} tokens" if best["token_share"] is not None else "at unknown tokens"
+    if best["says"] == "better":
+        of = f"p {format_p(best['p_adjusted'])}, corrected for {quantity(best['n_compared'], 'comparison')}"
+        return f"{said} and is better than {name} ({difference}; {of}), {price}."
+    if best["says"] in ("worse", "a little worse"):
+        return f"{said} and is {best['says']} than {name} ({difference}), {price}."
+    return f"{said}, but it is not shown to be better than {name} ({difference}), {price}."
+
+
+def _of_tokens(rows: Sequence[Row], name: str) -> str:
+    cheapest = next((row for row in rows if row["is_cheapest"]), None)
+    if cheapest is None:
+        return f"No method that reads fewer tokens is shown to be as good as {name}."
+    shown = f"at most {MARGIN} worse than"
+    if cheapest["says"] == "better":
+        shown = "better than"
+    p = f"p {format_p(cheapest['p_not_worse_adjusted'])}, corrected"
+    return (
+        f"{cheapest['method']} is shown to be {shown} {name} ({format_signed(cheapest['difference'])}; {p}) and reads "
+        f"{_times(cheapest['token_share'])} tokens{_kept(cheapest, ', keeping')}."
+    )
+
+
+def _of_doubt(rows: Sequence[Row], best: Row, name: str) -> str:
+    unknown = [row for row in rows if row["says"] in ("cannot tell", None) and not row["is_baseline"]]
+    if not unknown:
+        return f"Every other method is shown to be better than {name}, worse, or not worse."
+    n = max(row["n_sessions_compared"] or 0 for row in unknown)
+    others = sum(not row["is_baseline"] for row in rows)
+    said = f"{quantity(len(unknown), 'method')} of {others} may be better, worse or as good as {name}: "
+    said += f"{quantity(n, 'session')} cannot tell"
+    about = next((row for row in [best, *unknown] if row in unknown and row["left_out_because"] is None), None)
+    more = about and _more_sessions(about)
+    if about is None or not more:
+        return f"{said}."
+    return f"{said}, and to show a difference of {MARGIN} of {about['method']} it takes about {more:,} more like these."
+
+
+def _more_sessions(row: Row) -> int | None:
+    """How many sessions are lacking, to one digit; None where none is or it is not known."""
+    if row["sessions_needed"] is None or row["sessions_needed"] <= row["n_sessions_compared"]:
+        return None
+    more = int(row["sessions_needed"] - row["n_sessions_compared"])
+    digits = 10 ** (len(str(more)) - 1)
+    return more if more < 10 else -(-more // digits) * digits
+
+
+def _kept(row: Row, before: str = ",") -> str:
+    """The retention in words, behind a comma; nothing where it is not known."""
+    if row["retention"] is None:
+        return ""
+    return f"{before} {rounded(100 * row['retention']):.0f} % of the history's worth{' kept' if before == ',' else ''}"
+
+
+def _times(share: float | None) -> str:
+    """The tokens of a method as a share of the baseline's."""
+    if share is None:
+        return "an unknown number of"
+    if share >= 2:
+        return f"{share:.1f} times its"
+    return f"{rounded(100 * share):.0f} % of its"
+
+
+def _section(rows: list[Row], wanted: Wanted, layout: Layout) -> str:
+    judge, judge_id = rows[0]["judge"], rows[0]["judge_id"]
+    head = f"Judge {judge} {judge_id}."
+    if judge == "embedded":
+        head = (
+            f"Embedded judge {judge_id}: retention of literal facts. No language model gave these scores, and with one "
+            "the order can be another."
+        )
+    which = f"Baseline: {rows[0]['baseline']}"
+    if wanted.baseline is None:
+        which += (
+            ", the first by name of the methods in most sessions, since none was named: name the one in use with "
+            "--baseline"
+        )
+    said = sentences(rows)
+    blocks = [layout.note(f"{head} {which}."), *(layout.note(one) for one in said)]
+    if len(said) == 3:
+        blocks.append(_table(rows, layout))
+    blocks += [layout.note(note) for note in _notes(rows)]
+    return ("\n" if layout.format == "markdown" else "").join(blocks)
+
+
+def _table(rows: Sequence[Row], layout: Layout) -> str:
+    picked = [
+        ("baseline", next((row for row in rows if row["is_baseline"]), None)),
+        ("best quality", next((row for row in rows if row["is_best"]), None)),
+        ("best value", next((row for row in rows if row["is_best_value"]), None)),
+        ("cheapest as good", next((row for row in rows if row["is_cheapest"]), None)),
+    ]
+    shown = [row["method"] for _, row in picked if row is not None]
+    unknown = (row for row in rows if row["says"] == "cannot tell" and row["left_out_because"] is None)
+    picked.append(("cannot tell", next((row for row in unknown if row["method"] not in shown), None)))
+    names = ["", "method", "overall", "kept", "tokens", "against base", "says", "more sessions"]
+    cells = [
+        [
+            what,
+            row["method"],
+            two_decimals(row["overall"]),
+            MISSING if row["retention"] is None else f"{rounded(100 * row['retention']):.0f}%",
+            MISSING if row["tokens"] is None else f"{row['tokens']:,.0f}",
+            _difference(row),
+            row["says"] or "",
+            f"{_more_sessions(row):,}" if row["says"] == "cannot tell" and _more_sessions(row) else "",
+        ]
+        for what, row in picked
+        if row is not None
+    ]
+    return layout.table(names, cells, [name in ("overall", "kept", "tokens", "more sessions") for name in names])
+
+
+def _difference(row: Row) -> str:
+    if row["difference"] is None or row["ci_high"] is None:
+        return ""
+    return f"{format_signed(row['difference'])} ±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
+
+
+def _notes(rows: Sequence[Row]) -> list[str]:
+    """What was left out and why, what is known of constraints, and how to read the table."""
+    notes = []
+    for reason, words in LEFT_OUT.items():
+        names = [row["method"] for row in rows if row["left_out_because"] == reason and not row["is_baseline"]]
+        if names:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            notes.append(f"Not recommended, {words}: {', '.join(names[:MOST_NAMED])}{more}.")
+    notes += [
+        f"{row['method']}: overall, kept and tokens are over the points at which it applies; what stands against it is "
+        "over the questions that both were asked."
+        for row in rows
+        if row["is_baseline"] and row["left_out_because"] == "not applicable everywhere"
+    ]
+    asked = max((row["n_constraints"] or 0 for row in rows), default=0)
+    notes.append(
+        f"Constraints were asked about in {quantity(asked, 'question')}: not to be seen losing one is no proof."
+        if asked
+        else "No constraint was asked about, so it is not known which method loses them."
+    )
+    notes.append(
+        "tokens: mean of what a question was answered from. best value: most kept above its share of the history's "
+        f"tokens. as good: shown to be at most {MARGIN} worse than the baseline. more sessions: to show a difference "
+        f"of {MARGIN} in 80 % of studies. All figures: --json."
+    )
+    return notes

@@ -1,0 +1,193 @@
+-- One row per judge × current method that is no control, best first: what it is against the baseline, whether it may be
+-- recommended, and for what it is.
+--
+-- Three are picked among those that may be recommended (left_out_because is NULL). is_best is the first on the
+-- leaderboard. is_best_value has the most retention above the share of the history's tokens that it reads: the point
+-- farthest above the line from nothing (0, 0) to everything (1, 1), the knee of the curve (Satopää et al. 2011).
+-- is_cheapest reads the fewest tokens of those that are shown to be at most 0.2 worse than the baseline
+-- (p_not_worse_adjusted) and that read fewer than it.
+--
+-- Tokens are what a question was answered from. Those against the baseline are on the questions that both have, so that
+-- a baseline that is not applicable everywhere is compared over its own points.
+--
+-- A method that loses more constraints than the baseline is left out, at 5 % and not corrected: to leave one out
+-- wrongly costs less than to recommend one that forgets what it must not do.
+--
+-- sessions_needed: how many sessions like these would show a difference of 0.2 in 80 % of studies, after the first step
+-- of Holm's correction, n = G ((z(1 - 0.05 / 2m) + z(0.8)) s / 0.2)² with G sessions, m comparisons and the error s of
+-- the difference (the sample size of a paired comparison, Chow, Shao and Wang 2008). It takes the error for known, so
+-- it is a guess to one digit.
+--
+-- Parameters (variables):
+--   baseline_id               method to compare with; NULL: the default of `against_baseline`
+--   least_retention           share (0 to 1) that a recommended method has to keep; NULL: any
+--   most_tokens               mean tokens that a question may be answered from; NULL: any
+--   allow_lost_constraints    whether a method may lose more constraints than the baseline
+with baselines as (
+    select distinct
+        judge_id,
+        baseline_id,
+        baseline
+    from against_baseline
+    where dimension = 'overall' and coalesce(baseline_id = getvariable('baseline_id'), is_default)
+),
+
+tokens as (
+    select
+        own.judge_id,
+        own.method_id,
+        avg(own.tokens_read) as tokens,
+        avg(base.tokens_read) as baseline_tokens
+    from agg_probe_budgets as own
+    inner join baselines on own.judge_id = baselines.judge_id
+    inner join agg_probe_budgets as base
+        on
+            own.judge_id = base.judge_id
+            and own.probe_id = base.probe_id
+            and baselines.baseline_id = base.method_id
+    group by own.judge_id, own.method_id
+),
+
+ceilings as (
+    select
+        pareto.judge_id,
+        any_value(pareto.tokens_read) as tokens
+    from pareto
+    inner join stg_methods on pareto.method_id = stg_methods.method_id
+    where stg_methods.strategy = 'none'
+    group by pareto.judge_id
+),
+
+compared as (
+    select
+        against_baseline.*,
+        count(against_baseline.p_value) over (
+            partition by against_baseline.judge_id, against_baseline.dimension, against_baseline.is_control
+        ) as n_compared
+    from against_baseline
+    inner join baselines
+        on against_baseline.judge_id = baselines.judge_id and against_baseline.baseline_id = baselines.baseline_id
+    where against_baseline.dimension in ('overall', 'constraints')
+),
+
+candidates as (
+    select
+        leaderboard.judge_id,
+        leaderboard.judge,
+        leaderboard.method,
+        leaderboard.method_id,
+        leaderboard.place,
+        leaderboard.tie_group,
+        leaderboard.overall,
+        leaderboard.n_sessions,
+        retention.retention,
+        retention.ci_low as retention_ci_low,
+        retention.ci_high as retention_ci_high,
+        pareto.tokens_read as tokens,
+        tokens.tokens / tokens.baseline_tokens as token_share,
+        retention.retention - pareto.tokens_read / ceilings.tokens as value,
+        baselines.baseline,
+        leaderboard.method_id = baselines.baseline_id as is_baseline,
+        overall.difference,
+        overall.ci_low,
+        overall.ci_high,
+        overall.p_adjusted,
+        overall.p_not_worse_adjusted,
+        overall.says,
+        overall.n_compared,
+        case
+            when overall.std_error is not null
+                then ceil(
+                    overall.n_sessions
+                    * (
+                        (normal_quantile(1 - 0.05 / (2 * overall.n_compared)) + normal_quantile(0.8))
+                        * overall.std_error / margin()
+                    ) ** 2
+                )
+        end as sessions_needed,
+        overall.n_sessions as n_sessions_compared,
+        constraints.difference as constraints_difference,
+        constraints.p_value as constraints_p_value,
+        constraints.n_pairs as n_constraints,
+        case
+            when leaderboard.is_partial then 'not applicable everywhere'
+            when
+                constraints.difference < 0 and constraints.p_value < 0.05
+                and not coalesce(getvariable('allow_lost_constraints'), false)
+                then 'loses constraints'
+            when coalesce(retention.retention, 0) < getvariable('least_retention') then 'keeps too little'
+            when pareto.tokens_read > getvariable('most_tokens') then 'too many tokens'
+        end as left_out_because
+    from leaderboard
+    inner join stg_methods on leaderboard.method_id = stg_methods.method_id
+    inner join baselines on leaderboard.judge_id = baselines.judge_id
+    left join compared as overall
+        on
+            leaderboard.judge_id = overall.judge_id
+            and leaderboard.method_id = overall.method_id
+            and overall.dimension = 'overall'
+    left join compared as constraints
+        on
+            leaderboard.judge_id = constraints.judge_id
+            and leaderboard.method_id = constraints.method_id
+            and constraints.dimension = 'constraints'
+    left join retention
+        on
+            leaderboard.judge_id = retention.judge_id
+            and leaderboard.method = retention.method
+            and retention.dimension = 'overall'
+    left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.method_id = pareto.method_id
+    left join tokens on leaderboard.judge_id = tokens.judge_id and leaderboard.method_id = tokens.method_id
+    left join ceilings on leaderboard.judge_id = ceilings.judge_id
+    where leaderboard.is_current and not stg_methods.is_control and leaderboard.overall is not null
+),
+
+ranked as (
+    select
+        *,
+        p_not_worse_adjusted < 0.05 and token_share < 1 and left_out_because is null as is_as_good,
+        row_number() over (partition by judge_id, left_out_because is null order by place) as quality_place,
+        row_number() over (
+            partition by judge_id, left_out_because is null order by value desc nulls last, place asc
+        ) as value_place
+    from candidates
+)
+
+select
+    judge_id,
+    judge,
+    baseline,
+    method,
+    overall,
+    retention,
+    retention_ci_low,
+    retention_ci_high,
+    tokens,
+    token_share,
+    value,
+    tie_group,
+    is_baseline,
+    difference,
+    ci_low,
+    ci_high,
+    p_adjusted,
+    p_not_worse_adjusted,
+    says,
+    n_compared,
+    sessions_needed,
+    n_sessions,
+    n_sessions_compared,
+    constraints_difference,
+    constraints_p_value,
+    n_constraints,
+    left_out_because,
+    left_out_because is null and quality_place = 1 as is_best,
+    left_out_because is null and value_place = 1 and value is not null as is_best_value,
+    coalesce(
+        is_as_good
+        and row_number() over (partition by judge_id, coalesce(is_as_good, false) order by tokens, place) = 1,
+        false
+    ) as is_cheapest,
+    method_id
+from ranked
+order by judge, judge_id, place
