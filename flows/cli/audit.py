@@ -185,11 +185,11 @@ def _open_judge(given: Given) -> tuple[Any, Store]:
 
 
 def _print_table(rows: list[Any]) -> None:
+    from flows.reporting.text_tables import is_numeric
+
     names = list(rows[0])
     cells = [[_format_cell(row[name]) for name in names] for row in rows]
-    numeric = [
-        any(isinstance(row[name], float | int) and not isinstance(row[name], bool) for row in rows) for name in names
-    ]
+    numeric = [is_numeric([row[name] for row in rows]) for name in names]
     o.echo(o.layout(more="--json").table(names, cells, numeric))
 
 

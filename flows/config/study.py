@@ -6,7 +6,7 @@ Defaults ← TOML file (``--study``) ← flags. The effective study is stored wi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -109,14 +109,7 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     ``flags`` holds what was given on the command line (None for not given); ``model`` sets summariser, responder and
     prober at once. Raises UsageError, naming the flag, or the file, line and key.
     """
-    study = Study()
-    tables: dict[str, Any] = {}
-    places = None
-    if path is not None:
-        values, places = read_toml(Path(path), "study")
-        tables = values.pop("models", {})
-        study = _apply(study, values, places.of)
-    study = _apply(study, {key: value for key, value in flags.items() if value is not None and value != ()}, _flag)
+    study, tables, places = _overlaid(Study(), flags, path)
     study = with_models(study, tables, places)
     _check_providers(study, f"study {path}: " if path else "")
     for method in study.methods():
@@ -132,18 +125,26 @@ def with_judge(study: Study, flags: Mapping[str, Any], path: str | None = None) 
 
     Raises UsageError, naming the flag, or the file, line and key.
     """
-    tables: dict[str, Any] = {}
-    places = None
-    if path is not None:
-        values, places = read_toml(Path(path), "study")
-        tables = values.get("models", {})
-        study = _apply(study, {key: value for key, value in values.items() if key in JUDGE_KEYS}, places.of)
-    study = _apply(study, {key: value for key, value in flags.items() if value is not None}, _flag)
+    study, tables, places = _overlaid(study, flags, path, JUDGE_KEYS)
     asked = {study.summarizer, study.prober, study.responder}  # as they were: what they made has their settings
     kept = {spec: values for spec, values in study.models.items() if spec in asked}
     study = with_models(replace(study, models=kept), tables, places, ("judge",))
     _check_providers(study, f"study {path}: " if path else "")
     return study
+
+
+def _overlaid(
+    study: Study, flags: Mapping[str, Any], path: str | None, keys: Collection[str] | None = None
+) -> tuple[Study, Any, KeyPositions | None]:
+    """The study with a file's values (of ``keys``, or all), then the flags; the file's ``[models]`` and its places."""
+    tables: Any = {}
+    places = None
+    if path is not None:
+        values, places = read_toml(Path(path), "study")
+        tables = values.pop("models", {})
+        study = _apply(study, {key: one for key, one in values.items() if keys is None or key in keys}, places.of)
+    given = {key: value for key, value in flags.items() if value is not None and value != ()}
+    return _apply(study, given, _flag), tables, places
 
 
 def with_models(study: Study, tables: Any, places: KeyPositions | None, roles: Sequence[str] = MODEL_ROLES) -> Study:

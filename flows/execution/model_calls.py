@@ -12,7 +12,6 @@ from flows.config.study import IN_FLIGHT, Study
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.meter import MeterReading
-from flows.llm.cached_calls import CachedCalls
 from flows.llm.gateway import Gateway
 from flows.llm.remote_model import Calls
 from flows.pipeline.engine import Engine
@@ -41,11 +40,9 @@ class ModelCalls:
         self._gateway, self._has_other = other, other is not None
 
     def gateway(self) -> Calls:
-        """What the calls of this thread go through. Raises RuntimeError before it is open."""
+        """What calls go through. Raises RuntimeError before it is open."""
         if self._gateway is None:
             raise RuntimeError("no task is under way that may call a model")
-        if self.items.wants_cached and isinstance(self._gateway, Gateway):
-            return CachedCalls(self._gateway)
         return self._gateway
 
     @cached_property
@@ -55,7 +52,13 @@ class ModelCalls:
             self.cache = open_cache(self._store)
             self._stack.callback(self.cache.close)
             self._stack.push(self._ship_at_end)
-            self._gateway = Gateway(self.cache, run_id=self._run_id, concurrency=self._in_flight, budget=self.budget)
+            self._gateway = Gateway(
+                self.cache,
+                run_id=self._run_id,
+                concurrency=self._in_flight,
+                budget=self.budget,
+                only_cached=lambda: self.items.wants_cached,
+            )
         self._stack.callback(self.items.close)
         pool = ThreadPoolExecutor(OPEN_BATCHES, thread_name_prefix="batch")
         self._stack.callback(pool.shutdown, wait=False, cancel_futures=True)

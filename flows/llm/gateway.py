@@ -31,6 +31,7 @@ from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
 from flows.llm.cache.records import JournalEntry, StoredCall
 from flows.llm.calling_for import called_for
+from flows.llm.clients.factory import make_transport
 from flows.llm.clients.transport import Transport
 from flows.llm.prices import Prices
 from flows.llm.retries import RetryPolicy, without_secrets
@@ -48,13 +49,6 @@ GRACE = 5.0
 
 _STOPPED = "the run ended before the answer came; run again to go on"
 _log = logging.getLogger(__name__)
-
-
-def transport_for(settings: ModelSettings) -> Transport:
-    """The client of a model's provider. Importing one takes a second, so none is imported before the first call."""
-    from flows.llm.clients.factory import make_transport  # noqa: PLC0415
-
-    return make_transport(settings)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,16 +74,19 @@ class Gateway:
         concurrency: int = 64,
         budget: Budget | None = None,
         policy: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
-        transport: Callable[[ModelSettings], Transport] = transport_for,
+        transport: Callable[[ModelSettings], Transport] = make_transport,
         prices: Prices | None = None,
+        only_cached: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         grace: float = GRACE,
     ) -> None:
+        """``only_cached`` is asked in the caller's thread: whether its call may be answered from the cache alone."""
         self.budget = budget
         self._cache = cache
         self._run_id = run_id
         self._price = (prices or Prices()).cost
+        self._only_cached = only_cached
         self._grace = grace
         self._flights: dict[str, _CallUnderWay] = {}
         self._lock = threading.Lock()
@@ -101,20 +98,20 @@ class Gateway:
             transport, self._price, policy, concurrency, budget=budget, note=self._note_later, clock=clock, sleep=sleep
         )
 
-    def complete(self, settings: ModelSettings, request: ModelRequest, *, only_cached: bool = False) -> Completion:
+    def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
         """The model's answer, from the cache or the provider. Blocks.
 
         Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended or only
         the cache may answer and does not, and UsageError when there is no price for a budget in dollars.
         """
-        call, is_cached = self._answer(self._call_of(settings, request, request.replicate), only_cached)
+        call, is_cached = self._answer(self._call_of(settings, request, request.replicate))
         return _completion(call, is_cached)
 
     def native(
-        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0, *, only_cached: bool = False
+        self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
     ) -> tuple[Mapping[str, Any], Completion]:
         """The response of a compaction on the provider's side, and what it cost. As ``complete``."""
-        call, is_cached = self._answer(self._call_of(settings, request, replicate), only_cached)
+        call, is_cached = self._answer(self._call_of(settings, request, replicate))
         return call.body, _completion(call, is_cached)
 
     def close(self) -> None:
@@ -151,13 +148,13 @@ class Gateway:
 
     # In the caller's thread.
 
-    def _answer(self, asked: ModelCall, only_cached: bool) -> tuple[StoredCall, bool]:
+    def _answer(self, asked: ModelCall) -> tuple[StoredCall, bool]:
         """The answer, and whether nothing was paid for it now."""
         while True:
             found = self._stored_answer(asked)
             if isinstance(found, StoredCall):
                 return self._note_use(asked, found), True
-            if only_cached:
+            if self._only_cached():
                 raise CallsStoppedError("the answer is not in the cache")
             flight, leads = self._join_or_start(asked)
             if leads:

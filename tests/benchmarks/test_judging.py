@@ -19,10 +19,9 @@ import pytest
 
 from compaction import Message
 from flows.llm.cache.call_cache import CallCache
-from flows.llm.cached_calls import CachedCalls
 from flows.llm.calling_for import calling_for
 from flows.llm.gateway import Gateway
-from flows.llm.remote_model import Calls, RemoteModel
+from flows.llm.remote_model import RemoteModel
 from flows.llm.settings import make_settings
 from flows.pipeline.tasks.task_context import ItemThreads, unless_stopped
 from judge import JudgeCase, Probe, load_rubric
@@ -101,17 +100,17 @@ def test_judging_against_the_bare_client_and_against_the_clock(tmp_path: Path) -
     with serving(text=VERDICT, delay=DELAY) as url:
         settings = make_settings("openai:wren-2", {"base_url": url}, "benchmark")
         for name in ("first", "measured"):  # the first opens connections and imports
-            with CallCache(tmp_path / name) as cache, Gateway(cache, concurrency=IN_FLIGHT) as gateway:
+            with CallCache(tmp_path / name) as cache:
                 threads = ItemThreads(IN_FLIGHT, cache.flush)
-
-                def calls(gateway: Gateway = gateway, threads: ItemThreads = threads) -> Calls:
-                    return CachedCalls(gateway) if threads.wants_cached else gateway
-
-                judge = ModelJudge(RemoteModel(settings, calls), RUBRIC, "study")
+                gateway = Gateway(
+                    cache, concurrency=IN_FLIGHT, only_cached=lambda threads=threads: threads.wants_cached
+                )
+                judge = ModelJudge(RemoteModel(settings, lambda gateway=gateway: gateway), RUBRIC, "study")
                 figures["cold"] = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)
                 n_warm = 3 if name == "measured" else 0
                 figures["warm"] = min((judged(judge, given, threads) for _ in range(n_warm)), default=(0.0, 0.0))
                 threads.close()
+                gateway.close()
         sent = [
             [{"role": message.role, "content": message.text} for message in judge.request(case).messages]
             for case in given

@@ -12,6 +12,7 @@ only in this run.
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections import Counter
@@ -126,7 +127,6 @@ def prefill(
     budget: Budget | None = None,
     clients: Clients = batch_client,
     polling: Polling = Polling(),
-    submit: bool = True,
     wait: bool = True,
     stop: threading.Event | None = None,
     report: Callable[[str], None] = lambda text: None,
@@ -144,7 +144,6 @@ def prefill(
             ends. Batches that are left under way are charged with the most that they can cost.
         clients: A provider's batch interface for a model.
         polling: How often to look.
-        submit: Whether to submit what is in no batch; without, only what is under way is waited for and taken.
         wait: Whether to wait until all batches have ended.
         stop: Set from another thread, it ends the wait; nothing is lost.
         report: Gets a sentence for people whenever something happened.
@@ -156,32 +155,18 @@ def prefill(
     if not index.missing:
         return BatchOutcome(index.cached, 0, {}, {}, 0, 0, 0, 0, 0, 0.0)
     with closing(BatchStore(folder)) as store:
-        known = _Clients(clients)
+        known = functools.cache(clients)
         for settings in dict.fromkeys(wanted.settings for wanted in index.missing.values()):
             known(settings)  # a key that is missing is said before anything is done
         # Shared, so that what has been taken is wanted by neither any more.
         missing = dict(index.missing)
         submitter = Submitter(store, missing, prices, budget or Budget(), known, (run_id, stage), report)
         taker = Taker(cache, store, prices, read_reply)
-        run = _Prefill(requests, index, missing, cache, store, taker, submitter, known, polling, submit, report)
+        run = _Prefill(requests, index, missing, cache, store, taker, submitter, known, polling, report)
         try:
             return run.work(wait, stop or threading.Event())
         finally:
             submitter.leave()
-
-
-class _Clients:
-    """One client for each base URL."""
-
-    def __init__(self, make: Clients) -> None:
-        self._make = make
-        self._made: dict[tuple[str, str], BatchClient] = {}
-
-    def __call__(self, settings: ModelSettings) -> BatchClient:
-        place = (settings.provider, settings.base_url)
-        if place not in self._made:
-            self._made[place] = self._make(settings)
-        return self._made[place]
 
 
 class _Index:
@@ -232,7 +217,6 @@ class _Prefill:
     submitter: Submitter
     client: Callable[[ModelSettings], BatchClient]
     polling: Polling
-    may_submit: bool
     report: Callable[[str], None]
 
     taken: Taken = field(default_factory=Taken)
@@ -353,7 +337,7 @@ class _Prefill:
 
     def _unsent(self) -> list[str]:
         """What is in no batch, and may be submitted."""
-        if not self.may_submit or self.submitter.is_exhausted:
+        if self.submitter.is_exhausted:
             return []
         keys = [key for key in self.missing if key not in self.submitter.settled]
         states = self.store.states(keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flows.llm.clients.openai_client import OpenAITransport
 from flows.llm.clients.transport import Transport
 from flows.llm.settings import ModelSettings
 from flows.support.errors import UsageError, install_extra
@@ -11,9 +10,12 @@ from flows.support.errors import UsageError, install_extra
 def make_transport(settings: ModelSettings) -> Transport:
     """A new client for all models at the base URL of these settings, with the key from the environment.
 
-    Raises UsageError when the provider's package is not installed.
+    Each takes a second to import, so neither is imported before the first call. Raises UsageError when the provider's
+    package is not installed.
     """
     if settings.provider == "openai":
+        from flows.llm.clients.openai_client import OpenAITransport  # noqa: PLC0415
+
         return OpenAITransport(settings)
     try:
         from flows.llm.clients.anthropic_client import AnthropicTransport  # noqa: PLC0415 (an extra, and slow to import)

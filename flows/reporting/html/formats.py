@@ -8,15 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from flows.reporting.html.visible import show_invisible
-from flows.reporting.text_tables import MISSING, rounded
+from flows.reporting.text_tables import MISSING, rounded, two_decimals
 
 SHORT = 160
 """Characters of a question or title in a list."""
-
-
-def format_score(value: float | None) -> str:
-    """Two digits after the point."""
-    return MISSING if value is None else f"{rounded(value):.2f}"
 
 
 def format_one_decimal(value: float | None) -> str:
@@ -68,7 +63,7 @@ def quote_link(text: str) -> str:
 
 
 FORMATS: dict[str, Callable[..., str]] = {
-    "score": format_score,
+    "score": two_decimals,
     "one": format_one_decimal,
     "signed": format_signed,
     "share": format_share,

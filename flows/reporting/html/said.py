@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from flows.reporting.html.figures import Figures, Row
-from flows.reporting.html.formats import format_score, format_share
+from flows.reporting.html.formats import format_share
 from flows.reporting.html.visible import show_invisible
 from flows.reporting.html.words import TextCatalogue
 from flows.reporting.paired_differences import LEVEL
+from flows.reporting.text_tables import two_decimals
 
 NAMED = 4
 """Methods that are named where more are meant."""
@@ -22,13 +23,13 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
     best, *others = contenders
     values = {
         "method": show_invisible(best["method"]),
-        "overall": format_score(best["overall"]),
+        "overall": two_decimals(best["overall"]),
         "removed": format_share(best["tokens_removed"]),
     }
     if best["ci_low"] is None:
         found = [words("said.best_plain", **values)]
     else:
-        found = [words("said.best", **values, low=format_score(best["ci_low"]), high=format_score(best["ci_high"]))]
+        found = [words("said.best", **values, low=two_decimals(best["ci_low"]), high=two_decimals(best["ci_high"]))]
     if best["ci_low"] is not None:
         tied = _tied_with_best(figures, best, others)
         found.append(_ties([show_invisible(row["method"]) for row in tied], words))
@@ -40,7 +41,7 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
                     "said.cheapest",
                     method=show_invisible(least["method"]),
                     removed=format_share(least["tokens_removed"]),
-                    overall=format_score(least["overall"]),
+                    overall=two_decimals(least["overall"]),
                 )
             )
     controls = {row["strategy"]: row for row in figures.of("methods") if row["is_control"]}
@@ -48,8 +49,8 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
         found.append(
             words(
                 "said.controls",
-                none=format_score(controls["none"]["overall"]),
-                empty=format_score(controls["empty"]["overall"]),
+                none=two_decimals(controls["none"]["overall"]),
+                empty=two_decimals(controls["empty"]["overall"]),
             )
         )
     names = {row["method"] for row in contenders}

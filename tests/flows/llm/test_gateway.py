@@ -15,7 +15,6 @@ from compaction.model import CallsStoppedError, Completion, ModelError, NativeRe
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
-from flows.llm.cached_calls import CachedCalls
 from flows.llm.calling_for import calling_for
 from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse
 from flows.llm.gateway import Gateway
@@ -54,12 +53,15 @@ def test_the_cache_serves_the_next_process_and_nothing_is_started_for_it(cache: 
 
 def test_where_only_the_cache_may_answer_nothing_is_sent(cache: CallCache) -> None:
     transport = ScriptedTransport()
-    with Gateway(cache, transport=transport) as gateway:
+    may_send = threading.Event()
+    with Gateway(cache, transport=transport, only_cached=lambda: not may_send.is_set()) as gateway:
         with pytest.raises(CallsStoppedError, match="not in the cache"):
-            CachedCalls(gateway).complete(SETTINGS, request())
+            gateway.complete(SETTINGS, request())
         assert transport.sent == []
+        may_send.set()
         made = gateway.complete(SETTINGS, request())
-        assert CachedCalls(gateway).complete(SETTINGS, request()).text == made.text
+        may_send.clear()
+        assert gateway.complete(SETTINGS, request()).text == made.text
     assert len(transport.sent) == 1
 
 

@@ -151,14 +151,6 @@ class TestLeaving:
         by_key = {entry.key: entry.run_id for entry in journal(cache) if not entry.cached}
         assert [by_key[key] for key in keys(every)] == ["ours"] * 4 + ["theirs"] * 2
 
-    def test_without_submitting_only_what_is_under_way_is_taken(
-        self, provider: BatchProvider, cache: CallCache, chat: ModelSettings
-    ) -> None:
-        items = calls(chat, range(4))
-        fill(items[:2], cache, wait=False)
-        outcome = fill(items, cache, submit=False)
-        assert (outcome.answered, outcome.sent, outcome.unserved) == (2, 0, {"not submitted": 2})
-
     def test_a_live_answer_that_came_first_stays_and_both_are_in_the_journal(
         self, provider: BatchProvider, cache: CallCache, chat: ModelSettings
     ) -> None:

@@ -18,7 +18,6 @@ from flows.reporting.html import library, write_report
 from flows.reporting.html.detail import runs
 from flows.reporting.html.formats import (
     format_count,
-    format_score,
     format_share,
     format_short,
     format_signed,
@@ -26,6 +25,7 @@ from flows.reporting.html.formats import (
 )
 from flows.reporting.html.visible import MOST_CHARS, clip, show_invisible
 from flows.reporting.html.words import LANGUAGES, load_catalogue
+from flows.reporting.text_tables import two_decimals
 from flows.store.store import Store
 from tests.flows.conftest import Command
 from tests.sql.tiny import make, tiny
@@ -101,8 +101,8 @@ def test_positions_as_stretches() -> None:
 
 def test_numbers_are_written_alike_everywhere() -> None:
     assert [
-        format_score(4.335),
-        format_score(None),
+        two_decimals(4.335),
+        two_decimals(None),
         format_signed(-0.001),
         format_signed(0.5),
         format_share(0.12345),

@@ -14,10 +14,10 @@ import pytest
 
 from flows.database.scores_db import connect
 from flows.reporting.html import ReportFile, library, write_report
-from flows.reporting.html.formats import format_score, format_share
+from flows.reporting.html.formats import format_share
 from flows.reporting.html.visible import MOST_CHARS_READ, show_invisible
 from flows.reporting.leaderboard import DIMENSIONS
-from flows.reporting.text_tables import fetch_rows
+from flows.reporting.text_tables import fetch_rows, two_decimals
 from flows.store.store import Store
 from tests.flows.conftest import Kept
 from tests.flows.reporting.html.report_browser import CHROMIUM, DRIVER, WHY_NOT, Browser, open_browser
@@ -77,10 +77,10 @@ def test_the_leaderboard_has_the_figures_of_the_database(page: Browser, store: S
     shown = cells(page, "t-board")
     assert [row[2].split()[0] for row in shown] == [row["method"] for row in board]
     for row, found in zip(board, shown, strict=True):
-        assert found[3] == format_score(row["overall"])
+        assert found[3] == two_decimals(row["overall"])
         assert found[5] == format_share(kept.get(row["method"]))
         scored = [name for name in DIMENSIONS if any(other[name] is not None for other in board)]
-        assert found[6 : 6 + len(scored)] == [format_score(row[name]) for name in scored]
+        assert found[6 : 6 + len(scored)] == [two_decimals(row[name]) for name in scored]
         assert found[6 + len(scored)] == format_share(row["tokens_removed"])
         assert found[8 + len(scored)] == str(row["n_answers"])
 
@@ -176,8 +176,8 @@ def test_the_first_link_leads_to_the_answer_that_lost_most(page: Browser, store:
     """
     [wanted] = rows(store, query)
     assert page.texts(".card.answer h3") == [
-        f"Answer of {second} · {format_score(wanted['second'])}",
-        f"Answer of {best} · {format_score(wanted['best'])}",
+        f"Answer of {second} · {two_decimals(wanted['second'])}",
+        f"Answer of {best} · {two_decimals(wanted['best'])}",
     ]
     assert show_invisible(wanted["text"]).strip() in page.texts(".card.answer .said")[0]
     assert page.texts(".card.question .said")[0].split()[:4] == wanted["question"].split()[:4]
@@ -204,7 +204,7 @@ def test_every_answer_and_every_reason_of_a_question_is_there(page: Browser, sto
     )
     shown = {row[0]: row[1:] for row in cells(page, "all-answers")}
     assert {name: found[0] for name, found in shown.items()} == {
-        row["method"]: format_score(row["score"]) for row in answers
+        row["method"]: two_decimals(row["score"]) for row in answers
     }
     for row in answers:
         assert row["text"].split() == shown[row["method"]][1].split()
@@ -218,7 +218,7 @@ def test_every_answer_and_every_reason_of_a_question_is_there(page: Browser, sto
     )
     assert states
     assert [row[1].split() for row in cells(page, "statements")] == [
-        [*WORDS[row["state"]].split(), format_score(row["support"])] for row in states
+        [*WORDS[row["state"]].split(), two_decimals(row["support"])] for row in states
     ]
     reasons = rows(
         store,
