@@ -29,6 +29,8 @@ _BETWEEN = re.compile(r"\n(?=[^\W_])|[^\W_](?= [^\W\d_])")
 
 SHORT = 4_000
 """Characters up to which a text's count is remembered."""
+REMEMBERED = 65_536
+"""Counts that are remembered; one takes about 150 bytes."""
 
 
 class TokenCounter(Protocol):
@@ -56,12 +58,20 @@ class TiktokenCounter:
     def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
         self.name = encoding
         self._encoding = _load(encoding)
-        # Answers and summary lines come again and again, whole messages do not.
-        self._count_short = lru_cache(maxsize=65_536)(self._count)
+        # Answers and summary lines come again and again, whole messages do not. Of a text only a hash is kept.
+        self._counts: dict[bytes, int] = {}
 
     def count(self, text: str) -> int:
         """Tokens of a text, special tokens read as plain text."""
-        return self._count_short(text) if len(text) <= SHORT else self._count(text)
+        if len(text) > SHORT:
+            return self._count(text)
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self._counts.get(key)
+        if found is None:
+            if len(self._counts) >= REMEMBERED:
+                self._counts.clear()
+            found = self._counts[key] = self._count(text)
+        return found
 
     def _count(self, text: str) -> int:
         # tiktoken's time grows faster than a run of one character, and a million spaces overflow its stack.

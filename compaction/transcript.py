@@ -133,16 +133,16 @@ class Transcript:
     cwd: str | None = None
     parent_session_id: str | None = None
     """The session that started this one as a sub-agent, or that it was forked from."""
-    forked_at: int | None = field(default=None, metadata={"added": "later"})
-    """Of a fork: messages that are left out of it as its parent's; None for any other session."""
-    n_inherited: int = field(default=0, metadata={"added": "later"})
-    """Messages of its parent that its log has too: they are set aside here and stored there."""
     task_type: str | None = None
     """Kind of work as the log itself labels it; None where it does not."""
     usage: Usage = Usage()
     compactions: tuple[RecordedCompaction, ...] = ()
     set_aside: dict[str, int] = field(default_factory=dict)
     """Reason → number of things in the file that are deliberately no message (a demonstration, a summary…)."""
+    forked_at: int | None = field(default=None, metadata={"added": "later"})
+    """Of a fork: messages that are left out of it as its parent's; None for any other session."""
+    n_inherited: int = field(default=0, metadata={"added": "later"})
+    """Messages of its parent that its log has too: they are set aside here and stored there."""
 
     def __len__(self) -> int:
         return len(self.messages)

@@ -1,4 +1,5 @@
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -61,3 +62,15 @@ def test_a_text_that_is_counted_in_pieces_has_the_tokens_of_the_whole(encoding: 
 
 def test_a_million_spaces_have_a_count() -> None:
     assert TiktokenCounter().count(" " * 1_500_000) == 15 * TiktokenCounter().count(" " * 100_000)
+
+
+def test_of_the_texts_whose_counts_are_remembered_none_is_held(counter: TiktokenCounter) -> None:
+    counter.count("once, so that the vocabulary is there")
+    tracemalloc.start()
+    try:
+        counts = [counter.count(f"{number} " + "wheel " * 600) for number in range(300)]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 300_000, "the texts have a million characters"
+    assert [counter.count(f"{number} " + "wheel " * 600) for number in range(300)] == counts

@@ -44,6 +44,7 @@ ROWS = [
     ["sql", "SELECT 1.5 AS a"],
     ["accounting"],
     ["accounting", "--by", "input"],
+    ["accounting", "--family"],
     ["query"],
     ["query", "gaps"],
     ["query", "gaps", "--output", "gaps.csv"],

@@ -74,6 +74,8 @@ def test_sessions_come_back_as_they_went_in_also_when_they_span_row_groups(store
         Usage(9, 8, 7, 0.5),
         (RecordedCompaction(1, "so far", (0,), 9, "auto", 1, (0,), "[gone]", True), RecordedCompaction(1)),
         {"a demonstration": 2},
+        12,
+        14,
     )
     sessions = [talk("a", 3), talk("b", 2 * ROW_GROUP + 7), special, talk("c", 1)]
     part = put(store, "/x", *sessions)
