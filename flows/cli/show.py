@@ -69,7 +69,7 @@ def leaderboard(
 
 
 @command(
-    'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY rank"',
+    'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY place"',
     'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',
     order=120,
 )

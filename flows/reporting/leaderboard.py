@@ -221,17 +221,17 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
 
 def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
     dimensions = scored_dimensions(rows)
-    against = ["against base", "p", "says"] if "baseline" in rows[0] else []
+    against = ["against base", "says", "p"] if "baseline" in rows[0] else []
     ranks = ["ranks"] if any(row["rank_low"] is not None for row in rows) else []
     names = [
         "method",
         "overall ±95%",
+        *against,
         "group",
         *ranks,
         "kept",
-        *against,
-        *(DIMENSIONS[name] for name in dimensions),
         "cut",
+        *(DIMENSIONS[name] for name in dimensions),
         "n",
     ]
     numeric = [name not in ("method", "group", "ranks", "says") for name in names]
@@ -249,12 +249,12 @@ def _line(row: dict[str, Any], dimensions: Sequence[str], *, has_ranks: bool) ->
     return [
         _starred_name(row),
         f"{two_decimals(row['overall'])} {half:>5}",
+        *(_against(row) if "baseline" in row else ()),
         row["tie_group"] or MISSING,
         *([_ranks(row)] if has_ranks else []),
         _percent(row["retention"], 0),
-        *(_against(row) if "baseline" in row else ()),
-        *(two_decimals(row[name]) for name in dimensions),
         _percent(row["tokens_removed"], 1),
+        *(two_decimals(row[name]) for name in dimensions),
         str(row["n_answers"]),
     ]
 
@@ -267,7 +267,7 @@ def _ranks(row: dict[str, Any]) -> str:
 
 
 def _against(row: dict[str, Any]) -> list[str]:
-    """Difference to the baseline with half its interval, p-value and what they say."""
+    """Difference to the baseline with half its interval, what it says, and its p-value."""
     if row["method"] == row["baseline"]:
         return ["baseline", "", ""]
     if row["baseline_difference"] is None:
@@ -276,7 +276,7 @@ def _against(row: dict[str, Any]) -> list[str]:
         return [format_signed(row["baseline_difference"]), MISSING, MISSING]
     half = (row["baseline_ci_high"] - row["baseline_ci_low"]) / 2
     difference = f"{format_signed(row['baseline_difference'])} ±{two_decimals(half)}"
-    return [difference, format_p(row["baseline_p_adjusted"]), row["baseline_says"]]
+    return [difference, row["baseline_says"], format_p(row["baseline_p_adjusted"])]
 
 
 def _explain_baseline(rows: list[dict[str, Any]]) -> list[str]:

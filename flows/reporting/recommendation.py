@@ -115,12 +115,10 @@ def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
         f"{format_signed(best['difference'])}, 95 % {format_signed(best['ci_low'])} to {format_signed(best['ci_high'])}"
     )
     price = f"reading {_times(best['token_share'])} tokens" if best["token_share"] is not None else "at unknown tokens"
-    if best["says"] == "better":
-        of = f"p {format_p(best['p_adjusted'])}, corrected for {quantity(best['n_compared'], 'comparison')}"
-        return f"{said} and is better than {name} ({difference}; {of}), {price}."
-    if best["says"] in ("worse", "a little worse"):
-        return f"{said} and is {best['says']} than {name} ({difference}), {price}."
-    return f"{said}, but it is not shown to be better than {name} ({difference}), {price}."
+    p = f"p {format_p(best['p_adjusted'])}, corrected for {quantity(best['n_compared'], 'comparison')}"
+    if best["says"] in ("better", "worse", "a little worse"):
+        return f"{said} and is {best['says']} than {name} ({difference}; {p}), {price}."
+    return f"{said}, but after correction it is not shown to be better than {name} ({difference}; {p}), {price}."
 
 
 def _of_tokens(rows: Sequence[Row], name: str) -> str:
@@ -249,7 +247,8 @@ def _notes(rows: Sequence[Row]) -> list[str]:
     ]
     asked = max((row["n_constraints"] or 0 for row in rows), default=0)
     notes.append(
-        f"Constraints were asked about in {quantity(asked, 'question')}: not to be seen losing one is no proof."
+        f"Constraints were asked about in {quantity(asked, 'question')}: a method that is not seen to lose one is not "
+        "shown to keep them."
         if asked
         else "No constraint was asked about, so it is not known which method loses them."
     )

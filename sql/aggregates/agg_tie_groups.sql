@@ -139,7 +139,7 @@ told as (
 ),
 
 -- How far a run reaches that begins at a place: until one of its methods is told apart from a later one.
-runs as (
+reaches as (
     select
         placed.judge_id,
         placed.place,
@@ -159,7 +159,7 @@ longest as (
         last_place,
         row_number() over (partition by judge_id order by place) as number
     from (
-        select * from runs
+        select * from reaches
         qualify last_place > coalesce(lag(last_place) over (partition by judge_id order by place), 0)
     ) as reaching_farther
 ),

@@ -18,10 +18,10 @@ from flows.support.terminal_text import WIDTH
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\
-method overall ±95% group ranks kept  acc  art  cmp   cut n
+method overall ±95% group ranks kept   cut  acc  art  cmp n
 ───────────────────────────────────────────────────────────
-keep     3.42 ±5.24 a     1-2      – 3.50 1.00 4.00 70.0% 3
-cut      3.25     – a     –        – 3.50 2.00 3.50  0.0% 2
+keep     3.42 ±5.24 a     1-2      – 70.0% 3.50 1.00 4.00 3
+cut      3.25     – a     –        –  0.0% 3.50 2.00 3.50 2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 7
@@ -75,9 +75,9 @@ def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> N
     path = make(graded({name: {k: x + shift for k, x in figures.items()} for name, shift in shifts.items()}), tmp_path)
     text = render(path, baseline="NOW", layout=Layout(width=120))
     lines = {line.split()[0]: line for line in text.splitlines()[2:12] if line}
-    assert "+0.50 ±0.00 <.001 better" in lines["up"]
-    assert "-0.10 ±0.00 <.001 a little worse" in lines["near"]
-    assert "-1.00 ±0.00 <.001 worse" in lines["empty"]
+    assert "+0.50 ±0.00 better         <.001" in lines["up"]
+    assert "-0.10 ±0.00 a little worse <.001" in lines["near"]
+    assert "-1.00 ±0.00 worse          <.001" in lines["empty"]
     assert "baseline" in lines["now"]
     assert "base: now. against base: difference on the same questions" in text
     assert "corrected for the 2 methods compared with it" in " ".join(text.split())
@@ -90,7 +90,7 @@ def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> N
 
 def test_one_session_says_nothing_against_a_baseline(tmp_path: Path) -> None:
     path = make(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 4.0}}), tmp_path)
-    assert render(path, baseline="a").splitlines()[3].split()[4:8] == ["–", "-1.00", "–", "–"]
+    assert render(path, baseline="a").splitlines()[3].split()[2:6] == ["–", "-1.00", "–", "–"]
 
 
 def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> 
 def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
     text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
     assert "One session: no interval, no groups and no ranks" in text
-    assert text.splitlines()[2].split() == ["a", "5.00", "–", "–", "–", "5.00", "90.0%", "1"]
+    assert text.splitlines()[2].split() == ["a", "5.00", "–", "–", "–", "90.0%", "5.00", "1"]
 
 
 def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:

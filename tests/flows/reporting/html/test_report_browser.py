@@ -72,7 +72,7 @@ def cells(page: Browser, table: str) -> list[list[str]]:
 
 
 def test_the_leaderboard_has_the_figures_of_the_database(page: Browser, store: Store) -> None:
-    board = rows(store, "FROM leaderboard ORDER BY rank")
+    board = rows(store, "FROM leaderboard ORDER BY place")
     kept = {row["method"]: row["retention"] for row in rows(store, "FROM retention WHERE dimension = 'overall'")}
     shown = cells(page, "t-board")
     assert [row[2].split()[0] for row in shown] == [row["method"] for row in board]
@@ -156,7 +156,7 @@ def test_the_filter_leaves_the_methods_that_it_names_in_tables_and_charts(page: 
 
 def test_a_table_can_be_copied_as_csv_with_full_precision(page: Browser, store: Store) -> None:
     found = list(csv.DictReader(io.StringIO(page.run("return csvOf(document.getElementById('t-board'))"))))
-    board = rows(store, "FROM leaderboard ORDER BY rank")
+    board = rows(store, "FROM leaderboard ORDER BY place")
     assert [row["Method"] for row in found] == [row["method"] for row in board]
     assert [float(row["Overall"]) for row in found] == pytest.approx([row["overall"] for row in board], abs=1e-8)
 
@@ -164,7 +164,7 @@ def test_a_table_can_be_copied_as_csv_with_full_precision(page: Browser, store: 
 def test_the_first_link_leads_to_the_answer_that_lost_most(page: Browser, store: Store) -> None:
     [link] = page.run("return [...document.querySelectorAll('a.button')].map(a => a.getAttribute('href'))")
     page.go(link)
-    contenders = rows(store, "FROM leaderboard WHERE method NOT IN ('none', 'empty') ORDER BY rank")
+    contenders = rows(store, "FROM leaderboard WHERE method NOT IN ('none', 'empty') ORDER BY place")
     best, second = contenders[0]["method"], contenders[1]["method"]
     query = f"""
         SELECT a.score AS best, b.score AS second, question, ground_truth, answers.text
