@@ -295,18 +295,14 @@ async def _forecast(
         points = known_points(run.store, planned, sessions)
         without = [info for info in sessions if not points.get(info.session_id)]
         items = {name: tally.done + tally.failed for name, tally in run.log.tallies.items()}
-        lines = with_times(list(recorder.lines.values()), _seconds_a_call(study), study)
+        seconds_a_call = mean_seconds(Store.open(study.store)) if real.is_there else {}
+        lines = with_times(list(recorder.lines.values()), seconds_a_call, study)
     return RunPlan(
         items,
         lines,
         [*_notes(study, lines), *filter(None, [explain_missing_points(without, len(sessions), study.points_spec)])],
         seconds,
     )
-
-
-def _seconds_a_call(study: Study) -> dict[tuple[str, str], float]:
-    """Stage and model → mean seconds of the calls that the store knows of."""
-    return mean_seconds(Store.open(study.store)) if Store.at(study.store).is_there else {}
 
 
 def _notes(study: Study, lines: Sequence[Line]) -> list[str]:

@@ -26,7 +26,8 @@ def explain_missing_points(without: Sequence[SessionInfo], n_sessions: int, spec
     else:
         size = max(info.n_tokens if spec.kind == "tokens" else info.n_messages for info in without)
         said += f"the longest without one has {quantity(size, 'token' if spec.kind == 'tokens' else 'message')}"
-    n_could = sum(_can_have(info) for info in without)
+    shares = PointsSpec.parse(FOR_SHORT)
+    n_could = sum(shares.may_fire(info.n_messages, info.n_tokens, len(info.compactions)) for info in without)
     if not n_could or spec.kind == "share":
         return said
     return f"{said}; --points {FOR_SHORT} would give points to {n_could:,}"
@@ -54,7 +55,3 @@ def propose_points(inputs: Sequence[Input], default: str) -> str:
 
 def _characters(message: Message) -> int:
     return len(message.text) + len(message.reasoning or "") + sum(len(call.arguments) for call in message.tool_calls)
-
-
-def _can_have(info: SessionInfo) -> bool:
-    return PointsSpec.parse(FOR_SHORT).may_fire(info.n_messages, info.n_tokens, len(info.compactions))

@@ -132,7 +132,7 @@ class Redactor:
         calls = tuple(self._call(call, known, tally, finder) for call in message.tool_calls)
         name = message.tool_name and self._text(message.tool_name, {}, tally, finder)
         is_same = text is message.text and reasoning is message.reasoning and name is message.tool_name
-        if is_same and _unchanged(calls, message.tool_calls):
+        if is_same and all(new is old for new, old in zip(calls, message.tool_calls, strict=True)):
             return message
         return replace(message, text=text, reasoning=reasoning, tool_calls=calls, tool_name=name, tokens=None)
 
@@ -301,10 +301,6 @@ def _drop_cut_secret(title: str, known: Known) -> str:
             if stem.endswith(value[:size]):
                 return stem[: len(stem) - size] + mark
     return title
-
-
-def _unchanged(new: tuple[ToolCall, ...], old: tuple[ToolCall, ...]) -> bool:
-    return all(one is other for one, other in zip(new, old, strict=True))
 
 
 def _decode_string(raw: str) -> str:

@@ -77,7 +77,7 @@ def deduplicate(store: Store) -> None:
     unread = {info.input_path for info in stay if info.folded_into}
     for part in parts:
         inputs = tuple(
-            _to_read_again(held) if path in unread else held
+            replace(held, fingerprint=replace(held.fingerprint, reader="")) if path in unread else held
             for path in (record.fingerprint.path for record in part.inputs)
             for held, name in [holds[path]]
             if name == part.name
@@ -195,10 +195,6 @@ def _stamp(store: Store) -> bytes:
 
 def _place(info: SessionInfo) -> Place:
     return info.part, info.ordinal
-
-
-def _to_read_again(record: InputRecord) -> InputRecord:
-    return replace(record, fingerprint=replace(record.fingerprint, reader=""))
 
 
 def _without_copies(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[Place, SessionInfo]]:

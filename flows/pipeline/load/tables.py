@@ -135,7 +135,8 @@ def rebuild_database(
 def _fill_runs(draft: DatabaseDraft, store: Store) -> None:
     """Put the runs as they are recorded now in the place of those that were."""
     runs = store.records("runs")
-    for name, rows in {"runs": map(_run_row, runs), "run_stages": _stage_rows(runs)}.items():
+    run_rows = [{**row, **{name: json.dumps(row[name]) for name in ("study", "versions", "counts")}} for row in runs]
+    for name, rows in {"runs": run_rows, "run_stages": _stage_rows(runs)}.items():
         draft.connection.execute(f"DELETE FROM {name}")  # noqa: S608 (names of our own)
         draft.insert(name, as_table(name, rows))
 
@@ -165,7 +166,9 @@ def fill_tables(
     if not any(row["is_current"] for row in methods):  # a run that was stopped before it compacted anything
         methods = [{**row, "is_current": True} for row in methods]
     judges = store.records("judges")
-    draft.insert("methods", as_table("methods", map(_with_version, map(_with_params, methods))))
+    # In older stores the hash of the code stands in the place of the version.
+    methods = [{"version": row.get("code"), "code_sha256": None, **row} for row in methods]
+    draft.insert("methods", as_table("methods", map(_with_params, methods)))
     draft.insert("judges", as_table("judges", map(_with_params, judges)))
     draft.insert("criteria", as_table("criteria", _criteria(judges)))
     tried = (row for record in store.records("validity") for row in record["rows"])
@@ -303,11 +306,6 @@ def _with_params(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "params": json.dumps(row["params"])}
 
 
-def _with_version(row: dict[str, Any]) -> dict[str, Any]:
-    """A method as a row; in older stores the hash of the code stands in the place of the version."""
-    return {"version": row.get("code"), "code_sha256": None, **row}
-
-
 def _criteria(judges: Rows) -> Iterable[dict[str, Any]]:
     rubrics = {judge["rubric"]: judge["criteria"] for judge in judges}
     return ({"rubric": rubric, **criterion} for rubric, criteria in rubrics.items() for criterion in criteria)
@@ -324,7 +322,3 @@ def _stage_rows(runs: Rows) -> Iterable[dict[str, Any]]:
                 "sessions_settled": stage["settled"],
                 "peak_memory_bytes": stage["peak_memory_bytes"] or None,
             }
-
-
-def _run_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, **{name: json.dumps(row[name]) for name in ("study", "versions", "counts")}}

@@ -67,15 +67,11 @@ def _tied_with_best(figures: Figures, best: Row, others: list[Row]) -> list[Row]
     apart = {
         name
         for row in figures.of("pairs")
-        if row["dimension"] == "overall" and _is_below(row["p_adjusted_in_dimension"])
+        if row["dimension"] == "overall" and (p := row["p_adjusted_in_dimension"]) is not None and p < LEVEL
         for one, name in ((row["method_a"], row["method_b"]), (row["method_b"], row["method_a"]))
         if one == best["method"]
     }
     return [row for row in others if row["method"] not in apart]
-
-
-def _is_below(p: float | None) -> bool:
-    return p is not None and p < LEVEL
 
 
 def _ties(names: list[str], words: TextCatalogue) -> str:

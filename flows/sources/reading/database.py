@@ -53,7 +53,7 @@ class Database:
         try:
             connection = sqlite3.connect(self._address(), uri=True, timeout=_WAIT, isolation_level=None)
             with closing(connection):
-                connection.text_factory = _as_text
+                connection.text_factory = lambda data: data.decode("utf-8", "replace")
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, unpacking.LONGEST_VALUE)
                 for setting in _SETTINGS:
                     connection.execute(setting)
@@ -72,10 +72,6 @@ class Database:
         real = os.path.realpath(self.path)
         is_resting = not any(os.path.exists(real + ending) for ending in ("-wal", "-shm", "-journal"))
         return f"{Path(real).as_uri()}?mode=ro{'&immutable=1' if is_resting else ''}"
-
-
-def _as_text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def unwritten(path: Path) -> tuple[int, int]:

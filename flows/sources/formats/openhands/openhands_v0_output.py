@@ -89,7 +89,8 @@ def _instance(source: Source, record: Record, ref: str, where: int) -> Iterator[
                 source.quarantine(where, "expected an event, found something else", event)
         _describe(v1.session, record)
         v1.session.use("totals", from_openhands(record.get("metrics")))
-        yield from v1.session.build(NAME, None, identity=[named, *_first_ids(history)])
+        first_id = first_text(*(event.get("llm_response_id") for event in objects_in(history))) or ""
+        yield from v1.session.build(NAME, None, identity=[named, first_id])
     elif _is_chat(history) and not is_history(history):
         session = SessionDraft(source)
         add_all(source, session, history, ref, where)
@@ -106,10 +107,6 @@ def _instance(source: Source, record: Record, ref: str, where: int) -> Iterator[
             events.metrics = record["metrics"]
         _describe(events.root.session, record)
         yield from events.build(NAME, None)
-
-
-def _first_ids(history: list[Any]) -> list[str]:
-    return [first_text(*(event.get("llm_response_id") for event in objects_in(history))) or ""]
 
 
 def _instruct(events: V0Events, record: Record, history: list[Any], ref: str) -> None:
