@@ -120,8 +120,12 @@ _ACCOUNTS = {
     Grain.REASON: "FROM set_aside_by_reason",
 }
 _FAMILIES = """
-SELECT repeat('· ', depth) || session_id AS session, kind, n_own AS own, n_inherited AS inherited FROM families
+SELECT repeat('· ', depth) || CASE WHEN starts_with(session_id, parent_session_id || '-')
+    THEN '…' || substr(session_id, length(parent_session_id) + 1) ELSE session_id END AS session,
+    kind, n_own AS own, n_inherited AS inherited
+FROM families
 """
+"""A sub-agent's id that begins with its parent's is told by its end."""
 
 
 @command(

@@ -207,16 +207,16 @@ def _table(rows: Sequence[Row], layout: Layout) -> str:
     shown = [row["method"] for _, row in picked if row is not None]
     unknown = (row for row in rows if row["says"] == "cannot tell" and row["left_out_because"] is None)
     picked.append(("cannot tell", next((row for row in unknown if row["method"] not in shown), None)))
-    names = ["", "method", "overall", "kept", "tokens", "against base", "says", "more sessions"]
+    names = ["", "method", "against base", "says", "kept", "tokens", "overall", "more sessions"]
     cells = [
         [
             what,
             row["method"],
-            two_decimals(row["overall"]),
-            MISSING if row["retention"] is None else f"{rounded(100 * row['retention']):.0f}%",
-            MISSING if row["tokens"] is None else f"{row['tokens']:,.0f}",
             _difference(row),
             row["says"] or "",
+            MISSING if row["retention"] is None else f"{rounded(100 * row['retention']):.0f}%",
+            MISSING if row["tokens"] is None else f"{row['tokens']:,.0f}",
+            two_decimals(row["overall"]),
             f"{_more_sessions(row):,}" if row["says"] == "cannot tell" and _more_sessions(row) else "",
         ]
         for what, row in picked
