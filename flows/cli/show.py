@@ -23,6 +23,7 @@ MOST_SHOWN = 1_000
     "leaderboard",
     "leaderboard --format markdown > leaderboard.md",
     "leaderboard --baseline codex_local",
+    "leaderboard --sort cut --columns overall,kept,cut --top 10",
     "leaderboard --judge embedded --fail-below mask_sweagent=3.5",
     order=100,
 )
@@ -33,6 +34,11 @@ def leaderboard(
     baseline: o.Baseline = None,
     versions: o.Versions = "current",
     fail_below: o.FailBelow = None,
+    sort: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Sort by a column of the table, or of the view `leaderboard`.")
+    ] = "",
+    columns: Annotated[str, typer.Option(metavar="A,B", help="Show only these columns.")] = "",
+    top: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show the first N methods.")] = None,
     wide: o.Wide = False,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,
@@ -44,19 +50,22 @@ def leaderboard(
     one in use, worse, or as good.
     """
     from flows.database.scores_db import connect
-    from flows.reporting.leaderboard import ranked_rows, render, render_by
+    from flows.reporting.leaderboard import Selection, ranked_rows, render, render_by
     from flows.reporting.thresholds import check_thresholds, format_missed, read_thresholds
     from flows.support.errors import WORSE, UsageError
 
     if by and baseline is not None:
         raise UsageError("--baseline is not split; without --by, or: compaction-eval compare A B --by …")
+    if by and (sort or columns or top):
+        raise UsageError("--sort, --columns and --top are of the table without --by")
     thresholds = read_thresholds(fail_below or ())
     found = o.open_store(store)
-    layout = o.layout(format, as_json, wide=wide, most=o.MOST_METHODS, more="--wide")
+    layout = o.layout(format, as_json, wide=wide, most=top or o.MOST_METHODS, more="--wide")
+    selection = Selection(tuple(filter(None, columns.split(","))), sort, top)
     board = (
         render_by(found.database, by, judge, layout, versions)
         if by
-        else render(found.database, judge, layout, versions, baseline)
+        else render(found.database, judge, layout, versions, baseline, selection)
     )
     o.echo_of(found, board, layout)
     if not thresholds:

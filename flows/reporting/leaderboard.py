@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from flows.reporting.text_tables import (
     two_decimals,
 )
 from flows.support.choices import Split, Versions
+from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 from judge import CONSTRAINTS
 
@@ -60,6 +63,22 @@ LEFT JOIN against_baseline AS against
     AND against.baseline_id = $baseline_id AND against.dimension = 'overall'
 """
 
+HEADS = {
+    **{head: name for name, head in DIMENSIONS.items()},
+    "kept": "retention",
+    "cut": "tokens_removed",
+    "n": "n_answers",
+    "group": "tie_group",
+    "ranks": "rank_low",
+    "against base": "baseline_difference",
+    "says": "baseline_says",
+    "p": "baseline_p_adjusted",
+}
+"""Heads of the table, and the column of ``ranked_rows`` that each shows."""
+
+_LEAST_FIRST = ("place", "rank_low", "rank_high", "baseline_p_adjusted")
+"""Numbers that are sorted from the least on."""
+
 MARGIN = 0.2
 """Methods that are shown to be less than this apart are as good as each other: the macro ``margin``."""
 
@@ -69,12 +88,65 @@ def scored_dimensions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in DIMENSIONS if any(row[name] is not None for row in rows)]
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What of the leaderboard is shown, and in which order."""
+
+    columns: tuple[str, ...] = ()
+    """Heads of the table or names of ``ranked_rows``; empty: all."""
+    sort: str = ""
+    """One of these: best, or most, first; empty: by place."""
+    top: int | None = None
+    """Rows of each judge; None: all."""
+
+    def sorted(self, rows: Rows) -> Rows:
+        """The rows in this order, each judge's together and the controls last.
+
+        Raises:
+            UsageError: there is no such column.
+        """
+        if not self.sort:
+            return rows
+        name = _column(self.sort, rows, "--sort")
+        place = {known: n for n, known in enumerate(rows.names)}
+
+        def key(row: Sequence[Any]) -> tuple[Any, ...]:
+            value = row[place[name]]
+            ordered = value if isinstance(value, str) or name in _LEAST_FIRST or value is None else -value
+            of = row[place["judge"]] or "", row[place["judge_id"]], row[place["is_control"]]
+            return *of, value is None, ordered
+
+        return Rows(rows.names, sorted(rows.values, key=key))
+
+    def picked(self, rows: Rows) -> Rows:
+        """The first rows of each judge, with these columns alone; the judge and the method stand before them.
+
+        Raises:
+            UsageError: there is no such column.
+        """
+        wanted = [_column(one, rows, "--columns") for one in self.columns]
+        names = list(dict.fromkeys(("judge_id", "method", *wanted))) if wanted else rows.names
+        at = [rows.names.index(name) for name in names]
+        of_judge = groupby(rows.values, key=itemgetter(rows.names.index("judge_id")))
+        values = chain.from_iterable(islice(values, self.top) for _, values in of_judge)
+        return Rows(names, [tuple(row[n] for n in at) for row in values])
+
+
+def _column(said: str, rows: Rows, option: str) -> str:
+    name = HEADS.get(said, said)
+    if name in rows.names:
+        return name
+    heads = [head for head, of in HEADS.items() if of in rows.names]
+    raise UsageError(f"{option}: no column {said!r}; there are overall, {', '.join(heads)}, and those of the view")
+
+
 def render(
     path: Path,
     judge: str | None = None,
     layout: Layout = FOR_READING,
     versions: Versions = "current",
     baseline: str | None = None,
+    selection: Selection = Selection(),
 ) -> str:
     """The leaderboard of one judge, or of every judge one after the other. Figures of several judges are never mixed.
 
@@ -85,21 +157,23 @@ def render(
             ``leaderboard`` with full precision, with the ends of the interval of ``overall``.
         versions: ``all`` has methods that the newest run does not ask for, too.
         baseline: A method that all others are compared with, in columns of their own: its name or the beginning of it.
+        selection: Which columns, in which order of rows.
 
     Raises:
         StoreError: there is no database yet.
-        UsageError: no judge of that name has scored anything in it, or there is no such method.
+        UsageError: no judge of that name has scored anything in it, or there is no such method or column.
     """
     with connect(path) as connection:
-        picked = ranked_rows(connection, judge, versions, baseline)
+        found = selection.sorted(ranked_rows(connection, judge, versions, baseline))
+        picked = selection.picked(found)
         if layout.is_data:
             return render_rows(picked, layout.format)
         by_judge: dict[str, list[dict[str, Any]]] = {}
-        for row in picked.dicts():
+        for row in found.dicts():
             by_judge.setdefault(row["judge_id"], []).append(row)
         if not by_judge:
             return "No answer has been scored yet; `coverage` says how far the run got.\n"
-        return "\n".join(_section(connection, judge_id, found, layout) for judge_id, found in by_judge.items())
+        return "\n".join(_section(connection, of, layout, selection, picked.names) for of in by_judge.values())
 
 
 def ranked_rows(
@@ -219,7 +293,14 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
     return layout.section(names, cells, [False] + [True] * len(shown), note)
 
 
-def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], layout: Layout) -> str:
+def _section(
+    connection: duckdb.DuckDBPyConnection,
+    rows: list[dict[str, Any]],
+    layout: Layout,
+    selection: Selection,
+    shown: Collection[str],
+) -> str:
+    """The table of one judge, with what is said of it; ``shown``: columns of ``ranked_rows``."""
     dimensions = scored_dimensions(rows)
     against = ["against base", "says", "p"] if "baseline" in rows[0] else []
     ranks = ["ranks"] if any(row["rank_low"] is not None for row in rows) else []
@@ -235,13 +316,20 @@ def _section(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[di
         "n",
     ]
     numeric = [name not in ("method", "group", "ranks", "says") for name in names]
-    note = _note(connection, judge_id, rows)
+    note = _note(connection, rows[0]["judge_id"], rows)
     cells: list[list[str]] = []
-    for before, row in pairwise([rows[0], *rows]):
+    for before, row in pairwise([rows[0], *rows[: selection.top]]):
         if row["is_control"] > before["is_control"]:
             cells.append([""] * len(names))  # a line of air before the controls
         cells.append(_line(row, dimensions, has_ranks=bool(ranks)))
-    return layout.section(names, cells, numeric, note)
+    kept = [n for n, name in enumerate(names) if n == 0 or _shows(name) in shown]
+    picked = [[line[n] for n in kept] for line in cells]
+    return layout.section([names[n] for n in kept], picked, [numeric[n] for n in kept], note)
+
+
+def _shows(head: str) -> str:
+    """The column of ``ranked_rows`` that a head stands for."""
+    return HEADS.get(head, head.partition(" ±")[0])
 
 
 def _line(row: dict[str, Any], dimensions: Sequence[str], *, has_ranks: bool) -> list[str]:

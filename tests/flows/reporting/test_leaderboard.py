@@ -6,11 +6,12 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.database.database_draft import build_database
-from flows.reporting.leaderboard import render, render_by
+from flows.reporting.leaderboard import Selection, render, render_by
 from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import Layout
 from flows.support.errors import StoreError, UsageError
@@ -86,6 +87,36 @@ def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> N
     assert "baseline" not in json.loads(render(path, layout=Layout("json")))[0]
     with pytest.raises(UsageError, match="no method 'who'"):
         render(path, baseline="who")
+
+
+def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
+    """Names of the table and of the view do; the controls stay last, and the notes speak of all methods."""
+    figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
+    path = make(graded({"b": {k: x + 2 for k, x in figures.items()}, "a": figures, "none": figures}), tmp_path)
+
+    def lines(layout: Layout = Layout(), **chosen: Any) -> list[str]:
+        return render(path, layout=layout, selection=Selection(**chosen)).splitlines()
+
+    assert [line.split() for line in lines(columns=("n",))[:6]] == [
+        ["method", "n"],
+        ["─" * len("method n")],
+        ["b", "6"],
+        ["a", "6"],
+        [],
+        ["none", "6"],
+    ]
+    by_name = lines(sort="method", top=1, columns=("n_answers",))
+    assert by_name[2].split() == ["a", "6"]
+    assert by_name[3].startswith("Embedded judge")
+    assert any(line.startswith("18 answers") for line in by_name)
+    assert [line.split()[0] for line in lines(sort="overall")[2:4]] == ["b", "a"]
+    assert lines(Layout("csv"), sort="method", columns=("group", "overall"), top=2) == [
+        "judge_id,method,tie_group,overall",
+        "j1,a,b,1.5",
+        "j1,b,a,3.5",
+    ]
+    with pytest.raises(UsageError, match="--sort: no column 'cost'; there are overall, acc"):
+        lines(sort="cost")
 
 
 def test_one_session_says_nothing_against_a_baseline(tmp_path: Path) -> None:
