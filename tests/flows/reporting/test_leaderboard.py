@@ -13,7 +13,7 @@ import pytest
 from flows.database.database_draft import build_database
 from flows.reporting.leaderboard import Selection, render, render_by
 from flows.reporting.query_result import render_query
-from flows.reporting.text_tables import Layout
+from flows.reporting.text_tables import FOR_READING, Layout
 from flows.support.errors import StoreError, UsageError
 from flows.support.terminal_text import WIDTH
 from tests.sql.tiny import graded, judge, make, tiny
@@ -94,7 +94,7 @@ def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
     figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
     path = make(graded({"b": {k: x + 2 for k, x in figures.items()}, "a": figures, "none": figures}), tmp_path)
 
-    def lines(layout: Layout = Layout(), **chosen: Any) -> list[str]:
+    def lines(layout: Layout = FOR_READING, **chosen: Any) -> list[str]:
         return render(path, layout=layout, selection=Selection(**chosen)).splitlines()
 
     assert [line.split() for line in lines(columns=("n",))[:6]] == [
