@@ -28,7 +28,6 @@ def recommend(
             max=1,
             callback=o.finite,
             help="Share of the history's worth that a method has to keep, 0 to 1.",
-            show_default=False,
         ),
     ] = None,
     max_tokens: Annotated[
@@ -36,8 +35,8 @@ def recommend(
         typer.Option(
             metavar="N",
             min=1,
+            max=10**9,
             help="Mean tokens that a question may be answered from.",
-            show_default=False,
         ),
     ] = None,
     allow_lost_constraints: Annotated[

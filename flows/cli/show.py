@@ -38,7 +38,7 @@ def leaderboard(
         str, typer.Option(metavar="COLUMN", help="Sort by a column of the table, or of the view `leaderboard`.")
     ] = "",
     columns: Annotated[str, typer.Option(metavar="A,B", help="Show only these columns.")] = "",
-    top: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show the first N methods.")] = None,
+    top: Annotated[int | None, typer.Option(metavar="N", min=1, max=10**6, help="Show the first N methods.")] = None,
     wide: o.Wide = False,
     format: o.FormatOption = "table",
     as_json: o.AsJson = False,

@@ -54,7 +54,7 @@ CALLS = (
     ("accounting", "stored"),
     ("leaderboard --judge embedded", "mask_sweagent"),
     ("compare none empty --judge embedded", "overall"),
-    ("recommend --baseline head_tail", "head_tail"),
+    ("recommend --baseline mask_sweagent", "mask_sweagent"),
     ("query", "weakest_dimension"),
     ("query weakest_dimension --judge embedded", "empty"),
     ("sql 'SELECT count(*) AS n_answers FROM answers'", "n_answers"),

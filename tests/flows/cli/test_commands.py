@@ -283,7 +283,7 @@ def test_doctor_ends_with_1_when_something_is_broken(
     (store.root / "store.json").write_text("{}")
     result = command("doctor", "--store", store.root)
     assert result.exit_code == 1
-    assert "broken   store: " in result.stdout
+    assert "broken   store:" in result.stdout
     assert "broken   prefect: configured to use http://127.0.0.1:9/api, which does not answer" in result.stdout
 
 
