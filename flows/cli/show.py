@@ -50,7 +50,8 @@ def leaderboard(
     one in use, worse, or as good.
     """
     from flows.database.scores_db import connect
-    from flows.reporting.leaderboard import Selection, ranked_rows, render, render_by
+    from flows.reporting.leaderboard import render, render_by
+    from flows.reporting.leaderboard_rows import Selection, ranked_rows
     from flows.reporting.thresholds import check_thresholds, format_missed, read_thresholds
     from flows.support.errors import WORSE, UsageError
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 
 from flows.database.scores_db import connect
-from flows.reporting.leaderboard import MARGIN, MOST_PARTS
+from flows.reporting.leaderboard import MOST_PARTS
+from flows.reporting.leaderboard_rows import MARGIN
 from flows.reporting.method_names import find_methods
 from flows.reporting.paired_differences import COLUMNS, LEVEL, Row, paired_differences
 from flows.reporting.text_tables import (

@@ -9,7 +9,7 @@ import duckdb
 
 from flows.database.query_variables import with_variables
 from flows.database.sql_model import sql_text
-from flows.reporting.leaderboard import DIMENSIONS, MARGIN
+from flows.reporting.leaderboard_rows import DIMENSIONS, MARGIN
 from flows.reporting.text_tables import fetch_rows, two_decimals
 from flows.support.choices import Split
 

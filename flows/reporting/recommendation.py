@@ -10,7 +10,7 @@ from typing import Any
 from flows.database.query_variables import with_variables
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
-from flows.reporting.leaderboard import MARGIN
+from flows.reporting.leaderboard_rows import MARGIN
 from flows.reporting.method_names import find_methods
 from flows.reporting.text_tables import (
     FOR_READING,
@@ -61,7 +61,8 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
 
     Raises:
         StoreError: there is no database yet.
-        UsageError: the store has no such judge or method, or the baseline has no score of it.
+        UsageError: the store has no such judge or method, the baseline has no score of it, or a retention is asked for
+            that is not known.
     """
     with connect(path) as connection:
         baseline_id = None
@@ -80,6 +81,8 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
         by_judge.setdefault(row["judge_id"], []).append(row)
     if not by_judge:
         raise UsageError("nothing to compare: no two methods have a score for the same question")
+    if wanted.least_retention is not None and all(row["retention"] is None for of in by_judge.values() for row in of):
+        raise UsageError("--min-retention: how much is kept is not known without the controls: run none and empty, too")
     if layout.is_data:
         if layout.format == "csv":
             return render_rows(rows, "csv")

@@ -13,7 +13,8 @@ from compaction.closest import did_you_mean
 from flows.database.arrow_batches import query_batches
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
-from flows.reporting.leaderboard import DIMENSIONS, facts_of, format_validity, ranked_rows
+from flows.reporting.leaderboard_notes import facts_of, format_validity
+from flows.reporting.leaderboard_rows import DIMENSIONS, ranked_rows
 from flows.reporting.paired_differences import LEVEL
 from flows.reporting.text_tables import MISSING, fetch_rows, format_signed, markdown, rounded, two_decimals
 from flows.reporting.thresholds import ThresholdResult, check_thresholds

@@ -87,9 +87,8 @@ def deduplicate(store: Store) -> None:
             place = _place(info)
             if place in names:
                 number, giver = given.get(place, (0, None))
-                now = (names[place], number, names[giver] if giver else None)
-                named = replace(info, session_id=now[0], n_given=now[1], given_by=now[2])
-                sessions.append(info if (info.session_id, info.n_given, info.given_by) == now else named)
+                given_by = names[giver] if giver else None
+                sessions.append(replace(info, session_id=names[place], n_given=number, given_by=given_by))
             elif place in folds:
                 winner = folds[place]
                 apart = Counter(info.evidence_list()) - Counter(winner.evidence_list())

@@ -98,9 +98,8 @@ def rebuild_database(
         (report or Silent()).stage("load", STEPS, "steps") as shown,
         new_database(store.root / DATABASE, store.place) as draft,
     ):
-        advance = partial(shown.advance, 1)
         current = _current(store, study, is_whole_store=is_whole_store)
-        fill_tables(draft, store, study, makers, advance, current)
+        fill_tables(draft, store, study, makers, partial(shown.advance, 1), current)
         for name, rows in (night(draft.connection) if night is not None else {}).items():
             draft.insert(name, rows)
         _fill_runs(draft, store)
@@ -116,7 +115,7 @@ def rebuild_database(
         _fill_runs(draft, store)
         settings = {"store_format": store.settings["format"], "tokenizer": store.settings["tokenizer"]}
         draft.insert("store_info", store_info(**settings, study_key=study.study_key))
-        advance()
+        shown.advance(1)
     write_note(
         store,
         study,

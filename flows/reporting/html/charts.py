@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from flows.reporting.html.words import TextCatalogue
-from flows.reporting.leaderboard import DIMENSIONS
+from flows.reporting.leaderboard_rows import DIMENSIONS
 
 Spec = dict[str, Any]
 

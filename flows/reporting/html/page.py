@@ -29,7 +29,7 @@ from flows.reporting.html.formats import FORMATS, quote_link
 from flows.reporting.html.payload import as_json, page_data
 from flows.reporting.html.said import summary_sentences
 from flows.reporting.html.words import TextCatalogue, load_catalogue
-from flows.reporting.leaderboard import scored_dimensions
+from flows.reporting.leaderboard_rows import scored_dimensions
 from flows.store.store import Store
 from flows.support.atomic_files import write_output
 from flows.support.choices import PAGE_BYTES

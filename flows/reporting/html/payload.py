@@ -13,7 +13,7 @@ from flows.reporting.html.figures import Figures, Row
 from flows.reporting.html.formats import format_short
 from flows.reporting.html.visible import show_invisible
 from flows.reporting.html.words import TextCatalogue
-from flows.reporting.leaderboard import DIMENSIONS
+from flows.reporting.leaderboard_rows import DIMENSIONS
 from flows.reporting.paired_differences import LEVEL
 from flows.reporting.text_tables import rounded
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from flows.database.database_draft import build_database
-from flows.reporting.leaderboard import Selection, render, render_by
+from flows.reporting.leaderboard import render, render_by
+from flows.reporting.leaderboard_rows import Selection
 from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import FOR_READING, Layout
 from flows.support.errors import StoreError, UsageError

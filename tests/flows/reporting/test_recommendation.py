@@ -93,6 +93,13 @@ def test_bounds_leave_methods_out_and_say_so(path: Path) -> None:
     assert "No method does what is asked for." in recommend(path, Wanted("now", least_retention=1.0, most_tokens=1))
 
 
+def test_a_retention_cannot_be_asked_for_without_the_controls(tmp_path: Path) -> None:
+    figures = {(f"s{i}", "q"): 2.0 + i / 5 for i in range(6)}
+    path = make(graded({"a": figures, "b": {k: x + 0.1 for k, x in figures.items()}}), tmp_path)
+    with pytest.raises(UsageError, match="without the controls: run none and empty"):
+        recommend(path, Wanted("a", least_retention=0.5))
+
+
 def test_a_method_that_loses_constraints_is_vetoed_unless_asked_otherwise(tmp_path: Path) -> None:
     path = make(store_of(lost=2.0), tmp_path)
     assert picked(path, "is_best") != ["good"]

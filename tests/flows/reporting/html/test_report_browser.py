@@ -16,7 +16,7 @@ from flows.database.scores_db import connect
 from flows.reporting.html import ReportFile, library, write_report
 from flows.reporting.html.formats import format_share
 from flows.reporting.html.visible import MOST_CHARS_READ, show_invisible
-from flows.reporting.leaderboard import DIMENSIONS
+from flows.reporting.leaderboard_rows import DIMENSIONS
 from flows.reporting.text_tables import fetch_rows, two_decimals
 from flows.store.store import Store
 from tests.flows.conftest import Kept
