@@ -1,4 +1,4 @@
-"""What was probably meant by a name that nothing has."""
+"""Names close to one that is unknown."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def closest_or_all(name: str, known: Iterable[str]) -> str:
-    """As ``did_you_mean``; where nothing is near, all names that there are."""
+    """Suggest close names, like ``did_you_mean``, or all known names if none is close."""
     names = sorted(known)
     return did_you_mean(name, names) or f"; known: {', '.join(names) or 'none'}"

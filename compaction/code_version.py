@@ -1,4 +1,4 @@
-"""Which version of a component made a figure.
+"""Versions of components, for telling which one made a figure.
 
 Every component (a strategy, the summariser, prober, responder, judge, the measures, the readers, the redaction)
 declares a whole number and raises it when it puts out something else. Ids and names are made of name, parameters and
@@ -42,13 +42,13 @@ def code_sha256(*packages: str) -> str:
 
 
 def identity_version(identity: Mapping[str, Any]) -> str:
-    """Hash of what identifies a model (``Model.identity``), for names."""
+    """Hash a model's ``identity``, for use in names."""
     text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:LENGTH]
 
 
 def function_version(function: Callable[..., object], declared: int | None = None) -> str:
-    """The declared version; where none is, 1 for the project's own and the hash of its source for a plug-in."""
+    """The declared version; without one, 1 for the project's own and the hash of its source for a plug-in."""
     if declared is not None:
         return str(declared)
     return "1" if _is_own(function) else source_sha256(function)[:LENGTH]

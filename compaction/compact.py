@@ -1,4 +1,4 @@
-"""What a method is given at a point, running it, and what became of every message."""
+"""Runs a method at a point, and finds the fate of every message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def history_before(
     natives: Mapping[str, NativeCompactor] | None = None,
     previous: tuple[Message, ...] | None = None,
 ) -> History:
-    """What a method is given at the point before the message at ``cut``.
+    """Make the history that a method gets at the point before the message at ``cut``.
 
     Args:
         transcript: A session whose messages have been counted.

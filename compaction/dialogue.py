@@ -45,7 +45,7 @@ class Exchange:
 
 
 def exchanges(messages: Sequence[Message], id_chars: int = ID_CHARS) -> Iterator[Exchange]:
-    """What is sent of some messages, in order; nothing for an empty one."""
+    """Yield the exchanges to send for some messages, in order; an empty message gives none."""
     answers = answers_of(messages)
     answering = set(answers.values())
     used: set[str] = set()

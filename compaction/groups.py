@@ -87,7 +87,7 @@ def flatten(groups: Sequence[Group]) -> list[Message]:
 
 
 def declarations(messages: Sequence[Message]) -> list[int | None]:
-    """For each tool result the position of the nearest earlier message that asked for it; None for anything else.
+    """Find for each tool result the position of the nearest earlier message that asked for it; None for other messages.
 
     Unlike a group's links this also settles ids that are used again: a result belongs to the latest call of its id.
     """
@@ -158,7 +158,7 @@ def _indexed_span(messages: Sequence[Message], start: int) -> tuple[IndexKind, i
 
 
 def _turns(messages: Sequence[Message], session: Sequence[Message]) -> list[int | None]:
-    """For each message its turn: one a user message, and one for what is left of a turn without it."""
+    """Number the turn of each message: one a user message, and one for the rest of a turn without it."""
     original: dict[int, int] = {}
     count = 0
     for message in session:
@@ -183,7 +183,7 @@ def _turns(messages: Sequence[Message], session: Sequence[Message]) -> list[int 
 
 
 def _says_nothing(message: Message) -> bool:
-    """Nothing, or nothing but reasoning: an empty message counts as such in .NET and does not in Python."""
+    """Whether an assistant's message is empty but for reasoning: such a one counts in .NET and not in Python."""
     return message.role == "assistant" and not message.text and not message.tool_calls
 
 

@@ -1,4 +1,4 @@
-"""What strategies write around the content that they keep, declared beside each of them as data.
+"""Texts that strategies write around the content that they keep, declared beside each strategy as data.
 
 A strategy that marks its text gives itself away: ``[cleared]`` is written by one method and ``<MASKED>`` by another. A
 judge must not be able to tell whose context it reads (``judge.blinding``), so every strategy says with
@@ -39,14 +39,14 @@ _HOLES = {"n": r"\d[\d,.]*", "lines": r".*?"}
 
 
 class Declared:
-    """What a strategy can declare: a marker or a heading."""
+    """A declaration of a strategy: a marker or a heading."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Marker(Declared):
-    """A text that a strategy writes, and the common form in which it is shown."""
+    """A text that a strategy writes, and its common form for judges."""
 
     template: str
     shown: Shown = ""
@@ -82,12 +82,12 @@ def removed(*templates: str) -> tuple[Marker, ...]:
 
 
 def shortened(*templates: str) -> tuple[Marker, ...]:
-    """Notices in a text of which a part is gone."""
+    """Make the markers of texts whose middle or end is gone."""
     return tuple(Marker(template, SHORTENED) for template in templates)
 
 
 def wrapper(*templates: str) -> tuple[Marker, ...]:
-    """What stands around a summary and says nothing of the session; one of several lines leaves a line's end."""
+    """Make the markers of text around a summary that says nothing of the session."""
     return tuple(Marker(template, "\n" if "\n" in template else "") for template in templates)
 
 

@@ -28,7 +28,7 @@ class Memo(Generic[T]):
         self._values: dict[Hashable, tuple[object, T]] = {}
 
     def of(self, make: Callable[[*Ts], T], *args: *Ts) -> T:
-        """What the function makes of these arguments: messages, hashable values, and tuples of both.
+        """Return the function's value for messages, hashable values, and tuples of both, from memory if it is there.
 
         Raises TypeError for a function that uses variables of another one: the key would not have them.
         """

@@ -40,7 +40,10 @@ class ModelError(Exception):
 
 
 class CallsStoppedError(Exception):
-    """No further call may be made; what was to be done is left for another run. Nobody may take it for a failure."""
+    """No further call may be made; the work left is for another run.
+
+    Nobody may take it for a failure. Nobody may take it for a failure.
+    """
 
 
 class ReplyError(ValueError):
@@ -72,7 +75,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What a strategy asks of a summariser."""
+    """A strategy's request to a summariser."""
 
     prompt: tuple[Message, ...]
     """The messages that a language model is sent."""
@@ -88,7 +91,7 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, and what it cost."""
+    """A model's answer, and its cost."""
 
     text: str
     model: str
@@ -104,7 +107,10 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a language model is asked. Everything in it but ``check`` can change the answer."""
+    """A request to a language model.
+
+    Everything in it but ``check`` can change the answer. Everything in it but ``check`` can change the answer.
+    """
 
     messages: tuple[Message, ...]
     """Of any role. Of each role and text are sent, an assistant's calls with their results, or its opaque item to the
@@ -127,7 +133,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything about the model that can change its output (provider, base URL, model, sampling), as JSON."""
+        """The settings of the model that can change its output (provider, base URL, sampling …), as JSON values."""
 
     def complete(self, request: ModelRequest) -> Completion:
         """The answer, never blank. Blocks; safe to call from many threads.
@@ -137,7 +143,7 @@ class Model(Protocol):
 
 
 class Summarizer(Protocol):
-    """Anything that turns a request into a summary."""
+    """A summariser: turns a request into a summary."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""What a strategy's parameter may be: its type, and the range that stands in its annotation.
+"""The type of a strategy's parameter, and the range in its annotation.
 
 A parameter without a range has that of its type: a whole number is a count (0 or more), a fraction is a share (0 to
 1), and all are finite. ``Annotated[float, Range(0, 10)]`` says otherwise.

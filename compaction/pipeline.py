@@ -1,4 +1,4 @@
-"""Strategies one after another, each on what the one before it left: pipelines and token budgets of any strategies.
+"""Strategies one after another, each on the context that the last one left: pipelines and token budgets.
 
 A pipeline is a method like any other and is written as one::
 
@@ -74,7 +74,7 @@ class Pipeline(Strategy):
 
     @cached_property
     def version(self) -> str:
-        """Its own version and its steps'."""
+        """The pipeline's version and its steps'."""
         return join_versions(str(VERSION), (step.method for step in self.steps))
 
 
@@ -218,7 +218,7 @@ def _last_resort(history: History, preserved: Sequence[Message], budget: int, *,
 
 
 def _floor(groups: Sequence[Group], preserved: int, end: int) -> int:
-    """The position from which on messages are preserved; a group is never split."""
+    """The position of the first preserved message; a group is never split."""
     start = end
     left = preserved
     for group in reversed(groups):

@@ -1,4 +1,4 @@
-"""Where a compaction would fire: at a legal cut, the same for every method."""
+"""The places where a compaction would fire: at a legal cut, the same for every method."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class PointsSpec:
         return self.step if self.kind == "tokens" else DEFAULT_BUDGET
 
     def _sizes(self, n_tokens: int) -> list[int]:
-        """Tokens from which on the history has each of the shares."""
+        """The tokens of the history at each of the shares."""
         return [max(1, round(share * n_tokens)) for share in self.shares]
 
     def positions(self, before: Sequence[int], recorded: Iterable[int]) -> list[int]:
@@ -118,7 +118,7 @@ class CompactionPoint:
 
 
 def legal_cuts(messages: tuple[Message, ...]) -> list[bool]:
-    """For each position whether a history may end just before it.
+    """Whether a history may end just before each position.
 
     A cut never parts a tool call from its result, and the next thing to come is not a tool result: a real compaction
     fires before a model call, when nothing is pending. There is no cut before the first message or after the last.

@@ -26,7 +26,7 @@ def compact_messages(
     summarizer: Summarizer | None = None,
     session: Sequence[Message] = (),
 ) -> CompactedContext:
-    """Compact a list of messages; what to send on is in ``messages`` of the outcome.
+    """Compact a list of messages; the outcome's ``messages`` are the ones to send.
 
     ``method`` is a method or its text, such as ``head_tail(tail=20)``. ``budget`` (tokens) is what strategies with
     shares of a budget take shares of. Messages that have no ``seq`` and stand for nothing get the next numbers.
@@ -60,7 +60,7 @@ def number_messages(messages: Sequence[Message], start: int = 0) -> tuple[Messag
 
 @dataclass
 class CompactionProvider:
-    """Compacts what an agent remembers before it reaches the model, and what is stored after each user turn.
+    """Compacts an agent's memory before it reaches the model, and its store after each user turn.
 
     ``before`` rewrites the context of the coming call and nothing else; what was said before this turn is compacted,
     the new input is not. ``after`` compacts what is stored, once a user turn, when the turn has ended. The store keeps
@@ -85,12 +85,12 @@ class CompactionProvider:
         self._left = self.stored
 
     def before_run(self, incoming: Sequence[Message] = ()) -> tuple[Message, ...]:
-        """What the model is to see: what is remembered, compacted, and the new input as it is."""
+        """The model's context: the memory, compacted, and the new input unchanged."""
         remembered = self._left if self.skip_excluded else self.stored
         return (*self._compacted(remembered, self.before), *number_messages(incoming, len(self.stored)))
 
     def after_run(self, said: Sequence[Message], *, turn_ended: bool = True) -> None:
-        """Store what was said, input and answer; when the user's turn has ended compact what is stored."""
+        """Store a turn's input and answer; at the end of the user's turn compact the store."""
         new = number_messages(said, len(self.stored))
         self.stored += new
         self._left += new

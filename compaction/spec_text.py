@@ -1,4 +1,4 @@
-"""Text in which people write methods: values, lists and nesting, split outside of quotes and brackets."""
+"""Text of methods as people write it: values, lists and nesting, split outside of quotes and brackets."""
 
 from __future__ import annotations
 

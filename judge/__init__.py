@@ -1,4 +1,4 @@
-"""What is remembered after a compaction, and how well.
+"""Measures how much is remembered after a compaction.
 
 Read in this order: ``probe`` (a question with its proven answer), ``answer`` (a responder sees the compacted context
 and the question), ``rubric`` (criteria as data), ``scoring`` (criterion scores), ``embedded`` (all of it in the

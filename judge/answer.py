@@ -15,7 +15,7 @@ class AnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a responder said, and what it cost."""
+    """A responder's text, and its cost."""
 
     text: str
     model: str

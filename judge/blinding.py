@@ -61,7 +61,7 @@ _REMOVED_LINES = re.compile(rf"(?:{re.escape(REMOVED)}\n)+(?={re.escape(REMOVED)
 
 
 def context_text(context: Sequence[Message]) -> str:
-    """The text in which a compacted context is shown to a judge; pure, and remembered for the same tuple of messages.
+    """The text of a compacted context for a judge; pure, and remembered for the same tuple of messages.
 
     A context that is no tuple is made anew each time, though not the form of its messages.
     """
@@ -92,7 +92,7 @@ class _Block:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is nothing but a list of files, which stands beside a summary and not alone."""
+        """Whether the summary is a bare list of files, which stands beside another summary and not alone."""
         return self.sections.keys() == {"files"}
 
 
@@ -163,7 +163,7 @@ class Blinder:
         return _Block("\n".join(lines))
 
     def _sections(self, text: str) -> dict[str, str]:
-        """What a summary says, by kind of section; under the empty name what stands under no heading."""
+        """The text of a summary by kind of section; text under no heading has the empty name."""
         found: dict[str, list[str]] = {}
         current, in_code = "", False
         for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""What a compacted context tells of everything that was true at a point: what ``compaction-eval lost`` prints."""
+"""The outcome in a compacted context of each statement that was true at a point, for ``compaction-eval lost``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GONE: frozenset[State] = frozenset({"lost", "stale", "contradicted"})
 
 @dataclass(frozen=True, slots=True)
 class StatementOutcome:
-    """What a context tells of one thing that was true at the point."""
+    """The outcome in a context of one statement that was true at the point."""
 
     topic: Topic
     kind: StatementKind
@@ -67,7 +67,7 @@ class StatementOutcome:
 def lost(
     messages: Sequence[Message], compacted: Sequence[Message] | str, at: int | None = None
 ) -> tuple[StatementOutcome, ...]:
-    """What a compacted context kept and lost of what was true before it: constraints first, then open work, and so on.
+    """The kept and lost statements of a compacted context: constraints first, then open work, and so on.
 
     No language model is asked: statements are those that calls, their output and people's own words prove.
 
@@ -102,7 +102,7 @@ def recognised(history: Sequence[Message], compacted: Sequence[Message]) -> tupl
 def outcomes(
     transcript: Transcript, cut: int, contexts: Sequence[Sequence[Message]]
 ) -> list[tuple[StatementOutcome, ...]]:
-    """For each context of the point before the message at ``cut`` what it tells of every statement that is proven.
+    """The outcomes in each context of every provable statement of the point before the message at ``cut``.
 
     They stand by topic, in a topic what was needed later first, then in the order of the session.
     """
@@ -120,7 +120,7 @@ def outcomes(
 
 
 class _Uses:
-    """Where a session makes use of something again from a point on."""
+    """The places after a point that use something again."""
 
     def __init__(self, session: SessionNeeds, cut: int) -> None:
         self._needs = [need for need in session.at(cut) if need.kind != "path"] if cut < len(session.messages) else []

@@ -46,7 +46,7 @@ class NotAsked:
 
 @dataclass(frozen=True, slots=True)
 class ProbeFailed:
-    """A probe of which nothing is known, because a call failed; another run may try again."""
+    """A probe that is unknown because a call failed; another run may try again."""
 
     probe_type: ProbeType
     reason: str

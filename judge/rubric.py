@@ -57,7 +57,7 @@ class Rubric:
 
     @property
     def sha256(self) -> str:
-        """Hash of the content: criteria with wording, anchors and weights, and what is asked of which probe type.
+        """Hash of the content: criteria with wording, anchors and weights, and the criteria of each probe type.
 
         The order of criteria and of what is asked counts, because it is the order that a judge sees them in.
         """
@@ -74,7 +74,7 @@ class Rubric:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """In the rubric's order."""
+        """The dimensions, in the rubric's order."""
         return tuple(dict.fromkeys(criterion.dimension for criterion in self.criteria.values()))
 
 

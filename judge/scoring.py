@@ -44,7 +44,7 @@ class CriterionScore:
 
 @dataclass(frozen=True, slots=True)
 class JudgeVersion:
-    """Everything that a judge's scores depend on; its hash is the ``judge_id``."""
+    """The settings that change a judge's scores; their hash is the ``judge_id``."""
 
     judge: str
     """``embedded`` or the model's spec."""

@@ -58,7 +58,7 @@ provider can read it."""
 
 @dataclass(frozen=True, slots=True)
 class StatementState:
-    """What a context, or an answer, tells of one statement."""
+    """The state of one statement in a context, or in an answer."""
 
     state: State
     support: float | None

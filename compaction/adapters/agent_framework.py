@@ -22,7 +22,7 @@ TOKENIZERS = ("characters", "exact")
 
 
 class Exact:
-    """The project's counter as a tokenizer; what it counts is the peer's JSON of a message."""
+    """The project's counter as a tokenizer; it counts the peer's JSON of a message."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -39,13 +39,13 @@ class AgentFrameworkClient:
         self._asking = asking
 
     async def get_response(self, messages: Sequence[Any], *, stream: bool = False, **_: Any) -> Any:
-        """The summary that some messages ask for."""
+        """Have the summariser answer the peer's prompt."""
         text = self._asking.about([read(message) for message in messages])
         return peer.ChatResponse(messages=[peer.Message(role="assistant", contents=[text])])
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a strategy is given besides the user's parameters: a client; a tokenizer where it must have one."""
+    """Return a strategy's further arguments: a client, and a tokenizer if the strategy requires one."""
     tokenizer = signature.parameters.get("tokenizer")
     needed = tokenizer is not None and tokenizer.default is tokenizer.empty
     return {
@@ -87,7 +87,10 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
 
 
 def sent_as(message: Message, position: int) -> Any:
-    """One of our messages as one of the peer's; ids are of one length, because the peer counts them as tokens."""
+    """Converts one of our messages to the peer's type.
+
+    All ids have the same length, because the peer counts them as tokens.
+    """
     contents: list[Any] = []
     if message.role == "tool":
         error = message.text if message.is_error else None
@@ -107,7 +110,7 @@ def sent_as(message: Message, position: int) -> Any:
 
 
 def read(message: Any) -> Message:
-    """One of the peer's messages as one of ours."""
+    """Converts one of the peer's messages to ours."""
     texts = {"text": "", "text_reasoning": "", "function_result": ""}
     calls: list[ToolCall] = []
     call_id = None
@@ -125,7 +128,7 @@ def read(message: Any) -> Message:
 
 
 def _covered(positions: Mapping[str, int], messages: Sequence[Any]) -> dict[str, tuple[int, ...]]:
-    """Id of each message that the peer made → positions of what it says that it stands for."""
+    """Map the id of each message that the peer made to the positions of the messages that it replaces."""
     made = {m.message_id: (m.additional_properties.get(GROUP) or {}).get(STANDS_FOR) for m in messages}
     found: dict[str, tuple[int, ...]] = {}
     for id, standing in made.items():

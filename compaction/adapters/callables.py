@@ -30,7 +30,7 @@ Chat = dict[str, Any]
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a callable is given where it must have a parameter of that name.
+    """Return the arguments that a callable requires besides the messages.
 
     ``summarize``: a list of messages or a prompt → the run's summariser's text; ``count_tokens``: a text → tokens;
     ``budget``: tokens that the context may hold.
@@ -107,7 +107,7 @@ def read(item: Mapping[str, Any]) -> Message:
 def align_messages(
     sent: Sequence[Chat], before: Sequence[Chat], returned: Sequence[Mapping[str, Any]], *, by_turn: bool = True
 ) -> list[int | None]:
-    """For each returned message the position of the one that it is, or is a changed copy of; None for a new one.
+    """Find the sent message that each returned message repeats or edits; None for a new message.
 
     It is one of those sent if it is the same object or, from the end on, says the same. What is left over between two
     that are known is paired by the ids of calls and results or, ``by_turn``, one by one where as many were sent as
@@ -168,7 +168,7 @@ def _paired(
 
 
 def _ids(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """What ties a message to others: the call that it answers, or the calls that it makes."""
+    """The ids that tie a message to others: of the call that it answers, or of the calls that it makes."""
     if item.get("tool_call_id"):
         return ("result", str(item["tool_call_id"]))
     calls = item.get("tool_calls") or ()
@@ -180,7 +180,7 @@ def _key(item: Mapping[str, Any]) -> str:
 
 
 def _summarize(asking: Asking, asked: str | Sequence[Mapping[str, Any]]) -> str:
-    """The run's summariser's text about a prompt, or about messages with what is asked among them."""
+    """Have the run's summariser answer a prompt, or messages with the request among them."""
     messages = asking.history.messages
     if isinstance(asked, str):
         asking.forms = lambda: [(m.text, p, m) for p, m in enumerate(messages) if len(m.text) >= TELLING]

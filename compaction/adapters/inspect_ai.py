@@ -58,7 +58,7 @@ class InspectModel(ModelAPI):  # type: ignore[misc]
         self._before = before
 
     async def generate(self, input: list[Any], **_: Any) -> ModelOutput:
-        """The summary that some messages ask for."""
+        """Have the summariser answer the peer's prompt."""
         given = self._asking.history.messages
         at = [((message.metadata or {}).get(POSITION), read(message)) for message in input]
         shown = [(p, given[p] if now == self._before[p] else now) for p, now in at if p is not None]
@@ -78,7 +78,7 @@ def sections(span: Sequence[Message]) -> tuple[Section, ...]:
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Nothing: the model goes with the call."""
+    """Return no further arguments: the model goes with the call."""
     return {}
 
 
@@ -88,7 +88,7 @@ def prepared(name: str, value: Any, asking: Asking) -> Any:
 
 
 def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
-    """Compact a history; the peer's own threshold belongs to what calls the class and is not asked."""
+    """Compact a history, whatever the peer's own threshold is."""
     if not hasattr(strategy, "compact"):
         raise StrategyError(f"{type(strategy).__name__} is no compaction strategy of inspect_ai")
     sent = [sent_as(message, position) for position, message in enumerate(history.messages)]
@@ -104,7 +104,7 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
 
 
 def sent_as(message: Message, position: int) -> Any:
-    """One of our messages as one of the peer's."""
+    """Converts one of our messages to the peer's type."""
     known: dict[str, Any] = {"metadata": {POSITION: position}, "id": f"m{position}"}
     if is_summary(message):
         known["metadata"]["summary"] = True
@@ -125,7 +125,7 @@ def sent_as(message: Message, position: int) -> Any:
 
 
 def read(message: Any) -> Message:
-    """One of the peer's messages as one of ours."""
+    """Converts one of the peer's messages to ours."""
     reasoning = ""
     text = message.content if isinstance(message.content, str) else ""
     for part in () if isinstance(message.content, str) else message.content:

@@ -1,4 +1,4 @@
-"""Which peers' classes can be run, where they are found, and what each needs."""
+"""The peers' classes that can be run, their modules, and the packages that they need."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ CALLABLE = KnownPeer(
 
 
 def list_peers() -> list[dict[str, Any]]:
-    """What can be run, and what each needs."""
+    """List the classes that can be run, and the package that each needs."""
     found = []
     for known in KNOWN:
         there = f"installed: {known.installed}" if known.installed else "not installed"

@@ -55,7 +55,7 @@ def sections(span: Sequence[Message]) -> tuple[Section, ...]:
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a class is given besides the user's parameters: a model, and a trigger that fires where it is forced."""
+    """Return a class's further arguments: a model, and a trigger that always fires if compaction is forced."""
     found: dict[str, Any] = {"model": LangchainModel(asking=asking)}
     trigger = signature.parameters.get("trigger")
     if options.get("forced", True) and trigger is not None:
@@ -94,7 +94,7 @@ def run(thing: Any, history: History, asking: Asking, *, forced: bool = True) ->
 
 
 def sent_as(message: Message, position: int) -> Any:
-    """One of our messages as one of the peer's."""
+    """Converts one of our messages to the peer's type."""
     known: dict[str, Any] = {"content": message.text, "id": f"m{position}"}
     if message.role == "system":
         return SystemMessage(**known)
@@ -110,7 +110,7 @@ def sent_as(message: Message, position: int) -> Any:
 
 
 def read(message: Any) -> Message:
-    """One of the peer's messages as one of ours."""
+    """Converts one of the peer's messages to ours."""
     text = message.content if isinstance(message.content, str) else str(message.text)
     calls = tuple(
         ToolCall(call["id"] or "", call["name"], json.dumps(call["args"], ensure_ascii=False))

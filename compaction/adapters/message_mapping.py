@@ -1,4 +1,4 @@
-"""From what a peer returned back to our messages: what came through unchanged is the very object that went in."""
+"""Maps the messages that a peer returned back to ours: an unchanged message is the very object that went in."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def restore_messages(
 
 
 def edit_message(original: Message, before: Message, now: Message) -> Message:
-    """The original with what is different between two readings of it; the same object where nothing is."""
+    """Copy the original with the differences between two readings of it; the same object if there are none."""
     changed: dict[str, Any] = {
         name: getattr(now, name)
         for name in ("role", "text", "reasoning", "tool_call_id")
@@ -91,7 +91,7 @@ def _calls(original: Message, before: Message, now: Message) -> list[ToolCall]:
 
 
 def _gaps(found: Sequence[MappedMessage], gone: Sequence[int], end: int) -> dict[int, tuple[int, ...]]:
-    """For each new message the positions that disappeared between the old messages around it."""
+    """Map each new message to the positions that disappeared between its old neighbours."""
     after = [end] * (len(found) + 1)
     for index in range(len(found) - 1, -1, -1):
         position = found[index].position

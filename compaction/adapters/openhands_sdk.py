@@ -63,7 +63,7 @@ class OpenHandsLLM(TestLLM):  # type: ignore[misc]
         return made
 
     def completion(self, messages: list[Any], *args: Any, **kwargs: Any) -> Any:
-        """The summary that some messages ask for."""
+        """Have the summariser answer the peer's prompt."""
         prompt = [Message(role_of(m.role), "".join(part.text for part in m.content)) for m in messages]
         text = self._asking.about(prompt)
         reply = PeerMessage(role="assistant", content=[TextContent(text=text)])
@@ -106,7 +106,7 @@ def sections(span: Sequence[Message]) -> tuple[Section, ...]:
 
 
 def fill(asking: Asking, signature: Signature, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a condenser is given besides the user's parameters: a model."""
+    """Return a condenser's further argument: a model."""
     return {"llm": OpenHandsLLM.of(asking)}
 
 
@@ -156,11 +156,14 @@ class _Session:
         self._write()
 
     def say(self, start: int, end: int) -> None:
-        """Add the events of the messages between two positions to what is left."""
+        """Add the events of the messages between two positions to the remaining events."""
         self._left += [event for position, event in self._events if start <= position < end]
 
     def condense(self, condenser: Any, agent: CondenserAgent, asking: Asking, forced: bool) -> bool:
-        """Condense what is left; whether that changed it. Raises SummaryError when it failed for lack of a summary."""
+        """Condense the remaining events, and return whether that changed them.
+
+        Raises SummaryError when it failed for lack of a summary.
+        """
         view = View.from_events(self._left)
         if forced and condenser.handles_condensation_requests() and not _must(condenser, view, agent):
             view.append_event(CondensationRequest())
@@ -191,7 +194,7 @@ class _Session:
         return True
 
     def found(self) -> list[MappedMessage]:
-        """The messages of what is left."""
+        """Convert the remaining events back to messages."""
         kept: dict[int, list[int]] = {}
         for event in self._left:
             if event.id in self._at:
@@ -214,7 +217,7 @@ class _Session:
         return found
 
     def forms(self) -> list[tuple[str, int, Message]]:
-        """How each event of the view that is being condensed is written into a prompt."""
+        """List the prompt text of each event in the view that is being condensed."""
         found = []
         for number, event in enumerate(self._viewed):
             if event.id in self._at:

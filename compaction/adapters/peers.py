@@ -49,12 +49,12 @@ class Original(Strategy):
 
     @cached_property
     def version(self) -> str:
-        """The adapters' version, and the hash of the module that the class or callable is in."""
+        """The adapters' version, and the hash of the module that defines the class or callable."""
         return join_versions(f"{VERSION}+{self.code_sha256[:LENGTH]}", self.parts)
 
     @cached_property
     def code_sha256(self) -> str:
-        """SHA-256 of the module that the class or callable is in."""
+        """SHA-256 of the module that defines the class or callable."""
         module = inspect.getmodule(self.target if inspect.isroutine(self.target) else _class_of(self.target))
         try:
             source = inspect.getsource(module) if module is not None else ""
@@ -175,7 +175,7 @@ def _run(
 
 
 def _find(id: str) -> tuple[Any, tuple[str, str]]:
-    """What an id names, with its distribution and version."""
+    """Import the object that an id names, with its distribution and version."""
     text = id.removeprefix(PEER)
     module, colon, name = text.partition(":")
     if not colon:
@@ -218,7 +218,7 @@ def _import_peer(id: str, place: str, known: KnownPeer | None) -> ModuleType:
 
 
 def _not_usable(id: str, place: str, known: KnownPeer | None, error: Exception) -> StrategyError:
-    """Why a module cannot be imported, whichever package it is in, and what to install."""
+    """Make the error of a module that cannot be imported, with installation advice."""
     missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
     if known is None:
         return StrategyError(
@@ -275,7 +275,7 @@ def _distribution(known: KnownPeer, place: str) -> tuple[str, str]:
 
 
 def _signature(target: Any, known: KnownPeer) -> inspect.Signature:
-    """What can be given to it; of a function on messages all but the first parameter."""
+    """Return the signature of a class without positional-only parameters, of a function also without its first one."""
     if not inspect.isclass(target) and not inspect.isroutine(target):
         return inspect.Signature()
     found = inspect.signature(target)

@@ -27,7 +27,7 @@ def free_form(span: Sequence[Message]) -> tuple[Section, ...]:
 
 
 class Asking:
-    """What a client that is put into a peer's class calls; it remembers how that went.
+    """The summariser that a client inside a peer's class calls; it remembers failures.
 
     The summariser fails as the peer's client would: with an exception, or with an empty text where it is blank. What
     the peer makes of that is the peer's; ``failed`` lets the caller tell.
@@ -53,7 +53,7 @@ class Asking:
 
     @property
     def shown(self) -> set[int] | None:
-        """Positions of what answered requests showed: nothing else can a new message stand for.
+        """Positions of the messages that answered requests showed: a new message can stand for no others.
 
         None where that is not known, or no summary is asked for in the first place.
         """
@@ -78,7 +78,7 @@ class Asking:
         return text
 
     def about(self, prompt: Sequence[Message]) -> str:
-        """The summary that a prompt of text asks for.
+        """Have the summariser answer a prompt of plain text.
 
         The summariser is told of the messages whose forms stand in the prompt; of one that is cut there, as far as it
         goes.
@@ -139,7 +139,7 @@ def _longest_run(places: Sequence[Sequence[int]]) -> dict[int, int]:
 
 
 def _common_length(form: str, text: str, place: int) -> int:
-    """How many characters of a form stand at a place of a text."""
+    """Count the characters of a form that stand at a place of a text."""
     low, high = SURE, min(len(form), len(text) - place)
     while low < high:
         middle = (low + high + 1) // 2

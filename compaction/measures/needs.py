@@ -1,4 +1,4 @@
-"""What a session needed again after a point, of what it had seen before, and which of it a compacted context has lost.
+"""Finds the things that a session needed again after a point, and those that a compacted context has lost.
 
 The session as it is recorded is the evidence: its agent had the history in its context (less what its own harness had
 taken out), so that what it did after the point shows what it worked with. Definitions and limits are in
@@ -44,7 +44,7 @@ LARGE_LINE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something seen before a point that the session made use of after it, before it was shown again."""
+    """A fact from before a point that the session used after it, before it was shown again."""
 
     kind: NeedKind
     """``path``: a file is edited whose content had been seen. ``identifier``: a name is used that an observation had
@@ -67,7 +67,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Which needs of a point a compacted context does not meet any more."""
+    """The needs of a point that a compacted context does not meet any more."""
 
     lost: tuple[int, ...]
     """Positions in the point's needs, from 0."""
@@ -89,7 +89,7 @@ class _Edit:
 
 
 class SessionNeeds:
-    """An index over a session, made once, from which the needs of any of its points are read.
+    """An index over a session, made once, for the needs of all its points.
 
     Time and room are linear in the session's text; a point costs one look-up for each name and line that the agent
     uses. Every message must have been counted, or a counter be given.
@@ -124,17 +124,17 @@ class SessionNeeds:
         return self._ledgers[cut]
 
     def text(self, seq: int) -> str:
-        """What a message of the session says, as plain text."""
+        """The plain text of a message of the session."""
         return self._plain[seq]
 
     def at(self, cut: int) -> tuple[Need, ...]:
-        """The needs of the point before the message at ``cut``, in the order in which they came up."""
+        """The needs of the point before the message at ``cut``, in the order of their first use."""
         found = [*self._content(cut), *self._names(cut), *self._quotes(cut)]
         return tuple(sorted(found, key=lambda need: (need.needed_at, NEED_KINDS.index(need.kind), need.value)))
 
     @cached_property
     def _used_names(self) -> list[set[str]]:
-        """For each message of the agent the names that it makes use of; reasoning does not count."""
+        """The names that each message of the agent uses; reasoning does not count."""
         return [self._names_in.of(acted_text(m)) if m.role == "assistant" else set() for m in self.messages]
 
     @cached_property
@@ -200,7 +200,7 @@ class SessionNeeds:
                 yield self._need("identifier", name, shown[-1], used_at, cut, before)
 
     def _first_use(self, name: str, cut: int) -> tuple[int, list[int]] | None:
-        """Where the agent makes use of a name after the cut, unless it was shown before that; and where it stood."""
+        """Find the agent's first use of a name after the cut, unless it was shown between, and its earlier places."""
         seen = self._seen_names
         before: list[int] = []
         after: list[int] = []
@@ -249,7 +249,7 @@ class SessionNeeds:
         return found
 
     def _effect(self, message: Message, op: FileOp) -> Effect | None:
-        """What the call does that made an operation."""
+        """Find the effect of the call that made an operation."""
         name = op.path.rsplit("/", 1)[-1]
         for call in message.tool_calls:
             if name in call.arguments:
@@ -324,7 +324,7 @@ class SessionNeeds:
         return Need(kind, value, observation, tokens, needed_at, turns, frozenset(holders), part)
 
     def loss(self, needs: Sequence[Need], context: Sequence[Message]) -> Loss:
-        """Which needs a compacted context of the same point does not meet, and what it takes to meet them.
+        """Find the needs that a compacted context of the same point does not meet, and the results to fetch for them.
 
         A need is met by a message that stays as it was and has it, and by the name or the words themselves wherever
         they stand in an edited message or in one that the strategy made. What is fetched for one need serves all later

@@ -196,12 +196,12 @@ def long_lines(text: str) -> set[str]:
 
 
 def telling_lines(text: str) -> set[str]:
-    """Those of them that are also varied enough."""
+    """The long lines of a text that are also varied enough."""
     return set(filter(is_telling, long_lines(text)))
 
 
 def is_telling(line: str) -> bool:
-    """Whether a line has enough different words for a quotation, and is no import of what everybody knows."""
+    """Whether a line has enough different words for a quotation, and is no import of a well-known module."""
     if _IMPORT.match(line) and not _COMPOUND.search(line):
         return False
     return line.count(" ") >= 2 and len(set(_WORD.findall(line))) >= MIN_WORDS

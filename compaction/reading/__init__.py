@@ -1,4 +1,4 @@
-"""What can be read off messages without a model.
+"""Reads facts off messages without a model.
 
 Start with ``message_facts``: what one message says. The other modules read one kind of fact each.
 """

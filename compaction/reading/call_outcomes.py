@@ -1,4 +1,4 @@
-"""How tool calls ended: which failed, and what a command line that failed had done before it did."""
+"""Outcomes of tool calls: the failed ones, and the effects of a command line before its failure."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def exit_code(text: str) -> int | None:
 
 
 class ToolResults:
-    """How the calls of some messages ended."""
+    """The results of the calls of some messages."""
 
     def __init__(self, messages: Iterable[Message]) -> None:
         self._by_id: dict[str, Message] = {}
@@ -87,7 +87,7 @@ class ToolResults:
         return self._by_id.get(call_id)
 
     def text(self, call_id: str) -> str:
-        """What the tool answered; empty without a result."""
+        """The tool's answer; empty without a result."""
         found = self._by_id.get(call_id)
         return found.text if found else ""
 

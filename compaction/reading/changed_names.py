@@ -1,4 +1,4 @@
-"""Names of what an edit touches: functions, classes, variables, keys, read off its new and its removed lines."""
+"""Names that an edit touches: functions, classes, variables, keys, read off its new and its removed lines."""
 
 from __future__ import annotations
 

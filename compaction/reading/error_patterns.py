@@ -1,4 +1,4 @@
-"""What error lines look like, and what only looks like one: the tables behind ``tool_output.error_lines``.
+"""Patterns of error lines, and of lines that only look like errors: the tables behind ``tool_output.error_lines``.
 
 Every pattern is matched at the start of a line without its indentation, and never more than 2,000 characters of it.
 """

@@ -1,4 +1,4 @@
-"""Which files a session created, modified, examined, moved and deleted, as its tool calls show.
+"""Files that a session created, modified, examined, moved and deleted, as its tool calls show.
 
 `file_ops` reads a session and so knows which files existed before; `OpReader` reads messages one by one, given how
 their calls ended; `Ledger` sums operations up to the state at a point.
@@ -282,7 +282,7 @@ _SED_TEXT = re.compile(r"(?:^|[\d/$}])[aic]\\(.{1,2000})")
 
 
 def _sed_names(script: str) -> tuple[str, ...]:
-    """Names in a sed script: what a substitution puts in, or what it takes out."""
+    """Names in a sed script: those that a substitution adds, or else removes."""
     names: list[str] = []
     for match in re.finditer(
         r"s([/|#,@!~])((?:\\.|(?!\1)[^\\\n]){0,400})\1((?:\\.|(?!\1)[^\\\n]){0,400})\1", script[:20_000]
@@ -295,7 +295,7 @@ def _sed_names(script: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Ledger:
-    """What operations add up to.
+    """The sum of operations.
 
     Each dict is path → the last operation, with the names of all changes merged and the verb that says what came of the
     file.

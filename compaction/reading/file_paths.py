@@ -37,7 +37,7 @@ def same_file(a: str, b: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The directories that paths are relative to."""
+    """The base directories of relative paths."""
 
     directories: tuple[str, ...] = ()
     """Longest first; the working copies of one project count as one place."""
@@ -45,7 +45,7 @@ class Roots:
     """Where the session's commands start."""
 
     def name(self, path: str) -> tuple[str, bool]:
-        """The path by which a file is known, and whether it is scratch: a temporary file outside of the project."""
+        """The path that identifies a file, and whether it is scratch: a temporary file outside of the project."""
         directory = path.endswith("/")
         clean = posixpath.normpath(path) + ("/" if directory else "")
         if not clean.startswith("/"):

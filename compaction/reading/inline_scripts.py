@@ -1,4 +1,4 @@
-"""Which files a script on the command line writes: the ``open(…, "w")`` of ``python - <<'PY'``, read by pattern."""
+"""Files that a script on the command line writes: the ``open(…, "w")`` of ``python - <<'PY'``, read by pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one message says, worked out once: commands, errors, runs, file operations.
+"""Facts of one message, worked out once: commands, errors, runs, file operations.
 
 The embedded engine reads the same messages at every point of a session and in every method's context. Contexts hold
 the session's own message objects, so what was read is remembered by identity.
@@ -44,7 +44,7 @@ class Reading:
 
     @cached_property
     def errors(self) -> list[tool_output.ErrorLine]:
-        """Error messages in a tool's output, or in what a person pasted."""
+        """Error messages in a tool's output, or in a person's pasted text."""
         if self.message.role not in ("tool", "user"):
             return []
         return tool_output.error_lines(self._ends)

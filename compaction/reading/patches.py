@@ -1,4 +1,4 @@
-"""The ways in which agents write a change down as text: Codex's patches, unified diffs, SEARCH/REPLACE blocks."""
+"""Changes that agents write as text: Codex's patches, unified diffs, SEARCH/REPLACE blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(slots=True)
 class PatchChange:
-    """What a patch does to one file."""
+    """The change of one file in a patch."""
 
     path: str
     kind: Literal["add", "update", "delete"]

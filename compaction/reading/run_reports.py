@@ -1,4 +1,4 @@
-"""What a test run reports: which tests fail and why, how many passed."""
+"""Reports of test runs: the failing tests with the reasons, and the number that passed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def without_colours(text: str) -> str:
 
 
 def failing_tests(text: str) -> list[tuple[str, str]]:
-    """Each failing test with the reason that the report gives, or an empty one.
+    """The failing tests with the reason that the report gives, or an empty one.
 
     Reads pytest, unittest, node:test (TAP and spec), jest, vitest, mocha, go test and cargo test.
     """
@@ -127,7 +127,8 @@ _BUN_TOTAL = re.compile(r"\s*(\d+) (pass|fail)$")
 
 
 def test_totals(text: str) -> tuple[int, int] | None:
-    """How many tests passed and how many failed; errors count as failed. None where no report is found.
+    """Count the passed and the failed tests; None without a report. None without a report. None where no report is
+    found.
 
     Of several pytest or jest reports in one text the last one holds; cargo's and go's are added up.
     """

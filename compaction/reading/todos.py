@@ -1,4 +1,4 @@
-"""The to-do list that an agent keeps, whatever tool or check list it keeps it in."""
+"""The to-do list of an agent, whatever tool or check list holds it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TodoList:
 
     @property
     def unfinished(self) -> tuple[Todo, ...]:
-        """What is in progress, then what is open."""
+        """The items in progress, then the open ones."""
         return tuple(i for i in self.items if i.status == "in_progress") + tuple(
             i for i in self.items if i.status == "open"
         )
@@ -101,7 +101,7 @@ def latest_todos(messages: Sequence[Message]) -> TodoList | None:
 
 
 def _task_step(call: ToolCall, tasks: dict[str, Todo], result: str) -> bool:
-    """Apply one TaskCreate or TaskUpdate; whether it was one."""
+    """Apply a TaskCreate or TaskUpdate call; return whether the call was one."""
     if call.name not in ("TaskCreate", "TaskUpdate"):
         return False
     values = call.parsed()

@@ -1,4 +1,4 @@
-"""What one tool call of any agent does to files, as effects (``shell.effects``).
+"""Effects of any agent's tool call on files (``shell.effects``).
 
 Agents name their tools and arguments differently; the arguments say more than the name: old and new text make an
 edit, a content makes a file, a command is a shell's.
@@ -61,7 +61,7 @@ def call_effects(
     result: str = "",
     arguments: dict[str, Any] | None = None,
 ) -> list[Effect]:
-    """What a call does to files if it succeeds.
+    """The effects of a call on files if it succeeds.
 
     Args:
         call: The call.
@@ -91,7 +91,7 @@ def is_editor_command(command: str, result: str = "") -> bool:
 
 
 def editor_says(result: str) -> str:
-    """An editor's answer; of any other, on which the effects of a call do not depend, only whether there is one."""
+    """An editor's answer; for any other tool only whether there is one, as its effects do not depend on the text."""
     return result if "[File: " in result or "(Open file: " in result else "answered" if result else ""
 
 

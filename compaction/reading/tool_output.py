@@ -70,7 +70,7 @@ def _hinted_lines(text: str, more: set[int]) -> Iterator[tuple[int, int]]:
 
 
 def _ends_of_tracebacks(text: str) -> set[int]:
-    """Where the line with the exception begins, of every Python traceback."""
+    """Find the line with the exception of every Python traceback."""
     ends: set[int] = set()
     position = text.find(TRACEBACK)
     while position >= 0:

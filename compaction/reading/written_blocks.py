@@ -19,7 +19,7 @@ LOOKED_AT = 400
 
 
 def written_files(message: Message) -> Iterator[FileOp]:
-    """What the blocks of an assistant's text do to files that they name themselves, or that are named just above."""
+    """Yield the changes of files in an assistant's blocks; the block or the line above names the file."""
     if message.role != "assistant" or ("```" not in message.text and "~~~" not in message.text):
         return
     for block in _BLOCK.finditer(message.text):

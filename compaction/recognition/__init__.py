@@ -16,7 +16,7 @@ __all__ = ["READABLE", "Claim", "Found", "Matcher", "PointMatcher", "TextIndex",
 
 
 def readable(statement: str, evidence: Sequence[int], context: Sequence[Message], history: Sequence[Message]) -> Found:
-    """How far a true statement can still be read in a compacted context.
+    """Measure how far a true statement can still be read in a compacted context, from 0 to 1.
 
     Args:
         statement: One thing that is true at the end of the history, in any words.

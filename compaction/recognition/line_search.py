@@ -1,4 +1,4 @@
-"""What the lines of some documents of an index have of a statement's words, as it was known at a cut.
+"""Searches the lines of an index's documents for a statement's words, weighted as they were known at a cut.
 
 Shares come by *tables*: a row for each of the words, a column for each unit that has any of them. What is rare is so in
 the history before the cut. Nothing depends on how a session goes on, nor on the contexts of other points and methods.
@@ -58,7 +58,7 @@ class LineSearch:
         return self._searched[token]
 
     def weigh(self, token: Token) -> float:
-        """What a token of a statement weighs."""
+        """Weigh a token of a statement."""
         id = self.index.token_ids.get(token.text, -1)
         is_there = id >= 0 and self._n_having[id] > 0
         rarity = self._rarity[id] if id >= 0 else np.log1p(self._units_before)
@@ -83,7 +83,7 @@ class LineSearch:
         return units, table
 
     def windows(self, units: Numbers, table: Shares, n: int) -> Shares:
-        """For each unit the best of each row within ``n`` lines of the same part, from its own on."""
+        """Find the best share of each row within ``n`` lines of the same part, from each unit on."""
         best = table.copy()
         part = self.index.part[units]
         for ahead in range(1, min(n, len(units))):
@@ -106,7 +106,7 @@ class LineSearch:
         return best, where
 
     def copied(self, line: Numbers) -> Shares:
-        """For each document the largest share of a line's tokens, by weight, within three lines."""
+        """Find each document's largest share of a line's tokens, by weight, within three lines."""
         weights = self._rarity[line].astype(np.float32)
         having = [self._units_with(int(token)) for token in line]
         total = float(weights.sum())
@@ -128,7 +128,7 @@ class LineSearch:
         return best
 
     def new(self, units: Numbers) -> Flags:
-        """For each unit, whether a method wrote it and no line of the history before the cut says the same."""
+        """Whether a method wrote each unit and no line of the history before the cut says the same."""
         first = self.index.first_same[units]
         found = self._is_made[units] & (first >= self._units_before)
         for n in np.flatnonzero(found):
@@ -177,7 +177,7 @@ class LineSearch:
         return reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), documents)
 
     def standing(self, words: Sequence[str], *, on_one_line: bool) -> Flags:
-        """For each document whether it has some texts to the letter, but for space and case."""
+        """Whether each document has some texts to the letter, but for space and case."""
         found = np.zeros(self.index.n_documents, bool)
         searched = [plain(text) for text in words if text.strip()]
         wanted = [re.compile(rf"(?<!\w){re.escape(text)}(?!\w)") for text in searched]

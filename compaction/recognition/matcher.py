@@ -1,4 +1,4 @@
-"""How far a statement that is known to be true can still be read in a compacted context, 0 to 1, and where.
+"""Measures how far a true statement can still be read in a compacted context, 0 to 1, and finds its lines.
 
 The formula was fitted on the gradings of careful readers (docs/embedded-engine.md). It weighs words by their rarity in
 the session. Its parts, each the best that any message of a context reaches:
@@ -51,7 +51,7 @@ NOT_EXACT = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is looked for of a statement that is true at a point of a session."""
+    """A true statement to look up at a point of a session."""
 
     text: str
     evidence: tuple[int, ...] = ()
@@ -64,7 +64,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How far a statement can be read in a context."""
+    """The support of a statement in a context."""
 
     support: float
     """0-1; from ``READABLE`` on it counts as readable."""
@@ -74,7 +74,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """How a context names a file."""
+    """The mention of a file in a context."""
 
     is_named: bool
     share: float
@@ -84,7 +84,7 @@ class FoundFile:
 
 
 class Matcher:
-    """Looks for statements in the contexts of one session, of which an index is made once."""
+    """Looks for statements in the contexts of one session, through one index."""
 
     def __init__(self, history: Sequence[Message], index: TextIndex) -> None:
         self.history = history
@@ -122,7 +122,7 @@ class PointMatcher:
         self._starts = np.searchsorted(self._context_of, np.arange(len(contexts)))
 
     def find(self, claim: Claim) -> list[Found]:
-        """How far a statement can be read in each of the contexts."""
+        """Measure the support of a statement in each of the contexts."""
         index, search = self._index, self._lines
         evidence = {seq: index.document(self._history[seq]) for seq in claim.evidence if 0 <= seq < len(self._history)}
         asked = tokens(claim.text)
@@ -165,7 +165,7 @@ class PointMatcher:
         ]
 
     def find_file(self, path: str, names: Sequence[str]) -> list[FoundFile]:
-        """Where each of the contexts names a file, by its path or an end of it that no other has, and names with it."""
+        """Find the mention of a file in each context, by its path or a unique end of it, and names with it."""
         units = self._lines.units_naming(path)
         is_naming, where = self._lines.best_by_document(units, np.ones(len(units), np.float32))
         documents = np.flatnonzero(is_naming)
@@ -178,12 +178,12 @@ class PointMatcher:
         return found
 
     def last_with(self, words: Sequence[str]) -> list[int]:
-        """For each context the place of its last message that has some texts to the letter on one line; -1: none."""
+        """Find each context's last message that has some texts to the letter on one line; -1 without one."""
         standing = self._lines.standing(words, on_one_line=True)
         return [int(np.max(np.flatnonzero(standing[documents]), initial=-1)) for documents in self._in_order]
 
     def has(self, text: str) -> list[bool]:
-        """For each context whether a text stands in it word by word."""
+        """Whether a text stands in each context word by word."""
         standing = self._lines.standing([text], on_one_line=False)
         return [bool(has[standing].any()) for has in self._has]
 
@@ -233,7 +233,7 @@ class PointMatcher:
         return lines
 
     def _kept(self, evidence: Mapping[int, int]) -> Doubles:
-        """By context: 1 where an evidence message is there uncut; less for one that is shortened, 0 for a result."""
+        """Score each context's evidence: 1 where an evidence message is uncut, less where it is shortened, else 0."""
         kept = self._has[:, list(evidence.values())].any(axis=1).astype(float)
         shortened = {seq: original for seq, original in evidence.items() if self._history[seq].role != "tool"}
         for n in np.flatnonzero(kept == 0) if shortened else ():
@@ -245,7 +245,7 @@ class PointMatcher:
 
 
 def _relative(shares: Shares, ceiling: Shares) -> Doubles:
-    """What is reached of what the history reaches: the mean of both windows, and of it with that beside the groups."""
+    """Relate shares to the history's own: the mean of both windows, and of it with the third where there is one."""
     most = np.maximum(ceiling, LEAST_CEILING)
     whole: Doubles = np.minimum(1.0, shares[:, :2] / most[:2]).mean(axis=1).astype(float)
     if len(ceiling) == 2:

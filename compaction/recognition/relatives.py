@@ -25,7 +25,10 @@ _SPECIFIC = re.compile(r"[/\\.@_-]|\d")
 
 
 class Relatives:
-    """The tokens of one index by what they have in common. A token's relatives are worked out once."""
+    """The tokens of one index by shared beginnings and forms.
+
+    A token's relatives are worked out once. A token's relatives are worked out once.
+    """
 
     def __init__(self, token_ids: dict[str, int]) -> None:
         words = [(text, id) for text, id in token_ids.items() if len(text) >= MIN_WORD and text.isalpha()]
@@ -58,7 +61,7 @@ class Relatives:
         self._known: dict[Token, list[tuple[int, float]]] = {}
 
     def of(self, token: Token) -> list[tuple[int, float]]:
-        """The tokens that mean the same, each with what it is worth, 0-1; without the token itself."""
+        """The tokens with the same meaning, each with its worth, 0-1; without the token itself."""
         if token not in self._known:
             found: dict[int, float] = {}
             for id, worth in self._find(token):
@@ -96,7 +99,7 @@ class Relatives:
 
 
 def _beginning(known: Sequence[tuple[str, int]], text: str) -> Iterator[int]:
-    """What belongs to the texts, of a sorted list, that begin with one."""
+    """Yield the numbers of the texts, in a sorted list, that begin with a text."""
     for n in range(bisect_left(known, (text, -1)), len(known)):
         if not known[n][0].startswith(text):
             return

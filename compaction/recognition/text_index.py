@@ -55,7 +55,7 @@ class TextIndex:
         self._read()
 
     def _add(self, message: Message) -> bool:
-        """Take up a message; whether its content is new."""
+        """Index a message; return whether its content is new."""
         before = len(self._documents)
         known = self._by_message.get(id(message))
         if known is None:
@@ -84,7 +84,7 @@ class TextIndex:
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are."""
+        """Number of documents."""
         return len(self._documents)
 
     def _read(self) -> None:
@@ -130,7 +130,7 @@ class TextIndex:
         return self._token_texts[token]
 
     def documents_before(self, cut: int) -> int:
-        """How many documents the history has before a position; they are the first ones."""
+        """Number of documents that the history has before a position; they are the first ones."""
         return int(np.searchsorted(self.first_seen, cut))
 
     def units_with(self, token: int) -> Numbers:
@@ -138,7 +138,7 @@ class TextIndex:
         return self._postings[self._first_posting[token] : self._first_posting[token + 1]]
 
     def counts_before(self, unit: int) -> NDArray[np.int64]:
-        """For each token how many units before one have it."""
+        """Count the units before one that have each token."""
         return np.bincount(self._tokens[: self._first_token[unit]], minlength=len(self._token_texts))
 
     def tokens_in(self, first: int, after: int) -> Numbers:
@@ -146,7 +146,7 @@ class TextIndex:
         return self._tokens[self._first_token[first] : self._first_token[after]]
 
     def quote(self, document: int, unit: int, n: int) -> str:
-        """The lines in which up to ``n`` units of one part stand, from a unit on, as they are written."""
+        """The lines of up to ``n`` units of one part, from a unit on, as they are written."""
         if (unit, n) not in self._quotes:
             written = [line.strip() for text in self.texts(document) for line in text.split("\n")]
             same = [one for one in range(unit, min(unit + n, self.n_units)) if self.part[one] == self.part[unit]]

@@ -1,4 +1,4 @@
-"""The tokens of a text, in a form in which two wordings of the same thing are equal.
+"""The tokens of a text, normalised so that two wordings of the same thing are equal.
 
 A token is a number (``502MB`` is 502), a name (identifier, path, hash, version), a part of a name, or a word by its
 stem. English stop words are none. Words of other languages are taken as they stand; where a script has no spaces, in

@@ -1,1 +1,1 @@
-"""How work is run: one run, its stages as Prefect tasks, Prefect's server."""
+"""Runs the work: one run, its stages as Prefect tasks, Prefect's server."""

@@ -19,7 +19,7 @@ from judge.llm import ModelJudge
 
 
 class VerdictRequests(Iterable[BatchItem]):
-    """What a model as judge would be asked, made when it is looked at: contexts are long, and there are many."""
+    """Requests to a model as judge, each made only when it is iterated, because contexts are long and many."""
 
     def __init__(self, run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> None:
         """Raises UsageError when the study's judge is no language model."""
@@ -41,7 +41,10 @@ class VerdictRequests(Iterable[BatchItem]):
 def judge_in_batches(
     run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]], *, wait: bool
 ) -> BatchOutcome:
-    """Submit what is in no batch yet and take what has come back. Raises CallsStoppedError at the budget."""
+    """Submit the requests that are in no batch yet, and store the results that have arrived.
+
+    Raises CallsStoppedError at the budget.
+    """
     requests = VerdictRequests(run, sessions, jobs)
     _ = run.calls.threads  # opens the cache
     assert run.calls.cache is not None
@@ -59,7 +62,7 @@ def judge_in_batches(
 
 
 def plan_batches(run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> BatchPlan:
-    """What ``judge_in_batches`` would do."""
+    """Count the requests that ``judge_in_batches`` would submit."""
     _ = run.calls.threads
     assert run.calls.cache is not None
     folder = batches_folder(run.store)

@@ -1,4 +1,4 @@
-"""The model calls of a run: what they may cost, what has been paid for, and the threads that wait for answers."""
+"""The model calls of a run: their budget, their cache, and the threads that wait for answers."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class ModelCalls:
         self._gateway, self._has_other = other, other is not None
 
     def gateway(self) -> Calls:
-        """What calls go through. Raises RuntimeError before it is open."""
+        """The gateway of all calls. Raises RuntimeError before it is open."""
         if self._gateway is None:
             raise RuntimeError("no task is under way that may call a model")
         return self._gateway
 
     @cached_property
     def threads(self) -> ThreadPoolExecutor:
-        """For batches that wait for a model: threads of this process, around one gateway."""
+        """The threads for batches that wait for a model, around one gateway."""
         if not self._has_other:
             self.cache = open_cache(self._store)
             self._stack.callback(self.cache.close)
@@ -75,12 +75,12 @@ class ModelCalls:
             self.cache.flush()
 
     def spending(self) -> Note:
-        """Says what the model calls from now on come to, and what all of the run's have cost."""
+        """Return a function that says the cost of the model calls from now on, and of all the run's calls."""
         before = self.cache.meter.read() if self.cache else MeterReading()
         return lambda: self.cache.meter.read().since(before) if self.cache else ""
 
     def ship(self) -> None:
-        """Bring what has been paid for to where the store is."""
+        """Upload the paid answers to the store."""
         if self.cache is not None:
             ship_calls(self._store, self.cache)
 

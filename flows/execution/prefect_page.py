@@ -1,4 +1,4 @@
-"""What Prefect's page shows of a run: names that say which store, and how far each stage has got."""
+"""Names for Prefect's page of a run, with the store and the progress of each stage."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def name_of_run() -> str:
 
 @dataclass
 class Shown:
-    """How far a stage has got."""
+    """The progress of a stage."""
 
     stage: str
     total: int
@@ -45,7 +45,7 @@ class Shown:
 
     @property
     def words(self) -> str:
-        """As the page has it."""
+        """The progress as one line for the page."""
         return f"{self.stage}: {self.done:,} of {self.total:,} {self.unit}"
 
     @property

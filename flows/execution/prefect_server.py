@@ -69,7 +69,7 @@ _LASTING = {
 
 
 def prepare(verbose: bool = False) -> None:
-    """Set what Prefect reads from the environment when it is imported; what the user has set stays."""
+    """Set the environment variables that Prefect reads at its import; variables of the user stay."""
     defaults = {
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -84,7 +84,7 @@ def prepare(verbose: bool = False) -> None:
 
 
 def prefect_home() -> Path:
-    """Where Prefect keeps its profiles, and its server the database."""
+    """Return the folder of Prefect's profiles and of its server's database."""
     return Path(os.environ.get("PREFECT_HOME", "~/.prefect")).expanduser()
 
 
@@ -122,7 +122,7 @@ def answers(url: str, timeout: float = 5.0) -> bool:
 
 
 class _Words:
-    """What a process writes to its stderr: all of it is read, for years if need be, and the end is kept.
+    """The last lines of a process's stderr, which is read for as long as the process lives.
 
     A pipe that nobody reads takes 64 kB, and whoever writes the next word into it waits for ever.
     """
@@ -151,7 +151,7 @@ class Server:
     """
 
     def __init__(self, port: int | None = None, *, lasting: bool = False) -> None:
-        """Start it, at a free port where none is given.
+        """Start a server, at a free port unless one is given.
 
         The address is taken here and handed over, not looked up and hoped for: of two that start at the same time
         each has its own, and one that is started anew still has it. Raises Problem when Prefect's folder cannot
@@ -207,7 +207,7 @@ class Server:
         return process
 
     def revive(self) -> str | None:
-        """Start it anew, at the same address, if it has ended by itself or hangs; why, None where it is well."""
+        """Start the server again, at the same address, if it has ended or hangs; return the reason, or None."""
         if self._process.poll() is not None:
             reason = self._reason()
         elif answers(self.url):
@@ -272,7 +272,7 @@ class Server:
             path.unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Let it end, and end it if it does not."""
+        """Terminate the server, and kill it if it does not end in time."""
         self._ending.set()
         with self._change:
             self._process.terminate()
@@ -285,7 +285,7 @@ class Server:
             self._socket.close()
 
     def _reason(self) -> str:
-        """How it ended, and what it said last, which may be of long before."""
+        """Return the exit code, and the last words on stderr, which may be old."""
         words = self._words.last()
         return f"exit code {self._process.returncode}" + (f", its last words: {words}" if words else "")
 

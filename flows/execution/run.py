@@ -1,4 +1,4 @@
-"""What lives while a run lasts: the locked store, the worker processes, the report.
+"""The objects that live while a run lasts: the locked store, the worker processes, the report.
 
 Flows take plain data. The things that cannot be written down hang here, and every flow of a run finds the same ones;
 a flow that is started on its own (by a deployment, say) makes them.
@@ -94,7 +94,7 @@ class Run:
 
     @property
     def n_workers(self) -> int:
-        """How many they are."""
+        """Number of workers."""
         return len(self.workers) if self.study.on_cluster else self._wanted_workers
 
     @property
@@ -104,12 +104,12 @@ class Run:
 
     @cached_property
     def makers(self) -> Provenance:
-        """Whose rows the database will show."""
+        """The versions whose rows the database will show."""
         return (self.scope.is_whole_store and Provenance.noted(self.store)) or Provenance.now(self.study)
 
     @property
     def stopped(self) -> str:
-        """Why no more calls were made, and how much is left; blank when nothing stopped them."""
+        """Return the reason why no more calls were made, and how much is left; blank if nothing stopped them."""
         left = [f"{n:,} in {stage}" for stage, n in self.log.left().items()]
         if not self.calls.budget.stopped or not left:
             return ""
@@ -135,7 +135,7 @@ class Run:
         return self.store.address
 
     def summary(self, new: NewDatabase | None = None) -> Summary:
-        """What the run came to, as the database holds it, or as the one that is being made will."""
+        """Summarise the run from the database, or from the one that is being made."""
         parts = self.scope.parts
         draft, checks = new or (None, stored_violations(self.store))
         checks = [check for check in checks if not (self.is_part and check[0] == SAME_QUESTIONS)]
@@ -145,7 +145,7 @@ class Run:
         )
 
     def n_jobs(self, stage: Stage, bucket: Bucket) -> int:
-        """What a stage has left to do in a bucket."""
+        """Count the jobs that a stage has left in a bucket."""
         task = TaskContext(self.store.within(bucket.bits), self.study, self.engine, Items())
         return sum(map(len, stage.plan(task, bucket.sessions).values()))
 
@@ -238,7 +238,7 @@ def running(
 
 
 def load_database(run: Run) -> None:
-    """Make ``scores.duckdb`` from what is in the store, with this run's outcome in it."""
+    """Make ``scores.duckdb`` from the store, with this run's outcome in it."""
     time = run.log.times.setdefault("load", StageTime("load", now(), unit="databases"))
 
     def note_outcome(new: NewDatabase) -> None:

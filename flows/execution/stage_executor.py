@@ -1,4 +1,4 @@
-"""What carries out the tasks of a stage: Prefect, or plain calls for a dry run."""
+"""Executors of a stage's tasks: Prefect, or plain calls for a dry run."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class StageExecutor(Protocol):
     """Carries out the tasks of a stage."""
 
     def carry_out(self, stage: str, calls: TaskCalls) -> Callable[[str], Awaitable[Tally]]:
-        """What does a task of the stage, given its name."""
+        """Make the function that does a task of the stage, given its name."""
 
     def page(self, stage: str, total: int, unit: str) -> AbstractAsyncContextManager[Advance]:
-        """Where else the progress of the stage is shown."""
+        """Show the progress of the stage on a page of its own."""
 
 
 class PlainCalls:
     """Calls each task as it is, without Prefect."""
 
     def carry_out(self, stage: str, calls: TaskCalls) -> Callable[[str], Awaitable[Tally]]:
-        """A call."""
+        """Call the task directly."""
         return lambda name: calls[name]()
 
     def page(self, stage: str, total: int, unit: str) -> AbstractAsyncContextManager[Advance]:
-        """Nowhere."""
+        """Show no page."""
         return nullcontext(lambda number: None)
 
 

@@ -1,4 +1,4 @@
-"""What the stages of a run have done, and what they took."""
+"""The log of a run's stages: their counts, times and resources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StageLog:
 
     @contextmanager
     def timed(self, key: str) -> Iterator[StageTime]:
-        """Count what happens inside as a stage, and write it down at its end, so that a kill does not lose it."""
+        """Count the work inside as a stage, and log it at its end, so that a kill does not lose it."""
         time = self.times.setdefault(key, StageTime(key, now()))
         is_inner = time.is_open
         if not is_inner:

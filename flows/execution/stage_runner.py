@@ -1,4 +1,4 @@
-"""How every stage runs: a task a bucket, each in the process that knows the bucket's sessions."""
+"""Runs every stage: a task a bucket, each in the process that knows the bucket's sessions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Unit:
 
 
 async def run_stage(run: Run, stage: Stage) -> Tally:
-    """Do what the stage has left to do, bucket by bucket."""
+    """Do the remaining work of a stage, bucket by bucket."""
     with run.log.timed(stage.key) as time:
         known = run.scope.buckets()
         buckets = unfinished_buckets(run.store, run.study, stage, known)
@@ -74,7 +74,7 @@ def _submit_bucket(run: Run, stage: Stage, bucket: Bucket, key: str) -> Future[T
 
 
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
-    """Run the tasks of a stage, heaviest first, and add up what they came to.
+    """Run the tasks of a stage, heaviest first, and return the sum of their tallies.
 
     ``key`` names it in the run's record, where that is not what people see it by.
     """
@@ -148,7 +148,7 @@ async def _carry_out(run: Run, one: Unit, name: str) -> Tally:
 
 @asynccontextmanager
 async def _shipped(run: Run) -> AsyncIterator[None]:
-    """Bring what is paid for to where the store is, now and then and at the end, where that is not this machine."""
+    """Upload paid answers now and then, and at the end, if the store is not on this machine."""
     if run.store.place is LOCAL:
         yield
         return
@@ -168,7 +168,7 @@ async def _shipped(run: Run) -> AsyncIterator[None]:
 
 
 def _logged(stage: str, one: Unit, tally: Tally) -> Tally:
-    """A task's tally, of which the log has been told."""
+    """Log a task's tally, and return it."""
     for fields in tally.items:
         event_log.event("item", level=event_log.ITEMS, **fields)
     tally.items = []
@@ -186,7 +186,7 @@ def _logged(stage: str, one: Unit, tally: Tally) -> Tally:
 
 
 async def _together(stage: str, work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Do all of it side by side; what breaks one ends the others."""
+    """Run coroutines side by side; the first error ends the others."""
     try:
         async with asyncio.TaskGroup() as group:
             for one in work:

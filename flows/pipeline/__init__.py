@@ -1,1 +1,1 @@
-"""What the work is: what is still to be done, and what is done for it. Without Prefect."""
+"""The work without Prefect: planning it, and doing it. Without Prefect."""

@@ -92,7 +92,7 @@ def _stored_anchors(store: Store, study: Study) -> list[dict[str, Any]]:
 
 
 def _takings(store: Store, judge_id: str) -> dict[date, set[str]]:
-    """Day → anchors of which this judge gave a verdict on it."""
+    """Map each day to the anchors that this judge scored on it."""
     table = store.anchor_scores.read(["answer_id", "judge_id", "taken_on", "status"])
     table = table.filter(pc.and_(pc.equal(table["judge_id"], judge_id), pc.equal(table["status"], "done")))
     found: dict[date, set[str]] = {}

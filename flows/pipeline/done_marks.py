@@ -1,4 +1,4 @@
-"""Marks for sessions on which a stage has nothing left to do, so that a nightly run plans new sessions only.
+"""Marks of finished sessions, so that a nightly run plans new sessions only.
 
 The ids in the shards tell what is done (``flows.pipeline.plan``), but reading all of them takes minutes in a store of
 millions of answers. So each stage marks every session on which nothing is left to do, in one file for each bucket. A
@@ -69,7 +69,7 @@ class DoneMarks:
         return [info for info in sessions if marked.get(info.session_id) != _content_mark(info)]
 
     def mark(self, sessions: Iterable[SessionInfo]) -> None:
-        """Mark sessions on which nothing is left to do; earlier marks stay."""
+        """Mark sessions as finished; earlier marks stay."""
         marked = {**self.marked_sessions(), **{info.session_id: _content_mark(info) for info in sessions}}
         others = {asks: found for asks, found in self._studies.items() if asks != self._asks}
         kept = dict([*others.items()][-MOST_STUDIES + 1 :])

@@ -25,7 +25,7 @@ DROPPED = "session taken out by `store drop`"
 
 @dataclass(frozen=True)
 class DropSelection:
-    """What is to be taken out."""
+    """The sessions and logs to be taken out of a store."""
 
     sessions: tuple[SessionInfo, ...]
     inputs: tuple[str, ...]
@@ -38,7 +38,7 @@ class DropSelection:
 
 
 def choose_sessions(parts: Sequence[Part], words: Sequence[str], *, gone: bool) -> DropSelection:
-    """The sessions that are named, and with ``gone`` those of which no log is left.
+    """Find the named sessions, and with ``gone`` those whose logs are all gone.
 
     Args:
         parts: Of the store.
@@ -86,7 +86,7 @@ def _without_sessions(parts: Sequence[Part], dropped: Collection[str], *, gone: 
 
 
 def drop_sessions(store: Store, dropped: DropSelection) -> int:
-    """Take sessions out, of a store that is locked; how many rows of results went with them."""
+    """Take sessions out of a locked store, and return the number of result rows that went with them."""
     ids = [info.session_id for info in dropped.sessions]
     content = {"sessions": ids, "inputs": dropped.inputs}
     store.place.write(store.root / DROPPING, json.dumps(content).encode())
@@ -94,7 +94,7 @@ def drop_sessions(store: Store, dropped: DropSelection) -> int:
 
 
 def finish_dropping(store: Store) -> int:
-    """Do what ``drop_sessions`` has written down, or was killed at; how many rows of results went."""
+    """Finish a drop that ``drop_sessions`` has written down, and return the number of result rows dropped."""
     content = store.place.read(store.root / DROPPING)
     if content is None:
         return 0
@@ -134,7 +134,7 @@ def _part_without(part: Part, sessions: Collection[str], inputs: Collection[str]
 
 
 def _record_without(record: InputRecord, taken: Sequence[SessionInfo]) -> InputRecord:
-    """The record of a log that is not read again before it changes, with what was taken out of it accounted for."""
+    """Copy a log's record, and account for the sessions that were taken out."""
     if not taken:
         return record
     kinds = sum((Counter(info.by_kind()) for info in taken), Counter[str]())
@@ -149,7 +149,7 @@ def _record_without(record: InputRecord, taken: Sequence[SessionInfo]) -> InputR
 
 
 def select_sessions(store: Store, words: Sequence[str], *, gone: bool) -> DropSelection:
-    """What ``store drop`` would take out of a store.
+    """Select the sessions that ``store drop`` would take out.
 
     Raises UsageError when nothing is named, or a word names nothing.
     """

@@ -50,7 +50,7 @@ def no_gateway() -> Calls:
 
 @dataclass(frozen=True)
 class Engine:
-    """All parts that one study works with."""
+    """All parts of a study's measurement: counter, summariser, prober, responder, judge."""
 
     counter: TokenCounter
     summarizer: Summarizer
@@ -66,11 +66,11 @@ class Engine:
 
     @cached_property
     def judge_id(self) -> str:
-        """Hash of everything that the judge's scores depend on."""
+        """Hash of all settings that change the judge's scores."""
         return content_id("judge", asdict(self.judge.version))
 
     def summarizer_for(self, replicate: int) -> Summarizer:
-        """What summarises in one compaction; a language model's remembers what went wrong in it."""
+        """Return the summariser of one compaction; that of a language model remembers its failures."""
         if self.summarizes is None:
             return self.summarizer
         return ModelSummarizer(RemoteModel(self.summarizes, self.gateway), replicate)
@@ -99,7 +99,7 @@ _Parts = tuple[str, str, tuple[str, str, str, str], bytes, Literal["study", "clo
 
 
 def _parts(study: Study) -> _Parts:
-    """What of a study its engine depends on."""
+    """The settings of a study that change its engine."""
     specs = (study.summarizer, study.prober, study.responder, study.judge)
     protocol = study.judge_protocol if study.judge != "embedded" else "study"
     return study.tokenizer, study.rubric, specs, orjson.dumps(study.models), protocol

@@ -1,4 +1,4 @@
-"""Which compactions are to be measured, and the measurements that belong to the sessions as they are now.
+"""Plans measurements of compactions, and finds those that belong to the sessions as they are now.
 
 A measurement depends on the compaction, on the version of the measures, on the whole session (what comes after the
 point too) and on the probes whose statements are followed: its id is made of these. ``sql/load`` works out the same ids
@@ -48,12 +48,12 @@ def measure_code_version() -> str:
 
 
 def needs_id(point_id: str, content_sha256: str, code: str) -> str:
-    """Id of what a session needed after a point, as this version of the measures finds it; another when it grows."""
+    """Make the id of a session's needs after a point; it changes when the session grows or the measures change."""
     return content_id("needs", point_id, code, content_sha256)
 
 
 def measure_id(compaction_id: str, content_sha256: str, probes: Sequence[str], code: str) -> str:
-    """Id of the measurement of a compaction, with the probes whose statements it looks for."""
+    """Make the id of a compaction's measurement, which includes the probes that it looks up."""
     return content_id("measure", compaction_id, code, content_sha256, list(probes))
 
 

@@ -1,4 +1,4 @@
-"""What a run came to: counts, what failed or was set aside, and where to look."""
+"""The summary of a run: counts, failures, things set aside, and places to look."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Something that is not as it was asked for."""
+    """A result that is not as it was asked."""
 
     what: str
     count: int
@@ -77,7 +77,7 @@ def _named(name: str, number: int) -> str:
 
 
 def masked_note(records: Iterable[InputRecord]) -> str:
-    """How many secrets were masked, by kind; blank when none was. The values are nowhere."""
+    """Count the masked secrets by kind; blank if there are none. The values are nowhere."""
     tally = sum((Counter(record.masked) for record in records), Counter[str]())
     if not tally:
         return ""
@@ -86,7 +86,7 @@ def masked_note(records: Iterable[InputRecord]) -> str:
 
 
 def label_note(study: Study, parts: Iterable[Part]) -> str:
-    """How many labels of the study's file of task types belong to no session; blank when all do."""
+    """Count the labels of task types that belong to no session; blank if all do."""
     if not study.task_types:
         return ""
     sessions = [(info.session_id, info.source_path or info.input_path) for part in parts for info in part.sessions]
@@ -95,7 +95,7 @@ def label_note(study: Study, parts: Iterable[Part]) -> str:
 
 
 def scope_notes(parts: Sequence[Part]) -> list[str]:
-    """How many sessions have another id than in their log, or are as no log has them now: it is gone or reads worse."""
+    """Count the sessions whose id, log or reading is not that of a present log."""
     stored = list(stored_sessions(parts))
     gone = [info for info in stored if is_gone(info.input_path)]
     renamed = [info for info in stored if info.session_id != info.recorded_id]
@@ -252,7 +252,7 @@ class _Scope:
         return notes
 
     def spent(self, run_id: str) -> str:
-        """What a run's model calls came to; blank when it made none."""
+        """Sum up a run's model calls and their cost; blank if it made none."""
         row = self._all(
             "SELECT count(*) FILTER (WHERE NOT cached), count(*) FILTER (WHERE cached), "
             "count(*) FILTER (WHERE NOT cached AND status <> 'done'), sum(input_tokens) FILTER (WHERE NOT cached), "

@@ -30,7 +30,7 @@ class Candidate:
 
 
 def draw_candidates(candidates: Sequence[Candidate], number: int, seed: str) -> dict[str, float]:
-    """Draw so many answers: id → the chance that it had of being drawn, in the order in which they are drawn.
+    """Draw answers; return the id and the chance of each, in the order of the draw.
 
     Every method gets the same share, whatever its number of answers. Within a method a cell (probe type × band of the
     score) gets a share by the root of its size (power allocation, Bankier 1988), so that rare low and high scores are
@@ -88,7 +88,7 @@ def _chances(candidates: Sequence[Candidate], number: int) -> list[float]:
 
 
 def _proportional_shares(sizes: Sequence[float], most: Sequence[int], number: float) -> list[float]:
-    """Shares of a number in proportion to the sizes, none above its most; what one cannot take goes to the others."""
+    """Share a number out in proportion to the sizes, each share at most its limit; the others take the rest."""
     shares = [0.0] * len(sizes)
     open_, left = set(range(len(sizes))), float(number)
     while open_:

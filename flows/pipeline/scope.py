@@ -17,7 +17,7 @@ SMALL = 100_000
 
 
 class Scope:
-    """What a command works on: each reading is made when it is first asked for, and kept until ``reread``."""
+    """The parts, sessions and buckets of a command, each read when first used, and kept until ``reread``."""
 
     def __init__(
         self, store: Store, study: Study, *, is_whole_store: bool = False, n_workers: Callable[[], int] = lambda: 1
@@ -36,7 +36,7 @@ class Scope:
 
     @cached_property
     def parts(self) -> list[Part]:
-        """What has been ingested."""
+        """The ingested parts."""
         return read_parts(self.store)
 
     @cached_property
@@ -53,7 +53,7 @@ class Scope:
         return buckets_of(self.sessions, depth)
 
     def buckets(self) -> list[Bucket]:
-        """The same sessions, bucket by bucket; the files of the store are brought to as many buckets."""
+        """The sessions by bucket; the store's files are first split into as many buckets."""
         return self._buckets
 
     def depth(self, n_workers: int) -> int:

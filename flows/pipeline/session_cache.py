@@ -24,7 +24,7 @@ class SessionCache(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value | None:
-        """What was put there, unless it has been dropped."""
+        """Return the value of a key, or None if it is absent or was dropped."""
         with self._lock:
             if key not in self._held:
                 return None

@@ -27,7 +27,7 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, slots=True)
 class ContextOutcomes:
-    """What one compacted context kept and lost."""
+    """The kept and lost statements of one compacted context."""
 
     name: str
     """``recorded``, the file's name, or the method's."""
@@ -37,7 +37,7 @@ class ContextOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcomes:
-    """What was kept and lost of a session at one point."""
+    """The kept and lost statements of a session at one point."""
 
     path: str
     transcript: Transcript
@@ -58,7 +58,7 @@ def session_outcomes(
     compacted: Path | None = None,
     methods: str = "",
 ) -> SessionOutcomes:
-    """What compactions keep and lose of a session at one point.
+    """Measure the kept and lost statements of a session at one point.
 
     Args:
         source: The log.

@@ -144,7 +144,7 @@ def done_marks_of(store: Store, study: Study, stage: Stage, bits: str) -> DoneMa
 
 
 def unfinished_buckets(store: Store, study: Study, stage: Stage, buckets: Sequence[Bucket]) -> list[Bucket]:
-    """The buckets that have sessions with which the stage is not known to be through, with these alone."""
+    """Find the buckets with sessions that a stage has not finished, with these sessions alone."""
     asks, names, written = study_hash(study, engine_for(study)), _names(store, stage), all_marks(store, stage.key)
     found = []
     for bucket in buckets:
@@ -171,7 +171,7 @@ def is_complete(scope: Scope) -> bool:
 
 @timed_task
 def work_bucket(root: str, study: Study, bucket: Bucket, key: str, tools: TaskTools | None = None) -> Tally:
-    """Do what a stage has left to do in a bucket, and mark the sessions that it is through with."""
+    """Do a stage's remaining work in a bucket, and mark the finished sessions."""
     stage, task = STAGES[key], TaskContext.of_bucket(root, study, bucket.bits, tools)
     jobs = stage.plan(task, bucket.sessions)
     tally = Tally.total([stage.do(task, work) for work in bucket_slices(bucket.sessions, jobs)])
@@ -223,7 +223,7 @@ def score_jobs(
 def score_backlog(
     root: str, study: Study, bucket: Bucket, backlog: Backlog, day: str, tools: TaskTools | None = None
 ) -> Tally:
-    """Judge what a backfill has found in a bucket, of a day."""
+    """Judge the answers that a backfill has found in a bucket, for one day."""
     task = TaskContext.of_bucket(root, study, bucket.bits, tools)
     jobs = backlog.jobs(study, bucket.bits, day)
     if "judge" in task.engine.remote:

@@ -1,1 +1,1 @@
-"""Whether a judge can be trusted: plain gradings, hostile texts, and what gives a method away."""
+"""Audits of a judge: plain gradings, hostile texts, and signs that give a method away."""

@@ -1,4 +1,4 @@
-"""How far hostile text moves a judge: a set of attacks, the judge's scores with and without them.
+"""Attacks on a judge with hostile text: the judge's scores with and without them.
 
 Transcripts, summaries and answers are data; some of them hold text that wants to be obeyed. ``measure_attacks`` puts
 each text of ``attacks.toml`` into the answer, the context and the stated truth of cases, asks the judge, and compares
@@ -95,7 +95,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class AttackRow:
-    """What one attack did."""
+    """The effect of one attack."""
 
     attack: str
     place: str
@@ -116,7 +116,7 @@ class AttackRow:
 
 @dataclass(frozen=True, slots=True)
 class AttackReport:
-    """All trials of a judge, and the cases that it did not score to begin with."""
+    """All trials of a judge, and the cases that it did not score without an attack either."""
 
     version: str
     """Of the attacks' texts."""
@@ -295,7 +295,7 @@ _FEW = (12.706, 4.303, 3.182, 2.776)
 
 
 def _t_quantile(df: int) -> float:
-    """At 0.975; Cornish and Fisher's expansion from the normal quantile (Abramowitz and Stegun 26.7.5)."""
+    """The 0.975 quantile of Student's t by Cornish and Fisher's expansion (Abramowitz and Stegun 26.7.5)."""
     if df <= len(_FEW):
         return _FEW[df - 1]
     z = NormalDist().inv_cdf(0.975)

@@ -1,4 +1,4 @@
-"""Gradings about which no two readers differ, and how many of them a judge gets right.
+"""Gradings that no two readers dispute, and how many of them a judge gets right.
 
 The cheapest test that a judge has to pass before anything that it says is worth reading: five questions, each with a
 right and a wrong answer (``clear_cases.toml``).
@@ -41,7 +41,7 @@ class ClearCase:
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What a judge made of a clear case."""
+    """A judge's score of a clear case."""
 
     id: str
     is_right: bool
@@ -53,7 +53,7 @@ class Grading:
 
     @property
     def agrees(self) -> bool:
-        """At least PASSING for a right answer, at most FAILING for a wrong one."""
+        """Whether the score is at least PASSING for a right answer, at most FAILING for a wrong one."""
         if self.score is None:
             return False
         return self.score >= PASSING if self.is_right else self.score <= FAILING

@@ -1,4 +1,4 @@
-"""How well one can guess the method from what a judge sees: the leakage meter.
+"""The leakage meter: guesses the method from the texts that a judge sees.
 
 A classifier is trained on what judges were shown of some sessions, with the method as its label, and guesses the method
 for other sessions. What it gets right beyond chance leaks. It is Bernoulli naive Bayes over the words, pairs of words
@@ -49,7 +49,7 @@ Sample = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """How well two methods can be told apart."""
+    """The share of samples that tell two methods apart."""
 
     methods: tuple[str, str]
     accuracy: float
@@ -59,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Leakage:
-    """What the classifier got right on sessions that it had not been trained on."""
+    """The classifier's results on sessions outside its training."""
 
     n: int
     n_groups: int
@@ -129,7 +129,7 @@ def measure_leakage(
 
 
 def form_of(seen: str, session: str) -> str:
-    """What a judge sees without all words and signs that stand in the session: the form, and a summariser's own words.
+    """The words of a text for a judge that the session lacks: its form, and a summariser's own words.
 
     ``session`` is the whole history as a judge would be shown it, so that common forms are no difference.
     """
@@ -169,7 +169,7 @@ class NaiveBayes:
 
     @classmethod
     def trained(cls, documents: Sequence[array[int]], labels: Sequence[int], n_labels: int) -> NaiveBayes:
-        """From each document's features and label; Laplace's rule for what was not seen."""
+        """Train on each document's features and label, with Laplace's rule for unseen features."""
         sizes = [labels.count(label) for label in range(n_labels)]
         counts = _label_counts(documents, labels, n_labels)
         chosen = sorted(counts, key=lambda feature: (-_information(counts[feature], sizes), feature))[:FEATURES]

@@ -1,4 +1,4 @@
-"""Whether a judge sees that an answer was altered: true answers are changed in known ways, and scored again.
+"""Checks that a judge sees altered answers: true answers are changed in known ways, and scored again.
 
 Each alteration says what it does and which mean score is right for it. What an alteration cannot be made of (no number
 in the answer, a single item) is left out of its row.
@@ -49,7 +49,7 @@ _NONE = re.compile(r"(?:none|nothing)\.?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """A question of a store with its true answer, and what alterations are made of."""
+    """A question of a store with its true answer, the material of alterations."""
 
     case: JudgeCase
     """``answer`` is the truth."""
@@ -63,7 +63,7 @@ class TrueAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """A way to change a true answer, and the mean score that is right for what comes out."""
+    """A way to change a true answer, and the right mean score of the altered answers."""
 
     id: str
     about: str
@@ -77,7 +77,7 @@ class Alteration:
 
 @dataclass(frozen=True, slots=True)
 class ValidityRow:
-    """How a judge scores one alteration."""
+    """A judge's scores of one alteration."""
 
     alteration: str
     about: str
@@ -156,7 +156,7 @@ def _overall(judge: Judge, case: JudgeCase) -> Scored:
 
 
 def split_items(text: str) -> list[str]:
-    """The single items of an answer, each with the label of its line; none for what says that there are none."""
+    """The single items of an answer, each with the label of its line; a line like "none" gives no item."""
     found = []
     for line in text.splitlines():
         label = _LABEL.match(line)

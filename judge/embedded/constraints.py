@@ -1,4 +1,4 @@
-"""What the person or a rules file requires, forbids or asks to be careful of, as far as it is in force at a point."""
+"""Rules of the person or of a rules file that are in force at a point: requirements, prohibitions, warnings."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
 
 
 def single_rules(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """A question for each rule that can be told by the words with which it begins."""
+    """Yield a question for each rule that its first words identify."""
     said = dict.fromkeys(sentence for _, _, told in _given(session, cut) for sentence in told)
     for source, statement in rules_in_force(session, cut):
         if beginning := _beginning(statement.text, said):
@@ -158,7 +158,7 @@ def _given(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, list[str
 
 
 def _beginning(rule: str, said: Iterable[str]) -> str:
-    """The fewest first words, at least three, with which nothing else begins; empty where they say half of the rule."""
+    """The fewest first words, at least three, that are unique to a rule; empty if they are half of it."""
     words, others = rule.split(), [other for other in said if other != rule]
     for n in range(3, len(words) // 2):
         begun = " ".join(words[:n])
@@ -169,7 +169,7 @@ def _beginning(rule: str, said: Iterable[str]) -> str:
 
 
 def said_by_rule_givers(session: SessionFacts, cut: int) -> list[Message]:
-    """The messages in which the person speaks, or in which a rules file is given or read."""
+    """The messages of the person, and those that give or read a rules file."""
     person = {message.seq for message in session.person}
     return [m for m in session.messages[:cut] if m.seq in person or _rules_in(session, m)]
 
@@ -189,7 +189,7 @@ def is_prohibition(sentence: str) -> bool:
 
 
 def _of_message(session: SessionFacts, message: Message, cut: int) -> Iterator[Candidate]:
-    """What a message forbids, and what else it requires."""
+    """Yield the prohibitions of a message, and its other requirements."""
     seq, said = message.seq or 0, [part for s in sentences(own_words(message.text)) for part in _parts(s)]
     rules = [sentence for sentence in said if is_rule(sentence)]
     forbidden = [rule for rule in rules if is_prohibition(rule)]
@@ -212,7 +212,7 @@ def _parts(sentence: str) -> list[str]:
 
 
 def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -> str:
-    """Where a message stands, told without its rules; empty where its neighbour's words come more than once."""
+    """Describe the place of a message without its rules; empty if its neighbour's words recur."""
     if said[0] not in rules:
         return f"in the message that begins “{shorten(said[0], MAX_BEGINNING)}”"
     before = next((m for m in reversed(session.messages[:seq]) if m.role == "assistant" and sentences(m.text)), None)
@@ -225,7 +225,7 @@ def _place(session: SessionFacts, seq: int, said: list[str], rules: list[str]) -
 
 
 def _holds_until(session: SessionFacts, rule: str, seq: int) -> int | None:
-    """``seq`` of the message from which on a rule of the person holds no more; None for one that goes on holding."""
+    """``seq`` of the message that ends a rule of the person; None for a rule that holds to the end."""
     lifted = lifted_at(session, rule, seq)
     later = [m.seq for m in session.person if (m.seq or 0) > seq]
     is_first = all((m.seq or 0) >= seq for m in session.person)
@@ -235,7 +235,7 @@ def _holds_until(session: SessionFacts, rule: str, seq: int) -> int | None:
 
 
 def lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
-    """``seq`` of a later message in which the person asks for what the rule forbids."""
+    """``seq`` of a later message that asks for a thing that the rule forbids; None without one."""
     forbidden = _FORBIDS.search(rule.replace("’", "'"))
     wanted = set(terms(rule[forbidden.end() :])[:3]) if forbidden else set()
     for message in session.person if len(wanted) > 1 else ():
@@ -246,7 +246,7 @@ def lifted_at(session: SessionFacts, rule: str, seq: int) -> int | None:
 
 
 def _asked_of(heading: str, items: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """(what is asked for, rules) of a section: all of one that is about rules, else what it says in so many words."""
+    """Yield the question and the rules of a section: all its items if it is about rules, else its plain rules."""
     rules = [item for item in items if is_rule(item)]
     forbidden = [rule for rule in rules if is_prohibition(rule)]
     if len(items) <= MAX_RULES and (_RULES_HEADING.search(heading) or len(rules) >= MIN_SHARE * len(items)):

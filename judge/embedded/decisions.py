@@ -1,4 +1,4 @@
-"""What the person decided: answers to questions, plans approved or refused, calls refused, choices in words."""
+"""Decisions of the person: answers to questions, plans approved or refused, calls refused, choices in words."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _CONTRAST = re.compile(
 
 
 def decisions(session: SessionFacts, cut: int) -> list[Candidate]:
-    """What can be asked for at a point, the surest proof first."""
+    """Candidates for a decision probe at a point, the surest proof first."""
     return [*_answers(session, cut), *_plans(session, cut), *_refusals(session, cut), *_choices(session, cut)]
 
 
@@ -103,7 +103,7 @@ def _asked(values: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _answer_to(asked: str, options: list[str], text: str) -> str:
-    """What the result says was answered."""
+    """The person's answer to a question, read from the call's result."""
     pairs = dict(_ANSWER.findall(text))
     if asked in pairs:
         return str(pairs[asked])
@@ -157,7 +157,7 @@ def _call_words(call: ToolCall) -> str:
 
 
 def _choices(session: SessionFacts, cut: int) -> Iterator[Candidate]:
-    """What the person answered or chose when the agent had ended its turn; the whole of a short message."""
+    """Yield the person's answers and choices after the agent had ended its turn; a short message counts whole."""
     for message in session.person:
         seq, words = message.seq or 0, own_words(message.text)
         before = session.before(seq)

@@ -1,4 +1,4 @@
-"""What a session proves about itself: the ground on which probes are made, read once and cut off at each point."""
+"""Facts that a session proves about itself: the ground of probes, read once and cut off at each point."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Run:
 
     @property
     def cue(self) -> str:
-        """It as a question quotes it; empty for one that is too long, or whose text goes on in other lines."""
+        """The command as a question quotes it; empty if it is too long, or goes on in other lines."""
         whole = BEFORE.sub("", self.command).strip()
         if "\n" not in whole and len(whole) <= MAX_CUE:
             return whole
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def is_test(self) -> bool:
-        """Whether it runs tests, by its name or its report."""
+        """Whether the run is of tests, by its name or its report."""
         return bool(_TESTS.search(self.name)) or read_message(self.result).totals is not None
 
     @property
@@ -103,7 +103,7 @@ class Run:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """The lines that say what went wrong, none of which follows from another; none where it passed."""
+        """The error lines of a failed run, without those that follow from another; none if it passed."""
         told = [e for e in read_message(self.result).errors if not _WRAPPER.search(e.line)] if self.failed else []
         own = [e for e in told if e.kind in ("exception", "compiler", "package", "program") or e.line.startswith("E ")]
         chained = own and own[-1].kind == "exception" and _CHAINED.search(self.result.text)
@@ -229,7 +229,7 @@ class SessionFacts(SessionNeeds):
         return None
 
     def request(self, cut: int) -> Message | None:
-        """What the person said last before ``cut``."""
+        """The person's last message before ``cut``."""
         return next((m for m in reversed(self.person) if (m.seq or 0) < cut), None)
 
     def before(self, seq: int) -> Message | None:
@@ -240,7 +240,7 @@ class SessionFacts(SessionNeeds):
         )
 
     def told_before(self, seq: int, cut: int) -> str:
-        """The sentence with which the agent had ended its turn; empty where it was at work, or says it twice."""
+        """The agent's last sentence before its turn ended; empty if it was at work, or repeats the sentence."""
         before = self.before(seq)
         if before is None or before.role != "assistant" or before.tool_calls:
             return ""

@@ -40,7 +40,7 @@ class Told:
 
 
 def mean(told: Sequence[Told]) -> float:
-    """Mean support."""
+    """The mean support of the statements."""
     return sum(one.support for one in told) / len(told)
 
 
@@ -51,7 +51,7 @@ def readable(told: Sequence[Told]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """How a criterion is scored: 5 times a share of the statements that it is about."""
+    """The formula of a criterion: 5 times a share of the statements of some kinds."""
 
     about: str
     """For people: which statements these are."""
@@ -111,7 +111,7 @@ UNMEASURED = dict.fromkeys(
 
 
 class EmbeddedJudge:
-    """Scores by what can be read; no language model reads anything."""
+    """Scores by the statements that can be read; no language model reads anything."""
 
     def __init__(self, rubric: Rubric, counter: TokenCounter) -> None:
         self.rubric = rubric

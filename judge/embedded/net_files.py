@@ -1,4 +1,4 @@
-"""What came of the project's files: the net effect of all calls, what was undone again left out."""
+"""The net effect of all calls on the project's files, without changes that were undone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class NetFile:
 
     @property
     def verb(self) -> Verb:
-        """What came of it, seen from the beginning of the session."""
+        """The net change, seen from the beginning of the session."""
         if self.changes[-1].verb == "deleted":
             return "deleted"
         return "created" if self.changes[0].verb == "created" else "modified"
@@ -95,7 +95,7 @@ class NetFile:
 
 
 def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
-    """The project's files on which calls between two positions left something, those touched last at the end."""
+    """The project's files that calls between two positions changed, the last touched at the end."""
     left = [file for file in _followed(session, cut) if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
 
@@ -108,7 +108,7 @@ def undone_files(session: SessionFacts, cut: int) -> list[NetFile]:
 
 
 def _followed(session: SessionFacts, cut: int) -> list[NetFile]:
-    """The project's files, with what calls before ``cut`` left on each; worked out once a point."""
+    """The project's files with the remaining changes before ``cut``; worked out once a point."""
     if cut not in session.followed:
         session.followed[cut] = list(_follow(session, cut))
     return session.followed[cut]
@@ -160,7 +160,7 @@ def _follow(session: SessionFacts, cut: int) -> Iterable[NetFile]:
 
 
 def definitions(session: SessionFacts, file: NetFile) -> tuple[str, ...]:
-    """What is defined on lines that the changes of a file touch, latest first.
+    """The definitions on lines that the changes of a file touch, latest first.
 
     Empty where a change is not told line by line, or where it is more than anybody tells.
     """
@@ -229,7 +229,7 @@ def _globbed(files: dict[str, NetFile], seq: int, commands: list[str]) -> list[F
 
 
 def _copied_at(files: dict[str, NetFile], path: str, commands: list[str]) -> int | None:
-    """``seq`` at which the copy was made from which commands put a file back; None where none does."""
+    """``seq`` of the change whose copy the commands restored a file from; None without such a change."""
     copies = [m[1] for c in commands for m in _RESTORED.finditer(c) if same_file(m[2], path)]
     found = [f.changes[0].seq for f in files.values() if f.changes and any(same_file(c, f.path) for c in copies)]
     return max(found, default=None)
@@ -286,7 +286,7 @@ def _edit(session: SessionFacts, op: FileOp) -> Effect | None:
 
 
 def _edits(session: SessionFacts, op: FileOp) -> list[Effect]:
-    """What the calls of a message do to the file of an operation, looks at it aside."""
+    """The effects of a message's calls on the file of an operation, without reads."""
     return [
         effect
         for call in session.messages[op.seq].tool_calls

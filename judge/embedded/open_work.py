@@ -1,4 +1,4 @@
-"""What is open at a point: to-do items, edits without a test or a commit, what the last runs left failing."""
+"""Work that is open at a point: to-do items, edits without a test or a commit, failures of the last runs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _COMMITTED = re.compile(r"\b(?:committed|pushed|merged)\b", re.IGNORECASE)
 
 
 def open_work(session: SessionFacts, since: int, cut: int) -> dict[str, list[Statement]]:
-    """Each part of what is open, by the words with which it is asked for; nothing where the turn had ended.
+    """Map each question's words to the open work of its kind; empty if the turn had ended.
 
     A request stands alone only if it is new: not the session's first, and given since the last point or just now.
     """
@@ -176,7 +176,7 @@ def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
 
 
 def _failing(session: SessionFacts, cut: int) -> list[Statement]:
-    """What the last run of each command left failing, unless files were changed and others were run since.
+    """The failures of each command's last run, unless files were changed and other commands run since.
 
     Of tests, checks and builds whose report is not read whole only the command; of anything else nothing.
     """
@@ -219,7 +219,7 @@ def _announced(session: SessionFacts, cut: int) -> list[Statement]:
 
 
 def _scratch(session: SessionFacts, cut: int) -> list[Statement]:
-    """What lies at the project's top only to try something out; none where one of the files may be meant to stay."""
+    """Scratch files at the project's top; none if one of the files may be meant to stay."""
     files = [file for file in net_files(session, 0, cut) if lies_beside(session, file, cut)]
     ran = "\n".join(command for seq, command, _ in session.commands if seq < cut)
     for file in files:

@@ -1,4 +1,4 @@
-"""What a person wrote in their own words: without the harness's text, quoted data, templates and boilerplate.
+"""A person's own words: without the harness's text, quoted data, templates and boilerplate.
 
 A log's user messages also hold what the agent's harness adds (reminders, environment, format complaints), pasted data
 (logs, tables, issue texts) and the text of skills and templates. A question about any of that asks for nothing that the
@@ -129,7 +129,7 @@ def own_words(text: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def brief_of(text: str) -> str:
-    """What is typed of a text with so many list items and headings that it is a document; empty for any other."""
+    """The typed text of a document, which has many list items and headings; empty for any other text."""
     text = _without_data(text)
     n_items = sum(_LIST_LINE.match(line) is not None for line in text.splitlines())
     return text if n_items >= _TEMPLATE_LINES else ""
@@ -180,7 +180,7 @@ def _title(text: str) -> str:
 
 
 def agrees(text: str) -> bool:
-    """Whether a message does nothing but agree to what was proposed."""
+    """Whether a message only agrees to a proposal."""
     said = own_words(text)
     parts = [part for part in re.split(r"[.!\n]+\s*", said) if part]
     return len(said) <= MAX_AGREEMENT and all(map(_is_agreement, parts))

@@ -138,7 +138,7 @@ def provable_statements(transcript: Transcript, cut: int) -> tuple[SessionFacts,
 
 @dataclass
 class _Asked:
-    """What the points of a session have been asked up to one of them."""
+    """The statements and kinds that a session's points have asked so far."""
 
     statements: set[tuple[object, ...]] = field(default_factory=set)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -306,7 +306,7 @@ def _told(file: NetFile, names: tuple[str, ...]) -> str:
 
 
 def place_of(roots: Roots) -> str:
-    """Where the project lies, as an agent's environment would tell it; empty when it is not known."""
+    """The place of the project, as an agent's environment would tell it; empty if unknown."""
     places = list(dict.fromkeys(filter(None, (roots.cwd, *roots.directories))))[:4]
     if not places:
         return ""

@@ -112,7 +112,7 @@ def what_was_done(session: SessionFacts, cut: int) -> Iterator[Candidate]:
 
 
 def first_request(session: SessionFacts, cut: int) -> list[Candidate]:
-    """What the person asked for at the beginning, in all its sentences: where nothing else can be asked for."""
+    """The person's first request, in all its sentences: a question for points that offer no other."""
     first = next((m for m in session.person if (m.seq or 0) < cut), None)
     asked = requests(first.text) if first is not None else ()
     statements = tuple(Statement("request", one, (first.seq or 0,), (one,)) for one in asked) if first else ()
@@ -121,7 +121,7 @@ def first_request(session: SessionFacts, cut: int) -> list[Candidate]:
 
 
 def later_requests(session: SessionFacts, since: int, cut: int) -> list[Candidate]:
-    """What the person told an agent that had ended its turn, between two points, what changed most first.
+    """The person's later requests between two points to an idle agent, the one with most changes first.
 
     Of what it was asked for, an answer after a few looks is trivial; what the next words take up again is not settled.
     """
@@ -197,7 +197,7 @@ def _went_well_since(runs: list[Run], run: Run) -> bool:
 
 
 def _totals(session: SessionFacts, runs: list[Run], cut: int) -> Iterator[Candidate]:
-    """What the last run of a command counted, where it failed and none went well since, or no file was changed."""
+    """The counts of a command's last run, if it failed and none passed since, or no file was changed."""
     by_cue: dict[str, list[Run]] = {}
     for run in runs:
         if read_message(run.result).totals and run.cue:

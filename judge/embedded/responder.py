@@ -1,4 +1,4 @@
-"""The embedded responder: it quotes the lines in which the statements of a question can be read, and answers nothing.
+"""The embedded responder: it quotes the lines that state the statements of a question, and answers nothing.
 
 It is told what to look for, so what it finds is the most that a reader of the context could find. Its figures are
 called retention, never the quality of an answer.

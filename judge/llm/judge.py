@@ -46,7 +46,7 @@ REMEMBERED = 4_096
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompts:
-    """The texts that a judge is asked with."""
+    """The prompts of a judge."""
 
     judge: str
     """System message. Lines that begin with ``@study`` or ``@closed`` are for that protocol only."""
@@ -93,7 +93,7 @@ def judge_version(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What is the same for all cases with the same criteria."""
+    """The parts of a request that all cases with the same criteria share."""
 
     form: Form
     system: Message
@@ -142,7 +142,7 @@ class ModelJudge:
             raise JudgeError(f"two verdicts could not be read: {problem}; then {error}") from error
 
     def request(self, case: JudgeCase) -> ModelRequest:
-        """What the model is asked about a case, at first."""
+        """The first request to the model about a case."""
         task = self._task(case.criteria)
         question, truth = self._probe(case.probe)
         answer = self._answer(case.answer, case.probe.max_tokens)

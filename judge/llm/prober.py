@@ -146,7 +146,7 @@ class ModelProber:
     def _written(
         self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint
     ) -> Iterator[tuple[ShownHistory, list[ProbeDraft]]]:
-        """What the model is shown and the drafts that it writes, until somebody has enough.
+        """Yield each shown history with the model's drafts, until enough probes are found.
 
         Raises Dropped when there is nothing to show, or the model's window is too small for it.
         """
@@ -208,7 +208,7 @@ class ModelProber:
         return self._given_counter or TiktokenCounter()
 
     def _facts(self, transcript: Transcript) -> SessionFacts:
-        """What the session proves about itself; each thread keeps that of its last session."""
+        """The session's facts; each thread keeps those of its last session."""
         facts: SessionFacts | None = getattr(self._own, "facts", None)
         if facts is None or facts.transcript is not transcript:
             facts = self._own.facts = SessionFacts(transcript)

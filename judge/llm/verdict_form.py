@@ -1,4 +1,4 @@
-"""What a judge's reply must look like, and how it is read: the study's JSON, in a schema and in a parser.
+"""The form of a judge's reply: the study's JSON, as a schema and a parser.
 
 The parser trusts nothing. Every criterion that was asked must be scored exactly once and no other, with a number from
 0 to 5 and a reason. Totals are computed from the criterion scores; what the model says of them is kept beside ours and
@@ -73,7 +73,7 @@ class Form:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """The dimensions that the criteria belong to."""
+        """The dimensions of the criteria."""
         return tuple(self._weights)
 
     def schema(self) -> dict[str, Any]:

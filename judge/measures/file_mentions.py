@@ -68,7 +68,7 @@ _FILES = re.compile(r"file|artifact|modification|changes|code.?state|touched|pat
 
 
 def file_mentions(message: Message) -> list[FileOp]:
-    """Files that prose speaks of, with what is said to have been done to them.
+    """The files that prose names, with the operations that it ascribes to them.
 
     In a message that a strategy made, a label ("Files modified", a column, a key) says it where the statement does not;
     in what a person or an agent said only a sentence with both the path and the verb counts.
@@ -90,7 +90,7 @@ def _named_in(said: Said, made: bool) -> tuple[tuple[str, str, FileVerb | None, 
 
 
 def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str, ...]], ...]:
-    """The files of a statement, each with what it says was done to it, if it does, and the names told with it."""
+    """The files of a statement, each with its verb, if there is one, and the names told with it."""
     if len(said) > MAX_LINE or not _MAY_NAME.search(said):
         return ()
     places = {
@@ -117,7 +117,7 @@ _PASSIVE = re.compile(r"[`'\"*)\]]*[\s,(\[:—-]*(?:(?:was|were|has been|have be
 
 
 def _verb_of(start: int, path: str, verbs: list[tuple[int, FileVerb]], said: str) -> FileVerb | None:
-    """What a statement says was done to the path at ``start``: right after it, else last before it, else after it."""
+    """The verb of the path at ``start``: right after it, else last before it, else after it."""
     end = start + len(path)
     after = [(at, verb) for at, verb in verbs if at >= end]
     if after and _PASSIVE.match(said[end : after[0][0]]):

@@ -1,4 +1,4 @@
-"""Compares the files that a context says were created, modified and read with what the calls of the session did.
+"""Compares a context's files (created, modified, read) with the session's calls.
 
 The reader of the calls is the same for the session and for the context (``reading.file_effects.file_ops``), so a
 context as it was tells exactly the truth.
@@ -44,7 +44,7 @@ _FILE = re.compile(r"(?:[\w.@+~-]*/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,7}", re.ASCI
 
 @dataclass(frozen=True, slots=True)
 class UseCounts:
-    """How many files there are of one use, how many a context tells, and how many of these are so."""
+    """Counts of the files of one use: in truth, in a context, and in both."""
 
     n_true: int
     n_told: int
@@ -62,7 +62,7 @@ class KeptFiles:
         self._said_by: dict[tuple[object, ...], tuple[Mapping[str, FileUse], Set[str]]] = {}
 
     def true(self, cut: int) -> Files:
-        """What the calls before the cut did, in the end: created, modified, or read and never changed.
+        """The net effect of the calls before the cut: files created, modified, or read and never changed.
 
         Temporary files outside of the project and files of the machine do not count, as in the probe of files.
         """
@@ -71,7 +71,7 @@ class KeptFiles:
         return self._true[cut]
 
     def told(self, context: Sequence[Message], cut: int) -> Files:
-        """What a context tells: the calls in it, and the paths in what the strategy wrote.
+        """The files that a context names: in its calls, and in the strategy's text.
 
         A call that stays as it was, with its result, tells what it did in the session.
         A path in a summary counts as created, modified or read where the words or the heading around it say so, and
@@ -104,7 +104,7 @@ class KeptFiles:
         return {**told, "any": frozenset(also | found.keys()) - told["gone"]}
 
     def _said(self, message: Message, cut: int) -> tuple[Mapping[str, FileUse], Set[str]]:
-        """What prose says that files were used for, the strongest of each, and all files that it names."""
+        """The uses of files that prose states, the strongest of each, and all files that it names."""
         text = message.reasoning, message.text, message.seq is None
         if (cut, *text) not in self._said_by:
             if text not in self._mentioned:

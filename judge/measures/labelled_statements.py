@@ -47,7 +47,7 @@ Said = tuple[LabelledStatement, ...]
 
 @lru_cache(maxsize=512)
 def statements(text: str, wanted: re.Pattern[str] = _ANY) -> tuple[tuple[str, Said], ...]:
-    """What each line says in which a pattern is found, in order, with the heading above it. Takes linear time."""
+    """The statements of each line that contains a pattern, in order, with the heading above it. Takes linear time."""
     value = _json(text)
     if value is not None:
         return (("", _said(_leaves(value, ""))),)
@@ -69,7 +69,7 @@ def statements(text: str, wanted: re.Pattern[str] = _ANY) -> tuple[tuple[str, Sa
 
 @lru_cache(maxsize=16_384)
 def _read_line(line: str, wanted: re.Pattern[str]) -> tuple[str | None, Said, Sequence[str] | None]:
-    """The heading that a line is, or what it says, or the cells of a table's row: none for what ends no table."""
+    """The heading, the statements or the table cells of a line; cells are None if the line ends a table."""
     row = line.strip()
     if len(line) > MAX_LINE or not row or _FENCE.match(line):
         return None, (), () if row else None

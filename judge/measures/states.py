@@ -1,4 +1,4 @@
-"""What has become of the statements of the probes in compacted contexts, at their own point and at later points."""
+"""States of the probes' statements in compacted contexts, at their own point and at later points."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class SessionStatements:
             known |= now
 
     def at(self, number: int, cut: int) -> Sequence[Tracked]:
-        """What holds at a point, before the message at ``cut``: all that was stated until then and has not ended.
+        """The statements that hold at a point, before the message at ``cut``: all earlier ones that have not ended.
 
         Of the kinds that hold for a moment it is what the point's own probes state.
         """
@@ -104,7 +104,7 @@ class ContextReader:
         files: Sequence[Files],
         true: Files,
     ) -> list[list[StatementState]]:
-        """For each context the states of the statements; in the history as it was, all can be read.
+        """The states of the statements in each context; in the unchanged history, all can be read.
 
         Args:
             statements: What is true at the point before the message at ``cut``.
@@ -130,7 +130,10 @@ class ContextReader:
     def _files(
         self, statement: Statement, point: PointMatcher, files: Sequence[Files], same: Set[str]
     ) -> list[StatementState]:
-        """By slot: which files a context says were created, modified, deleted. Words decide only on details."""
+        """The states of a statement about a file, by its slot (created, modified, deleted) in each context.
+
+        Words decide only on details.
+        """
         first = {use for use, paths in files[0].items() if use != "any" and not same.isdisjoint(paths)}
         own = FILE_USE[statement.kind]
         use = next(iter(first)) if len(first) == 1 else own
@@ -156,7 +159,7 @@ class ContextReader:
         contexts: Sequence[Sequence[Message]],
         lists: Sequence[TodoList | None],
     ) -> list[StatementState]:
-        """By words, and where something else can be told of the same thing by what is told last."""
+        """The states of a statement in words; the last words about an outcome decide."""
         found = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
         states = [_state(one.support, one.lines) for one in found]
         if opposite := OPPOSITE.get(statement.kind):
@@ -197,7 +200,7 @@ def _state(support: float, lines: str) -> StatementState:
 
 
 def states_in_answer(statements: Sequence[Statement], answer: str) -> list[StatementState]:
-    """What an answer in free words tells of some statements, by its words alone; files by their verbs."""
+    """The states of statements in an answer in free words; files by their verbs."""
     said, truth = Message("assistant", answer), [Message("user", statement.text) for statement in statements]
     told: dict[FileUse, frozenset[str]] = {
         use: frozenset(op.path for op in file_mentions(Message("user", answer)) if USE[op.verb] == use)

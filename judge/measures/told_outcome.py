@@ -1,4 +1,4 @@
-"""Whether a context says of a matter that it is done or still open: a to-do list's item, a test."""
+"""Finds whether a context calls a matter done or still open: a to-do list's item, a test."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DONE = re.compile(
 
 
 def told_outcome(matter: str, context: Sequence[Message], todo: TodoList | None) -> Outcome | None:
-    """What the context's to-do list says of a matter, else the last line about it; None where neither says anything."""
+    """The outcome of a matter in the context's to-do list, else in the last line about it; None without either."""
     for item in todo.items if todo else ():
         if shared_words(matter, item.text) >= SAME_MATTER:
             return "done" if item.status == "done" else "open"
@@ -49,7 +49,7 @@ def _said_last(matter: str, text: str) -> Outcome | None:
 
 @lru_cache(maxsize=2_048)
 def _marked(text: str) -> tuple[tuple[str, str], ...]:
-    """Label and text of what a text says of anything that it is open or done."""
+    """Label and text of the statements that call anything open or done."""
     return tuple(
         (joined(heading, one.label), one.text)
         for heading, said in statements(text)

@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?$")
 
 @dataclass(slots=True)
 class Placed:
-    """A command with the directory it runs in."""
+    """A command with its working directory."""
 
     command: Command
     program: str
@@ -46,7 +46,7 @@ class Placed:
 
 
 def placed_commands(text: str, cwd: str | None) -> Iterator[Placed]:
-    """The simple commands of a command line with the directory that each runs in.
+    """Yield the simple commands of a command line with their working directories.
 
     Args:
         text: The command line.

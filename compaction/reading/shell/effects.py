@@ -1,4 +1,4 @@
-"""What a shell command line does to files, and which tests and builds it runs, read without running it.
+"""Effects of a shell command line on files, and the tests and builds in it, read without running it.
 
 Only what the text itself says is reported: a path that the shell would still have to expand (a variable, a glob) is
 left out, so the result has gaps rather than inventions.
@@ -53,7 +53,7 @@ _PYTHON = re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*$")
 
 
 def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
-    """What a command line does to files, in order.
+    """The effects of a command line on files, in order.
 
     Args:
         command: The text that the shell gets, of any number of lines.
@@ -300,7 +300,7 @@ def _change(change: PatchChange) -> Iterator[Effect]:
 
 
 def _script(placed: Placed) -> Iterator[Effect]:
-    """What a Python script in the command line itself does."""
+    """Yield the effects of a Python script in the command line itself."""
     texts = [w.text for w in placed.words]
     inline = texts[texts.index("-c") + 1 : texts.index("-c") + 2] if "-c" in texts else []
     for body in [*placed.command.heredocs, *inline]:

@@ -1,4 +1,4 @@
-"""Which programs read, search, run and wrap, and which of their options take a value: the tables behind ``effects``."""
+"""Programs that read, search, run and wrap, and their options with a value: the tables behind ``effects``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where tasks are run: processes of this machine, or the workers of a cluster."""
+"""Pools that run tasks: processes of this machine, or the workers of a cluster."""

@@ -87,7 +87,7 @@ class Cluster:
         return 0
 
     def replace_dead(self) -> None:
-        """Nothing: a cluster has its own ways to replace a worker."""
+        """Does nothing: a cluster replaces its own workers."""
 
     def submit(self, key: str, function: Callable[P, Tally], *args: P.args, **kwargs: P.kwargs) -> Future[Tally]:
         """Have a worker do a task: a function of store, study and more. Must be called where a flow is under way."""

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: see whether it is fit for the run, then one task after the other.
+"""A worker of a cluster: checks whether it is fit for the run, then does one task after the other.
 
 Nothing is shared with the run's own process but the store. What a worker is told travels as bytes.
 """
@@ -42,7 +42,7 @@ class SourceUnseenError(EvalError):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a worker must agree with."""
+    """The study, store and run that a worker must share."""
 
     study: Study
     root: str
@@ -75,7 +75,7 @@ _looked: dict[str, str] = {}
 
 
 def misfit(terms: Terms) -> str:
-    """Why this process must not work for a run, found out once a run; blank when it may."""
+    """Return the reason why this process must not work for a run, or a blank; checked once a run."""
     if terms.token not in _looked:
         _looked[terms.token] = _misfit(terms)
     return _looked[terms.token]
@@ -103,7 +103,7 @@ def _misfit(terms: Terms) -> str:
 
 
 def _unreached(terms: Terms) -> str:
-    """Why this process cannot work on the run's store; blank when it can."""
+    """Return the reason why this process cannot work on the run's store, or a blank."""
     try:
         store = Store.at(terms.root)
         if not store.is_there:

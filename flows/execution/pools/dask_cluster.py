@@ -67,11 +67,11 @@ class Dask:
         return self._stack.enter_context(context)
 
     def size(self) -> int:
-        """Its worker processes: each works on one task at a time, whatever its threads."""
+        """Number of worker processes: each works on one task at a time, whatever its threads."""
         return max(len(self._client.scheduler_info(n_workers=-1)["workers"]), 1)
 
     def on_each(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> list[R]:
-        """What a function gives on every worker."""
+        """Call a function on every worker, and return the results."""
         try:
             return list(self._client.run(function, *args, **kwargs).values())
         except ModuleNotFoundError as error:
@@ -87,7 +87,7 @@ class Dask:
         return DaskTaskRunner(address=self._address, client_kwargs={"security": self._client.security})
 
     def explained(self, error: BaseException) -> str:
-        """What an error of the cluster itself means."""
+        """Explain an error of the cluster itself; blank for any other error."""
         if isinstance(error, KilledWorker):
             return (
                 "workers that had the same task died again and again, perhaps for want of memory; give them more, or "
@@ -98,5 +98,5 @@ class Dask:
         return ""
 
     def close(self) -> None:
-        """Leave it; one that was started for the run ends."""
+        """Disconnect; a cluster that was started for the run ends."""
         self._stack.close()

@@ -136,7 +136,7 @@ class Workers:
 
 
 class OwnThread(Workers):
-    """The worker of a small run: a thread of the run's own process, which has most of what the work needs imported.
+    """The worker of a small run: a thread of the run's own process, whose imports it shares.
 
     To start a process and to import all of it once more takes more than the work.
     """

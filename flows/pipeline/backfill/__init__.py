@@ -1,1 +1,1 @@
-"""Which stored answers get scores of another judge."""
+"""Selects stored answers for the scores of another judge."""

@@ -1,4 +1,4 @@
-"""What a backfill has to have judged, found in SQL and kept in a file, so that memory does not grow with the store."""
+"""The answers that a backfill must have judged, found in SQL and kept in a file to save memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS_AT_ONCE = 20_480
 
 @dataclass(frozen=True)
 class Backlog:
-    """Answers that a judge is to be asked about, in a file of which each task reads its share. Plain data."""
+    """Answers for a judge, in a file that tasks read in shares. Plain data."""
 
     store: str
     """By what a worker opens the store that the tasks work on."""
@@ -68,7 +68,7 @@ class Backlog:
         return found
 
     def shares(self, buckets: Sequence[Bucket], day: str = ALL_DAYS) -> list[int]:
-        """How many jobs each of some buckets has, of a day."""
+        """Count the jobs of each bucket, for one day or all."""
         numbers = [0] * len(buckets)
         for batch in self._batches(day, None, ["place"]):
             places = batch.column("place")

@@ -1,4 +1,4 @@
-"""Which of the answers that are there a backfill scores."""
+"""The selection of stored answers that a backfill scores."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Selection:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it leaves answers out."""
+        """Whether the selection leaves answers out."""
         return self != Selection(versions=self.versions)
 
 

@@ -1,4 +1,4 @@
-"""Rows of the tables that say what was read and what became of it, part by part, so that none of them is held whole."""
+"""Rows of the tables about intake, part by part, so that no table is held whole."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fill_quarantine(draft: DatabaseDraft, store: Store) -> None:
 
 
 def each_quarantined(store: Store) -> Iterator[Row]:
-    """Everything that could not be read, with the ``input`` that it was part of."""
+    """Yield everything that could not be read, with its ``input``."""
     for path, content in store.place.contents(store.quarantine, ".jsonl"):
         try:
             yield from map(json.loads, content.decode().splitlines())
@@ -99,7 +99,7 @@ def _with_task_type(row: Row, labels: Labels) -> Row:
 
 
 def _rows_of(part: Part, labels: Labels) -> Iterator[tuple[str, Row]]:
-    """Table and row of everything that a part tells of."""
+    """Yield each row that a part gives, with its table."""
     for info in part.sessions:
         yield "sessions", _with_task_type(_session_row(info), labels)
     copies: dict[str, list[SessionInfo]] = {}

@@ -1,4 +1,4 @@
-"""Which summariser, prober, responder and measures made the rows of a database, and for which study."""
+"""The study of a database, and the summariser, prober, responder and measures that made its rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTE_FILE = "loaded.json"
 
 @dataclass(frozen=True)
 class Provenance:
-    """Names, with versions, of what made the rows of a database."""
+    """Names, with versions, of the parts that made the rows of a database."""
 
     summarizer: str
     prober: str
@@ -49,7 +49,7 @@ class Provenance:
 
     @classmethod
     def of_results(cls, store: Store, study: Study) -> Provenance:
-        """What made the results of a study that the store has, whatever versions run now.
+        """Find the versions that made the results of a study in the store, whatever versions run now.
 
         What the database was made with last; where that is not known or was another study, what the latest run of the
         study was made with; of a store whose runs do not say, what the rows themselves name.
@@ -106,7 +106,7 @@ def _as_provenance(values: Any) -> Provenance | None:
 
 
 def read_note(store: Store) -> Mapping[str, Any]:
-    """What the database was made of, as noted beside it; empty when that is not known."""
+    """Read the note beside the database on its makers and content; empty if there is none."""
     try:
         found = json.loads(store.place.read(store.root / NOTE_FILE) or b"{}")
     except (OSError, ValueError):
@@ -115,7 +115,7 @@ def read_note(store: Store) -> Mapping[str, Any]:
 
 
 def write_note(store: Store, study: Study, makers: Provenance, content: Mapping[str, Any]) -> None:
-    """Note what the database was made of."""
+    """Note the database's makers and content."""
     noted = {**content, "study": study.as_dict(), "makers": asdict(makers)}
     store.place.write(store.root / NOTE_FILE, json.dumps(noted).encode())
 

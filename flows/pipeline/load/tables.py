@@ -79,7 +79,7 @@ def rebuild_database(
     is_whole_store: bool = False,
     report: Report | None = None,
 ) -> None:
-    """Make ``scores.duckdb`` from the Parquet files, and note what it was made of.
+    """Make ``scores.duckdb`` from the Parquet files, and note its makers and content.
 
     Args:
         store: Locked for writing.
@@ -223,7 +223,7 @@ def _key(study: Study) -> dict[str, Any]:
 
 
 def files_stamp(store: Store) -> str:
-    """Hash over all files that the database is made from."""
+    """Hash all files that go into the database."""
     folders = """transcripts points compactions probes answers scores calls methods judges validity quarantine labels
     label_samples anchor_scores needs measures""".split()
     return content_id(
@@ -268,7 +268,7 @@ def _methods(study: Study) -> list[str]:
 
 
 def _latest_versions(methods: Iterable[dict[str, Any]]) -> Rows:
-    """Of methods that differ in their version only, the one that was run last."""
+    """Choose the version that ran last, among methods that differ only in their version."""
     found: dict[str, dict[str, Any]] = {}
     for row in methods:
         key = json.dumps([_without_version(row), row["summarizer"]])
@@ -278,7 +278,7 @@ def _latest_versions(methods: Iterable[dict[str, Any]]) -> Rows:
 
 
 def _without_version(row: Mapping[str, Any]) -> str:
-    """What a study says of a method; neither its version nor what summarises for it."""
+    """The study's description of a method, without version and summariser."""
     return json.dumps([row["strategy"], row["params"], row["history"]], sort_keys=True)
 
 

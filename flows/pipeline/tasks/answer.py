@@ -89,7 +89,10 @@ def _log(items: Items, row: dict[str, Any]) -> None:
 
 
 def _items(task: TaskContext, work: Slice[AnswerJob]) -> Iterator[_Asked]:
-    """What is to be answered. The embedded responder quotes what was measured: without contexts, but to fetch for."""
+    """Yield the questions with their contexts.
+
+    The embedded responder quotes what was measured: without contexts, but to fetch for.
+    """
     store, is_quoted = task.store, isinstance(task.engine.responder, EmbeddedResponder)
     sessions = [info.session_id for info, _ in work.items]
     left, probes = Contexts(store, sessions), SliceRows(store.probes, "probe_id", sessions)

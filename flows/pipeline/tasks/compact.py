@@ -131,7 +131,7 @@ def _chains(store: Store, work: Slice[CompactionJob]) -> Iterator[Line]:
 
 
 def _earlier_contexts(store: Store, work: Slice[CompactionJob]) -> dict[str, tuple[Message, ...]]:
-    """In a chain: what earlier runs left at the points before those of the slice."""
+    """Read the contexts that earlier runs made at the points before the slice, for methods in a chain."""
     ours = {job.compaction_id for _, jobs in work.items for job in jobs}
     left = Contexts(store, (info.session_id for info, _ in work.items))
     found: dict[str, tuple[Message, ...]] = {}
@@ -204,7 +204,7 @@ def _check_stop(history: History) -> None:
 
 
 def _failures(history: History) -> list[Exception]:
-    """What went wrong at the providers during a compaction."""
+    """Collect the failures of providers during a compaction."""
     clients = (history.summarizer, *history.natives.values())
     found = (getattr(client, "failure", None) for client in clients)
     return [failure for failure in found if failure is not None]

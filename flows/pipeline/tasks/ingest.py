@@ -49,7 +49,7 @@ def ingest_batch(root: str, study: Study, inputs: Sequence[Input], generation: i
 
 @contextmanager
 def _writing(store: Store) -> Iterator[None]:
-    """Says of a full or failing disk where it is; what goes wrong in an input does not get here."""
+    """Names the store when a disk is full or fails; errors in an input do not get here."""
     try:
         yield
     except OSError as error:

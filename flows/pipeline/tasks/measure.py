@@ -60,7 +60,7 @@ class Measuring:
 
     @cached_property
     def _asked(self) -> list[dict[str, Probe]]:
-        """For each point of the session, in order, its probes by id."""
+        """The probes of each point of the session, by id, in order."""
         line = max((job.line for job in self._jobs), key=len)
         prober = self._task.engine.prober.name
         ids = [[probe_id(point.point_id, kind, prober) for kind in PROBE_TYPES] for point in line]
@@ -87,7 +87,7 @@ class Measuring:
         return [job for job in jobs if job.compaction_id not in self._opaque]
 
     def _with_fetched(self, job: MeasureJob) -> dict[str, tuple[Message, ...]]:
-        """Probe → the context with what the method fetches for its question, where it fetches something."""
+        """Map each probe to the context with fetched messages, if its method fetches any."""
         method = self._task.methods[job.method]
         found: dict[str, tuple[Message, ...]] = {}
         if not method.recalls or job.compaction_id in self._fetched:
@@ -105,7 +105,7 @@ class Measuring:
         return found
 
     def _told(self, job: MeasureJob) -> Files:
-        """What a context tells of files."""
+        """Return the files that a context names."""
         if job.compaction_id not in self._files:
             context = self._contexts[job.compaction_id]
             self._files[job.compaction_id] = self._kept_files.told(context, job.point.point.cut_seq)
@@ -147,7 +147,7 @@ class Measuring:
         }
 
     def _states(self, job: MeasureJob) -> list[dict[str, Any]]:
-        """What a context tells of every statement that holds at its point."""
+        """Return the state in a context of every statement that holds at its point."""
         point = job.point.point_id
         if point not in self._at_points:
             jobs = [one for one in self._readable(self._jobs) if one.point.point_id == point]

@@ -1,4 +1,4 @@
-"""What was measured of the statements of probes in compacted contexts, for the stages that come after."""
+"""Measured states of probes' statements in compacted contexts, for the later stages."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from judge import Probe, StatementState
 
 
 class MeasuredStates:
-    """The states in the contexts of some sessions, read from the store when one is first asked for."""
+    """The states in the contexts of some sessions, read from the store at first use."""
 
     def __init__(self, store: Store, sessions: Iterable[str]) -> None:
         self._store, self._sessions = store, sorted(set(sessions))
 
     @cached_property
     def _rows(self) -> dict[str, dict[tuple[str, int], StatementState]]:
-        """Compaction → probe and place of a statement → its state, with what was fetched for the question."""
+        """Map each compaction to the states of its statements, by probe and position, fetched messages included."""
         wanted = pc.field("session_id").isin(self._sessions) & (pc.field("code") == measure_code_version())
         table = self._store.measures.dataset().to_table(columns=["compaction_id", "status", "states"], filter=wanted)
         found: dict[str, dict[tuple[str, int], StatementState]] = {}

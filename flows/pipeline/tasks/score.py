@@ -44,7 +44,11 @@ class _Asked(NamedTuple):
 
 
 def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = None) -> Tally:
-    """Judge answers. With a day they are anchors, and the verdicts are that day's taking."""
+    """Judge a slice's answers. With a day they are anchors, and the verdicts belong to that day.
+
+    With a day they are anchors, and the verdicts belong to that day. With a day they are anchors, and the verdicts are
+    that day's taking.
+    """
     store, parts = task.store, task.engine
     columns: dict[str, list[Any]] = {name: [] for name in parquet_schemas.SCORES.names}
     tally = Tally()
@@ -97,7 +101,7 @@ def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = 
 def cases_of(
     store: Store, study: Study, rubric: Rubric, work: Slice[ScoreJob], reads_contexts: bool = True
 ) -> Iterator[_Asked]:
-    """What the judge sees of every job. The context is the one that the question was answered in, fetches included.
+    """Yield the judge's case for every job. The context is the one that the question was answered in, fetches included.
 
     For a judge that does not read them the contexts are empty.
     """

@@ -1,4 +1,4 @@
-"""What a worker process keeps between its tasks."""
+"""The objects that a worker process keeps between its tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _open: SessionCache[tuple[str, str, str], _Open] = SessionCache(OPEN_BYTES)
 
 @dataclass
 class Tally:
-    """What a batch came to."""
+    """The counts and resources of a batch."""
 
     done: int = 0
     failed: int = 0
@@ -67,7 +67,7 @@ class Tally:
 
     @staticmethod
     def total(tallies: Iterable[Tally]) -> Tally:
-        """The sum."""
+        """Sum up several tallies."""
         whole = Tally()
         for tally in tallies:
             whole.done += tally.done
@@ -198,7 +198,7 @@ class ItemThreads(Items):
 
 @dataclass(frozen=True)
 class TaskTools:
-    """What a task works with where it runs: a worker's own, or those of the run in a thread of its process."""
+    """The engine and items of a task: a worker's own, or the run's in a thread of its process."""
 
     engine: Engine
     items: Items
@@ -281,7 +281,7 @@ def remember(store: Store, info: SessionInfo, contexts: Mapping[str, tuple[Messa
 
 @cache
 def redactor() -> Redactor:
-    """What masks secrets, made once."""
+    """Return the masker of secrets, made once."""
     return Redactor()
 
 
@@ -343,7 +343,7 @@ class Contexts:
 def recalled(
     method: Method, context: tuple[Message, ...], question: str, said: Callable[[], tuple[Message, ...]]
 ) -> tuple[tuple[Message, ...], list[Message]]:
-    """The context in which a question is answered, and what of it the method fetched for the question.
+    """Return a question's context, and the messages in it that the method fetched.
 
     ``said`` gives all that was said before the point; it is asked only of a method that fetches.
     """

@@ -72,7 +72,7 @@ class _Thread:
         session.cwd = (path[1:] if _DRIVE.match(path) else path) or None
 
     def use(self, events: list[Record]) -> None:
-        """Notes what the ledger says was used: older versions had it there only."""
+        """Notes the model and tokens in the ledger: older versions had them there only."""
         for event in events:
             tokens = as_dict(event.get("tokens"))
             self.session.model = self.session.model or text_or_none(event.get("model"))

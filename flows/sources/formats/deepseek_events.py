@@ -208,7 +208,7 @@ class _Log:
             streamed.add(what, chunk, next((chunk[key] for key in keys if key in chunk), None))
 
     def _flush(self, step: tuple[Any, Any] | None = None) -> None:
-        """Adds interrupted responses, of which only the streamed part exists."""
+        """Adds interrupted responses from their streamed part, as no other exists."""
         for key in [step] if step is not None else list(self.streamed):
             streamed = self.streamed.pop(key, None)
             if streamed is None or not any(map(any, streamed.pieces.values())):
@@ -279,7 +279,7 @@ class _Log:
 
 
 def _is_template(text: str) -> bool:
-    """Whether a recorded snapshot has a mark instead of what changes from run to run."""
+    """Whether a text is a mark that a recorded snapshot has instead of a changing value."""
     return text.startswith("{{") and text.endswith("}}")
 
 

@@ -1,4 +1,4 @@
-"""Entire's transcript format, version 1 (``transcript.jsonl`` of a checkpoint): one form for what many agents wrote.
+"""Entire's transcript format, version 1 (``transcript.jsonl`` of a checkpoint), a common form for many agents.
 
 Results are inline in their calls; thinking, tool lines and system prompts are left out when it is made
 (github.com/entireio/cli, transcript/README.md). A compaction of Claude Code shows only as the text that follows it.

@@ -123,7 +123,7 @@ class _Reading:
         self.session.leave_out(reason, "tool_call", sum(block.get("type") == "tool_use" for block in blocks))
 
     def _compact(self, line: Record) -> None:
-        """What is up to the anchor left; at the head of a file all that had been said, which stands elsewhere."""
+        """Notes a compaction: the messages up to the anchor are dropped."""
         session, anchor = self.session, line.get("anchorMessage")
         own = anchor if isinstance(anchor, str) else nested(anchor, "id")
         removed = int_or_none(line.get("removedCount"))

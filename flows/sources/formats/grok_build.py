@@ -94,7 +94,7 @@ class _Reading:
         self.items = Items(self.session)
 
     def leave_out(self, where: int, line: Record) -> None:
-        """Counts an item of the session that this one was started from."""
+        """Counts an inherited item, one of the session before this one."""
         kind = _KINDS.get(str(_kind(line)))
         self.session.leave_out(INHERITED, kind)
         self.session.leave_out(INHERITED, "tool_call", len(objects_in(line.get("tool_calls"))))

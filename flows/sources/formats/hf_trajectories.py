@@ -191,13 +191,13 @@ class _Reading:
             self.waiting = [self.session.call(draft, None, name, arguments) for name, arguments in calls]
 
     def _take_responses(self, given: list[str], ref: str) -> None:
-        """The results of the calls that wait, in their order; what is too many belongs to the last."""
+        """Adds the results of the waiting calls, in their order; surplus results go to the last call."""
         many = len(self.waiting)
         for text in [*given[: many - 1], "\n".join(given[many - 1 :])] if len(given) > many else given:
             self.session.result(self.waiting.pop(0), text, ref, is_error=shows_failure(text))
 
     def _is_answered(self, index: int) -> bool:
-        """Whether what follows is what an action gave: nebius' runs do not mark it, others do."""
+        """Whether the next turn is the result of an action: nebius' runs do not mark results, others do."""
         if _is_of_swe_agent(self.turns[index]):
             return True
         follows = first_item(self.turns[index + 1 : index + 2])
@@ -208,7 +208,7 @@ class _Reading:
         return after.get("role") == "user" and isinstance(text, str) and _OBSERVATION.match(text) is not None
 
     def _take_calls(self, draft: MessageDraft, value: Any) -> None:
-        """The calls of a ShareGPT turn, as JSON; what is none stays text."""
+        """Adds the calls of a ShareGPT turn, as JSON; any other value stays text."""
         try:
             calls = orjson.loads(value) if isinstance(value, str) else value
         except orjson.JSONDecodeError:

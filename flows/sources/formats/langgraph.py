@@ -51,7 +51,7 @@ _FIRST_TICK = 0x01B21DD213814000
 
 
 def detect(head: Head) -> bool:
-    """Whether it has the tables of the checkpointer."""
+    """Whether the file has the tables of the checkpointer."""
     return "checkpoint_ns" in head.tables.get("checkpoints", "") and "channel" in head.tables.get("writes", "")
 
 
@@ -67,7 +67,7 @@ def _list_sessions(database: Database) -> Iterator[StoredSession]:
 
 
 def _seconds(checkpoint: Any) -> float:
-    """When a checkpoint was made: its id is a UUID of version 6, which begins with the time; 0 where it is none."""
+    """The time of a checkpoint, read from its id, a UUID of version 6; 0 for any other id."""
     digits = str(checkpoint).replace("-", "")
     try:
         ticks = int(digits[:12], 16) << 12 | int(digits[13:16], 16)
@@ -98,7 +98,7 @@ def _read_thread(source: Source, database: Database, listed: StoredSession) -> l
 
 
 def _applied(rows: list[tuple[Any, ...]]) -> set[Any]:
-    """The checkpoints whose writes the latest one has: those that lead to it, but for what new input passed over."""
+    """Find the checkpoints whose writes the latest one has: its ancestors, but for those that new input passed over."""
     steps = {own: (parent, metadata) for own, parent, metadata in rows}
     here = rows[-1][0] if rows else None
     applied, seen = {here}, set()
@@ -175,12 +175,12 @@ class _Thread:
             self.state = {new or old: drafts for new, (old, drafts) in zip(ids, self.state.items(), strict=True)}
 
     def leave(self, value: Any) -> None:
-        """Counts what was written on a way that was left."""
+        """Counts the messages on an abandoned branch."""
         for message in _messages(value):
             self._leave_out(message, REWOUND)
 
     def write(self, channel: str, value: Any, ref: str, time: str | None) -> None:
-        """Applies what a step wrote."""
+        """Applies a step's write to a channel."""
         if channel == "summary":
             self.given = text_or_none(value)
             return

@@ -62,7 +62,7 @@ def detect(head: Head) -> bool:
 
 
 def _is_own(record: Record) -> bool:
-    """Whether it has no blocks of another agent's messages (Factory Droid's have the same envelope)."""
+    """Whether a record has no blocks of another agent's messages (Factory Droid's have the same envelope)."""
     return has_only(as_dict(record.get("message")), _BLOCKS)
 
 

@@ -188,7 +188,7 @@ def _is_system(part: Any) -> bool:
 
 
 def _kind(part: Record) -> Kind | None:
-    """What a part would have been, to count it as left out; pieces of a response are none of their own."""
+    """The kind that a part is counted as when it is left out; pieces of a response have none."""
     kind = part.get("part_kind")
     if kind == "retry-prompt" and not part.get("tool_name"):
         return "user"
@@ -210,7 +210,7 @@ def _has_files(content: Any) -> bool:
 
 
 def _shown(content: Any) -> str:
-    """What a part shows the model: text, marks for files, any other value as JSON."""
+    """The text of a part for the model: text, marks for files, any other value as JSON."""
     if isinstance(content, str) or content is None:
         return text_of(content)
     given = content if isinstance(content, list) else [content]

@@ -167,7 +167,7 @@ class _Answer:
 
 
 def _arguments(kind: str, name: str, summary: str, asked: str, shown: str) -> dict[str, Any]:
-    """What an export shows of a call's arguments; `shown` has it as it stands."""
+    """The arguments of a call as an export shows them; `shown` has the unchanged text."""
     arguments: dict[str, Any] = {}
     summary = "" if summary == f"Tool use: **{name}**" else summary
     if kind == "shell" and (command := _COMMAND.search(asked)):

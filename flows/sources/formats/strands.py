@@ -52,7 +52,7 @@ def read(source: Source) -> list[Transcript]:
 
 
 def _native_id(source: Source) -> str | None:
-    """The ids of session and agent, of which the folders have the names."""
+    """The ids of session and agent, from the names of their folders."""
     found = _FOLDERS.search(source.input.path.as_posix()) if source.members else None
     return "-".join(found.groups()) if found else None
 
@@ -99,7 +99,7 @@ def _user(session: SessionDraft, blocks: list[Record], ref: str, time: str | Non
 
 
 def _shown(session: SessionDraft, block: Record) -> str:
-    """What a block shows the model: text, a value as JSON, a mark for a file."""
+    """The text of a block for the model: text, a value as JSON, a mark for a file."""
     if "json" in block:
         return dumps(block["json"])
     what = next((what for what in _FILES if what in block), None)
@@ -118,7 +118,7 @@ def _shown(session: SessionDraft, block: Record) -> str:
 
 
 def _compaction(session: SessionDraft, agent: Record, ends: list[tuple[str | None, int]]) -> None:
-    """Notes what the conversation manager last took out: so many messages from the start, for a summary or nothing."""
+    """Notes the conversation manager's last removal: so many messages from the start, with or without a summary."""
     state = as_dict(agent.get("conversation_manager_state"))
     count, summary = state.get("removed_message_count"), state.get("summary_message")
     if type(count) is not int or not 0 < count <= len(ends):

@@ -1,4 +1,4 @@
-"""From a draft to a probe: every part is verified, completed from the tool calls, and given its facts."""
+"""Makes a probe of a draft: every part is verified, completed from the tool calls, and given its facts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _NONE = re.compile(
 
 @dataclass(frozen=True)
 class Ground:
-    """What the drafts for one point are verified against."""
+    """The facts and history that verify the drafts of one point."""
 
     facts: SessionFacts
     cut: int
@@ -81,7 +81,7 @@ class Ground:
     """``everything`` that was said before the cut; it is long, so it is made once and when it is needed."""
 
     def verified(self, quotes: Sequence[Quote], shown: ShownHistory) -> tuple[Evidence, ...]:
-        """The quotes that stand in what was shown, each at its place."""
+        """The quotes that stand in the shown history, each at its place."""
         found = [check.find_quote(quote, shown, self.facts.messages) for quote in quotes]
         for _ in range(found.count(None)):
             self.note("quote that does not stand in the history")
@@ -92,7 +92,7 @@ class Ground:
         return check.all_text([self.facts.messages[seq] for seq in dict.fromkeys(e.seq for e in evidence)])
 
     def unsupported(self, truth: str, evidence: Sequence[Evidence], exact: bool = False) -> str | None:
-        """Why a part of the truth is not supported, or None."""
+        """Return the reason why a part of the truth is not supported, or None."""
         return check.support_fault(truth, self.said_in(evidence), self.history(), exact)
 
     def question(self, draft: ProbeDraft) -> str:
@@ -331,7 +331,7 @@ def _evidence(quotes: Sequence[Quote], shown: ShownHistory, ground: Ground) -> t
 
 
 def _telling(evidence: Sequence[Evidence], truth: str) -> tuple[Evidence, ...]:
-    """The quotes that speak of a truth which can be checked for."""
+    """The quotes that speak of a truth; raises ProbeDropped if there are none."""
     telling = tuple(e for e in evidence if check.speaks_of(e.quote, truth))
     if not telling:
         raise ProbeDropped(check.NOT_IN_EVIDENCE if terms(truth) else check.VAGUE)

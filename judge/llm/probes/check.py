@@ -1,4 +1,4 @@
-"""What is verified of a model-written probe by counting, and the reasons by which one is dropped.
+"""Checks of a model-written probe by counting, and the reasons to drop one.
 
 No language model takes part: a quote stands in what was shown or does not, a name stands in the history or does not.
 """
@@ -94,7 +94,7 @@ class ProbeDropped(Exception):  # noqa: N818 (no error: a verdict)
 
 
 def find_quote(quote: Quote, shown: ShownHistory, messages: Sequence[Message]) -> Evidence | None:
-    """Where a quote stands, however its white space is set; None when it stands nowhere in what was shown.
+    """Find the place of a quote, whatever its white space; None if the shown history lacks it.
 
     The message that the model named comes first, then the nearest to it. Where the model left a part of the quote out,
     the longest part counts; where it got one of several lines or sentences wrong, the longest that stands.
@@ -184,7 +184,7 @@ def _inside(neighbour: str, edge: str) -> bool:
 def support_fault(
     truth: str, evidence: str, history: str, exact: bool = False, least: float = EVIDENCE_SHARE
 ) -> str | None:
-    """Why a true answer is not supported, or None.
+    """Return the reason why a true answer is not supported, or None.
 
     Every name, number and quoted string of it must stand in the history, and with ``exact`` in the quoted messages
     themselves; of its terms they must hold a share, and one at least.
@@ -216,7 +216,7 @@ def speaks_of(quote: str, truth: str) -> bool:
 
 
 def question_fault(question: str, methods: Collection[str]) -> str | None:
-    """Why a question cannot be put, or None.
+    """Return the reason why a question cannot be put, or None.
 
     Args:
         question: The model's part of the question.
@@ -256,6 +256,6 @@ def _is_in_question(term: str, asked: Collection[str]) -> bool:
 
 
 def guessed_share(probe: Probe, guess: str) -> float:
-    """How much of the truth a guess states, 0–1: the mean over the statements."""
+    """The share of the truth that a guess states, 0–1: the mean over the statements."""
     states = states_in_answer(probe.statements, guess)
     return sum(one.support or 0.0 for one in states) / len(states) if states else 0.0

@@ -1,4 +1,4 @@
-"""What a model that writes probes has to answer with, and how it is read: a JSON schema and a parser for each type."""
+"""The reply of a model that writes probes: a JSON schema and a parser for each type."""
 
 from __future__ import annotations
 

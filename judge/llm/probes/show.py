@@ -37,7 +37,7 @@ _SPEAKERS = {"user": "person", "assistant": "agent", "tool": "tool"}
 
 @dataclass(frozen=True, slots=True)
 class ShownHistory:
-    """What a model is shown of a history."""
+    """The part of a history that a model is shown."""
 
     text: str
     """JSON lines."""
@@ -120,7 +120,7 @@ def end_of(facts: SessionFacts, cut: int, budget: int, counter: TokenCounter) ->
 
 
 def rule_givers(facts: SessionFacts, cut: int, budget: int, counter: TokenCounter) -> ShownHistory | None:
-    """What the person said and the rules files that were read, the latest first to have room; None where none has."""
+    """The person's messages and the rules files, the latest first, as far as there is room; None if there are none."""
     lines: list[_Line] = []
     for message in reversed(said_by_rule_givers(facts, cut)):
         line = _line(message, _scale(budget))
@@ -178,7 +178,7 @@ def _ends(changes: Mapping[int, list[FileOp]]) -> dict[int, list[FileOp]]:
 
 
 def _fitting(lines: Sequence[_Line], budget: int, counter: TokenCounter) -> list[_Line]:
-    """As many of the lines as have room, spread over all of them."""
+    """Evenly spread lines, as many as there is room for in the budget."""
     costs = [counter.count(str(line)) + 1 for line in lines]
     if sum(costs) <= budget:
         return list(lines)
@@ -245,7 +245,7 @@ def _argument(value: Any, most: float, pieces: list[str]) -> Any:
 
 
 def _cut(text: str, most: float, pieces: list[str]) -> str:
-    """The text without its middle where it is too long; what stays goes into ``pieces``."""
+    """The text, without its middle if it is too long; the remaining pieces go into ``pieces``."""
     limit = max(LEAST_CHARS, int(most))
     if len(text) <= limit:
         pieces.append(text)

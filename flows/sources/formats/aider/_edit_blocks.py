@@ -16,7 +16,7 @@ _CLOSING = re.compile(r"(?:`{3,}|</(?:source|code|pre|codeblock|sourcecode)>)\s*
 
 @dataclass
 class FileEdit:
-    """What an answer does to one file."""
+    """The changes of one file in an answer."""
 
     path: str
     edits: list[dict[str, str]] = field(default_factory=list)
@@ -91,7 +91,7 @@ def _cut_blocks(lines: list[str], found: dict[str, FileEdit], gone: set[int]) ->
 
 
 def _block(lines: list[str], start: int) -> tuple[int, int] | None:
-    """Where the two halves of a block part and where it ends; None when it is cut."""
+    """Find the divider and the end of a block; None if it is cut."""
     divider = None
     for at in range(start + 1, len(lines)):
         line = lines[at]

@@ -78,7 +78,7 @@ def _chat(source: Source, text: str, line: int, started: str) -> Iterator[Transc
 
 
 def _turns(text: str) -> Iterator[tuple[Role, int, list[str]]]:
-    """Who speaks, from which line on, and the lines as they are.
+    """Yield the role, first line and lines of each turn.
 
     Aider ends what it says and what the person says with two spaces. So within a code fence of an answer a line that
     only begins like them is part of the code, and a line of aider's without them goes on in the next ones, which have
@@ -120,7 +120,7 @@ def _turns(text: str) -> Iterator[tuple[Role, int, list[str]]]:
 
 
 def _last_of(lines: list[str], at: int, over_blanks: bool) -> int:
-    """The last line of an output of several lines, of which only the first has a mark.
+    """Find the last line of an output whose first line alone has a mark.
 
     It can go on behind a blank line when the person ran a command: the model has had nothing to answer yet.
     """
@@ -149,7 +149,7 @@ def _strip_mark(lines: list[str], mark: str) -> list[str]:
 
 
 def _say(session: SessionDraft, lines: list[str], ref: str) -> None:
-    """What the person typed; a command alone gives no title.
+    """Adds the person's text; a command alone gives no title.
 
     aider writes what follows ``/ask`` and the like twice, with the command and without.
     """
@@ -161,7 +161,7 @@ def _say(session: SessionDraft, lines: list[str], ref: str) -> None:
 
 
 def _applied_paths(lines: list[str]) -> list[str]:
-    """Paths of the files that aider says it edited, in the order in which it says so."""
+    """Paths of the files that aider reports as edited, in its order."""
     return list(dict.fromkeys(line.removeprefix(_APPLIED).strip() for line in lines if line.startswith(_APPLIED)))
 
 
@@ -181,7 +181,7 @@ def _answer(session: SessionDraft, text: str, ref: str, applied: list[str]) -> N
 
 
 def _output(session: SessionDraft, lines: list[str], ref: str) -> None:
-    """What aider said: of each edit that it applied the lines up to there are the result, of the last one all."""
+    """Adds aider's output: each edit gets the lines up to its report as its result, the last edit all of them."""
     for line in lines:
         _note(session, line)
     last = session.drafts[-1] if session.drafts else None
@@ -216,7 +216,7 @@ def _note(session: SessionDraft, line: str) -> None:
 
 
 def _number(text: str | None) -> float | None:
-    """`12,566`, `29k` or `0.0019`; None for what is no number."""
+    """Parse `12,566`, `29k` or `0.0019`; None if the text is no number."""
     try:
         return float((text or "").rstrip(".k").replace(",", "")) * (1000 if "k" in (text or "") else 1)
     except ValueError:

@@ -87,7 +87,7 @@ def _sessions(source: Source) -> Iterator[Transcript]:
 
 
 class _ResponseDetails:
-    """What a log says only once about an answer, although it repeats the conversation with each request."""
+    """Details of answers that a log says only once, although it repeats the conversation with each request."""
 
     def __init__(self) -> None:
         self.usages: list[Usage] = []
@@ -157,7 +157,10 @@ class _Session:
                 self.session.model = self.session.model or text_or_none(message.get("model"))
 
     def answer(self, where: int | None, ref: str, response: Record) -> None:
-        """The answer. If the request ends with an assistant message, that message is the beginning of the answer."""
+        """Adds the answer.
+
+        If the request ends with an assistant message, that message is the beginning of the answer.
+        """
         last = self.session.drafts[-1] if self.session.drafts else None
         begun = last if last is not None and last.role == "assistant" and not last.calls else None
         with self.source.setting_aside(where, ref, response):

@@ -1,4 +1,4 @@
-"""What Terminus answers when its raw answers are kept: JSON or XML with an analysis, a plan and keystrokes to send."""
+"""Parses Terminus's raw answers: JSON or XML with an analysis, a plan and keystrokes to send."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMAND, COMPLETE = "bash_command", "mark_task_complete"
 
 
 def parse_answer(text: str) -> tuple[str, str, dict[str, Any]] | None:
-    """What an answer says, the name of its call and the arguments; None when it asks for nothing."""
+    """Return an answer's text, and the name and arguments of its call; None if there is no call."""
     return _from_json(text) or _from_xml(text)
 
 

@@ -92,7 +92,7 @@ def _native_id(part: TrajectoryPart, parent: str | None) -> str | None:
 
 
 def _sub_agents(source: Source, parts: list[TrajectoryPart], native: str | None, depth: int) -> Iterator[Transcript]:
-    """Those in the file, then those in files of the folder that the steps name."""
+    """Yield the sub-agents in the file, then those in other files that the steps name."""
     taken: set[str] = set()
     for part in parts:
         for index, sub in enumerate(as_list(part.trajectory.get("subagent_trajectories"))):

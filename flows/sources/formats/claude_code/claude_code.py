@@ -51,7 +51,7 @@ def detect(head: Head) -> bool:
 
 
 def _is_gemini(record: Record) -> bool:
-    """Whether it is a line of Qwen Code, which has the envelope of Claude Code round turns of Gemini."""
+    """Whether a line is Qwen Code's, which has the envelope of Claude Code round turns of Gemini."""
     return "parts" in as_dict(record.get("message"))
 
 
@@ -244,7 +244,7 @@ class _Log:
                 yield from thread.session.build(NAME, own, parent_session_id=parent)
 
     def _count_conversations(self) -> int:
-        """How many conversations there are: lines that go back to one without a parent, with a prompt among them."""
+        """Count the conversations: trees of lines below one without a parent, with a prompt among them."""
         roots: dict[str, str] = {}
         for uuid, parent in self.parents.items():
             roots[uuid] = uuid if parent is None else roots.get(parent, "")
@@ -347,7 +347,7 @@ class _Log:
 
 
 def _says(record: Record) -> tuple[Any, Any, Any]:
-    """What a line says, whatever its ids are; the ids of calls count."""
+    """The content of a line without its ids; the ids of calls count."""
     return record["type"], record.get("subtype"), as_dict(record.get("message")).get("content")
 
 

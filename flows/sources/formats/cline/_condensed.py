@@ -1,4 +1,4 @@
-"""What Roo Code and Kilo Code write of their compactions: a summary or a marker among the messages of the history.
+"""Compactions of Roo Code and Kilo Code: a summary or a marker among the messages of the history.
 
 A summary of the person's role (since 2026) takes the place of all before it; an older one, and a marker, of the
 messages that name it as their parent. A marker stands where what is kept begins, and not where it was set: that the
@@ -40,7 +40,7 @@ class Condensings:
         self._timed: list[tuple[Record, float]] = []
 
     def take(self, message: Record, spans: Spans) -> None:
-        """Adds the compaction of a summary or a marker, which stands behind what ``spans`` has."""
+        """Adds the compaction of a summary or a marker behind the messages that ``spans`` covers."""
         session, is_summary = self.session, message.get("isSummary") is True
         id_key, parent_key = ("condenseId", "condenseParent") if is_summary else ("truncationId", "truncationParent")
         own = message.get(id_key)

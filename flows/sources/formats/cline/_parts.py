@@ -43,7 +43,7 @@ def _plain(block: Any) -> Any:
 
 
 def usage_of(metrics: Record) -> Any:
-    """What a response used: Cline counts the input without what went through a cache."""
+    """The usage of a response: Cline counts the input without cached tokens."""
     tokens = metrics.get("tokens")
     if isinstance(tokens, dict):
         given, cached = tokens.get("prompt"), tokens.get("cached")

@@ -21,7 +21,7 @@ _NAME = "ui_messages.json"
 
 @dataclass
 class Screen:
-    """What the messages for the screen add to those of the history, by position in the history."""
+    """Details of the history's messages from those for the screen, by position in the history."""
 
     times: dict[int, Any] = field(default_factory=dict)
     """Milliseconds since the epoch."""

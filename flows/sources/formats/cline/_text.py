@@ -1,4 +1,4 @@
-"""What Cline and its descendants write into plain text: calls as XML, results under a heading, notices of the harness.
+"""Plain text of Cline and its descendants: calls as XML, results under a heading, notices of the harness.
 
 The names of tools and the wording of notices are those of Cline, Roo Code and Kilo Code.
 """
@@ -131,7 +131,7 @@ def calls_of(text: str) -> tuple[str, list[tuple[str, dict[str, Any]]]]:
 
 
 def _closing(text: str, name: str, start: int) -> tuple[int, int]:
-    """Where a call's body ends and where the text goes on; a file's content may hold closing tags of its own."""
+    """Find the end of a call's body and of its closing tag; a file's content may hold closing tags of its own."""
     close = f"</{name}>"
     content = text.find("<content>", start)
     first = text.find(close, start)

@@ -86,7 +86,7 @@ def _compaction_beside(source: Source) -> Record:
 
 
 def _number_compacted(messages: list[Any], compaction: Record) -> int | None:
-    """Behind how many messages the compaction fired; None without one.
+    """Count the messages before the compaction; None without one.
 
     Where the file does not say it: behind the last message that it kept, or at the end where its summary comes last.
     """
@@ -145,7 +145,7 @@ class _Task:
             self._compacted()
 
     def _compacted(self) -> None:
-        """Cline 4: of the messages so far those stayed that are in the context; what else is there is the summary."""
+        """Notes a compaction of Cline 4: messages outside the context are dropped, new ones in it are the summary."""
         context = objects_in(self.compaction.get("messages"))
         left = [(one.get("role"), one.get("content")) for one in context]
         so_far = [(nested(one, "role"), nested(one, "content")) for one in self.messages[: len(self.spans)]]

@@ -1,4 +1,4 @@
-"""What of a rollout a sub-agent or a fork was given: the history of the session that it comes from.
+"""Finds the lines of a rollout that a sub-agent or a fork copied from its parent's session.
 
 Such a rollout begins with its own header; the headers and the lines of that other session follow, most often with the
 time at which they were copied, and then its own work.
@@ -53,7 +53,7 @@ class Lineage:
             self.is_copied = True if text_or_none(meta.get("forked_from_id")) else None
 
     def follow(self, kind: str, payload: Record, ordinal: Any, time: str | None) -> bool | None:
-        """Takes the next line behind the first header; whether it was copied."""
+        """Takes the next line behind the first header; returns whether it was copied."""
         at = utc_time(time)
         told = self._told(kind, payload, int_or_none(ordinal), at)
         pauses = bool(at and self._before and at - self._before >= _BURST)
@@ -83,7 +83,7 @@ class Lineage:
                 self._since_applied = self._since_applied or payload.get("role") == "assistant"
 
     def _told(self, kind: str, payload: Record, ordinal: int | None, at: datetime | None) -> bool | None:
-        """What a line itself says; None when it says nothing."""
+        """Whether the line itself shows that it was copied; None if it does not tell."""
         if kind == "session_meta":
             other = text_or_none(payload.get("id"))
             if other is None or other == self.own:

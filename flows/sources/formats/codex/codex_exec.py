@@ -1,4 +1,4 @@
-"""What ``codex exec --json`` prints: an event a line, of items that begin and end. The prompt is not among them."""
+"""Output of ``codex exec --json``: an event a line, for items that begin and end. The prompt is not among them."""
 
 from __future__ import annotations
 

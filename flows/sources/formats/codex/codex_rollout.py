@@ -234,7 +234,7 @@ class _Rollout:
 
 
 def _is_of_session(draft: MessageDraft) -> bool:
-    """Whether it is more than what a client says when it starts: instructions, rules, the environment."""
+    """Whether a message is more than a client's start: instructions, rules, the environment."""
     return draft.role != "system" and draft.author is None
 
 

@@ -47,7 +47,7 @@ def _block(block: Any) -> Any:
 
 
 def attachment_marks(attachments: Any, text: str) -> list[str]:
-    """A mark for what was attached to a prompt and is not named in its text."""
+    """Marks for the attachments of a prompt that its text does not name."""
     marks = []
     for one in objects_in(attachments):
         data, mime = one.get("data"), str(one.get("mimeType") or "")

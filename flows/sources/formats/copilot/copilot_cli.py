@@ -160,7 +160,7 @@ class _Log:
         agent.session.say("system", text, ref, time)
 
     def user(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
-        """A prompt as the model got it; what was typed gives the title."""
+        """Adds a prompt as the model got it; the typed text gives the title."""
         typed_text, session = text_of(data.get("content")), agent.session
         agent.announced.clear()
         text = text_of(data.get("transformedContent")) or typed_text
@@ -178,7 +178,7 @@ class _Log:
             session.title = typed_text
 
     def notice(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
-        """Something that the harness tells the model: a task in the background is done."""
+        """Adds a notice of the harness: a task in the background is done."""
         agent.session.say("user", text_of(data.get("content")), ref, time, is_harness=True)
 
     def skill(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
@@ -278,7 +278,7 @@ class _Log:
         agent.compaction_from, agent.compaction = len(agent.session.drafts), data
 
     def compaction_ends(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
-        """The summary takes the place of what had been said when the compaction began."""
+        """Replaces the messages from before the compaction's start by the summary."""
         start, agent.compaction_from = agent.compaction_from, None
         begun, agent.compaction = agent.compaction, {}
         session, used = agent.session, data.get("compactionTokensUsed")
@@ -313,11 +313,11 @@ class _Log:
         self.skill(agent, {"content": data.get("initialMessage")}, ref, time)
 
     def used(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
-        """What one model call used; the totals at shutdown are used where there are some."""
+        """Notes the usage of one model call; totals at shutdown take precedence."""
         agent.note("call", text_or_none(data.get("apiCallId")), usage_of(data))
 
     def shutdown(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
-        """The totals of a run, which take the place of what its responses reported."""
+        """Notes the totals of a run, which replace the usage of its responses."""
         usage = shutdown_usage(data.get("modelMetrics"))
         agent.session.model = agent.session.model or text_or_none(data.get("currentModel"))
         if usage is not None:

@@ -127,7 +127,7 @@ class Reading:
             self.answer = None
 
     def _summary(self, summary: Any) -> None:
-        """What the model was told in the place of the history up to a bubble; some versions keep it from the log."""
+        """Notes a summary that replaced the history up to a bubble; some versions keep it from the log."""
         told = as_dict(_decoded(summary))
         last = text_or_none(told.get("truncationLastBubbleIdInclusive"))
         if last in self.summarized:
@@ -145,7 +145,7 @@ class Reading:
 
 
 def updated_at(composer: Any) -> float:
-    """When a chat was written to last, in milliseconds since the epoch."""
+    """The time of the last change to a chat, in milliseconds since the epoch; 0 if unknown."""
     times = (nested(composer, key) for key in ("lastUpdatedAt", "createdAt"))
     return next((time for time in times if type(time) in (int, float)), 0)
 
@@ -157,7 +157,7 @@ def order_of(composer: Record) -> list[str]:
 
 
 def _is_place(bubble: Any) -> bool:
-    """Whether it stands where a summary came, and has not the summary itself."""
+    """Whether a bubble marks the place of a summary without holding the summary itself."""
     return nested(bubble, "capabilityType") == _SUMMARIZED and not nested(bubble, "conversationSummary")
 
 

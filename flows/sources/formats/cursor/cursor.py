@@ -28,7 +28,7 @@ _LAST = "\U0010ffff"
 
 
 def detect(head: Head) -> bool:
-    """Whether it has Cursor's table, or a line of an agent's transcript."""
+    """Whether the file has Cursor's table, or a line of an agent's transcript."""
     return "cursorDiskKV" in head.tables or any(map(_is_line, head.records))
 
 
@@ -59,7 +59,7 @@ class _Chats:
         """Chat of a sub-agent → the chat that started it."""
 
     def find(self, database: Database) -> Iterator[StoredSession]:
-        """Each chat; what is in it is looked at for who started whom."""
+        """Yield each chat, and note the parents of sub-agents."""
         found: list[StoredSession] = []
         with database.snapshot() as select:
             for key, value in select(_LIST, _CHAT, _CHAT + _LAST):

@@ -55,7 +55,7 @@ class HistoryChange:
 
 @dataclass
 class GeminiHistory:
-    """The messages in the order in which they were first said."""
+    """The messages in the order of their first appearance."""
 
     order: list[Entry] = field(default_factory=list)
     live: dict[str, Entry] = field(default_factory=dict)

@@ -29,7 +29,7 @@ _SNAKE = re.compile(r"_([a-z])")
 
 @dataclass
 class GeminiCall:
-    """A call that a turn asks for."""
+    """A function call in a turn."""
 
     id: Any
     name: Any
@@ -174,7 +174,7 @@ def is_context(text: str) -> bool:
 
 
 def is_snapshot(text: str, answer: str | None = None) -> bool:
-    """Whether a prompt is the summary with which Gemini CLI replaced the history.
+    """Whether a prompt is Gemini CLI's summary of the history that it replaced.
 
     Args:
         text: The prompt.

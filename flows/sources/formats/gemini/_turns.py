@@ -41,7 +41,7 @@ class Turns:
             self.session.say("system", text, ref)
 
     def take(self, where: int | None, turn: Any) -> None:
-        """One turn.
+        """Adds one turn.
 
         Raises:
             MalformedError: It does not have the shape of a turn.

@@ -32,7 +32,7 @@ _COLUMNS = (*_JSON, "author", "invocation_id", "timestamp")
 
 
 def detect(head: Head) -> bool:
-    """Whether it has the tables, a session or an event of ADK."""
+    """Whether the file has the tables, a session or an event of ADK."""
     events = head.tables.get("events", "")
     if "invocation_id" in events and "app_name" in head.tables.get("sessions", ""):
         return True
@@ -93,7 +93,7 @@ def _read_session(source: Source, database: Database, listed: StoredSession) -> 
 
 @dataclass
 class _Span:
-    """What a summary stands for."""
+    """A summary and the span of time that it replaces."""
 
     start: float
     end: float
@@ -163,7 +163,7 @@ class _Reading:
         )
 
     def build(self, native: str | None) -> list[Transcript]:
-        """The session."""
+        """Builds the session."""
         return self.turns.session.build(NAME, native)
 
 

@@ -1,4 +1,4 @@
-"""Contents of the Gemini API: what Gemini CLI saves with ``/chat save``, and what programs send to ``generateContent``.
+"""Contents of the Gemini API: files of Gemini CLI's ``/chat save``, and requests to ``generateContent``.
 
 Results are in turns of the user (or of the role ``function``). History compression rewrites ids: a result is paired by
 its id, else with the first open call of its name.

@@ -1,4 +1,4 @@
-"""What Gemini CLI prints with ``-o stream-json``: prompts, pieces of answers, calls and results, an event a line."""
+"""Output of Gemini CLI's ``-o stream-json``: prompts, pieces of answers, calls and results, an event a line."""
 
 from __future__ import annotations
 

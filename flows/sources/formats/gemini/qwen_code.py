@@ -206,7 +206,7 @@ class _Chat:
 
 
 def _key(content: Any) -> str:
-    """What a turn says, without reasoning and signatures, which a compaction may leave out."""
+    """The content of a turn without reasoning and signatures, which a compaction may leave out."""
     parts = [part for part in objects_in(nested(content, "parts")) if not part.get("thought")]
     return dumps([[part.get(name) for name in _COMPARED] for part in parts])
 

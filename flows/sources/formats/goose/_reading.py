@@ -42,16 +42,16 @@ class Row:
 
     @property
     def text(self) -> str:
-        """Its text blocks."""
+        """The text blocks, joined by line ends."""
         return "\n".join(text_of(block.get("text")) for block in self.blocks if block.get("type") == "text")
 
     @property
     def is_note(self) -> bool:
-        """Whether it says that the conversation goes on behind a summary."""
+        """Whether the message says that the conversation goes on behind a summary."""
         return not self.for_person and self.role == "assistant" and _GOES_ON in self.text
 
     def has(self, *kinds: str) -> bool:
-        """Whether it has a block of one of these types."""
+        """Whether the message has a block of one of these types."""
         return any(block.get("type") in kinds for block in self.blocks)
 
 
@@ -217,7 +217,7 @@ class Reading:
         return is_told
 
     def _text(self, block: Record, row: Row) -> str | None:
-        """What a block says to the model; None when it says nothing."""
+        """The text of a block for the model; None if the block is not shown to it as text."""
         kind = block.get("type")
         if kind in ("text", "image"):
             return _content_text(block) if self._is_told(block) else None

@@ -52,7 +52,7 @@ _STARTED_BY_GOOSE = {"sub_agent", "hidden"}
 
 
 def detect(head: Head) -> bool:
-    """Whether it has goose's tables, its header, or a message of its own."""
+    """Whether the file has goose's tables, header or messages."""
     if "content_json" in head.tables.get("messages", "") and "working_dir" in head.tables.get("sessions", ""):
         return True
     if isinstance(head.document, dict) and _is_export(head.document):
@@ -75,7 +75,7 @@ def _unwrapped(record: Record) -> Any:
 
 
 def _is_message(value: Any) -> bool:
-    """Whether it is a message of goose: its time in whole seconds, its blocks, and one mark that others have not."""
+    """Whether a value is goose's message: its time in whole seconds, its blocks, and a mark that others lack."""
     if (
         not isinstance(value, dict)
         or type(value.get("created")) is not int

@@ -1,4 +1,4 @@
-"""Conversations out of model calls: every prompt is compared with what its conversation held before.
+"""Conversations out of model calls: every prompt is compared with the earlier messages of its conversation.
 
 A prompt that continues the last one adds messages. One that lacks some of them is a compaction, when later ones stayed
 or a summary replaced them; else the agent took a turn back and tried another one.
@@ -68,7 +68,7 @@ class InspectThread:
 
     @property
     def nodes(self) -> list[Node]:
-        """Its messages, including those that are left out."""
+        """The thread's messages, including those that are left out."""
         return [item for item in self.order if isinstance(item, Node)]
 
     def take(self, call: ModelCall, note: Compaction | None) -> None:
@@ -212,7 +212,7 @@ class InspectThread:
             asked.state = SIDE_CALL
 
     def finish(self, conversation: list[tuple[int, int, Record]]) -> None:
-        """Takes in the conversation as it stood at the end: it has the last word on what belongs to it.
+        """Takes in the final conversation, which decides the messages of the thread.
 
         Args:
             conversation: (number, position, message) of each of its messages.
@@ -252,7 +252,7 @@ class InspectThread:
             self.order = order
 
     def _goes_on(self, node: Node, message: Record) -> bool:
-        """Whether a message is a response to which the agent added something, in a log without ids."""
+        """Whether a message extends a response, in a log without ids."""
         said = self.table.text(node.number)
         is_one = node.role == message["role"] == "assistant" and node.state is None
         return is_one and bool(said) and self.table.text_of(message).startswith(said)
@@ -267,7 +267,7 @@ class InspectThread:
 
 
 def _align_numbers(wanted: list[int], there: list[int]) -> list[int | None]:
-    """For each wanted number its index in ``there``, in the same order; None where it is not there."""
+    """Find the index in ``there`` of each wanted number, in the same order; None for a missing one."""
     places: dict[int, list[int]] = {}
     for at, number in enumerate(there):
         places.setdefault(number, []).append(at)
@@ -297,7 +297,7 @@ def _call_ids(message: Record) -> list[str]:
 
 
 class Threads:
-    """The conversations of a sample, in the order in which they began. Calls are taken in the order of the log."""
+    """The conversations of a sample, in the order of their beginnings. Calls are taken in the order of the log."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

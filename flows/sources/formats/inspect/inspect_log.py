@@ -40,7 +40,7 @@ _HEADERS = ("header.json", "_journal/start.json")
 
 
 def detect(head: Head) -> bool:
-    """Whether it is a log: an archive with samples, a document with ``eval``, or a single sample."""
+    """Whether the file is a log: an archive with samples, a document with ``eval``, or a single sample."""
     if head.is_zip:
         names = head.entries
         return any(name in names for name in _HEADERS) or any(_SAMPLE.match(n) or _SHELL.match(n) for n in names)
@@ -209,7 +209,7 @@ class _Sample:
         return [*asked, *answers[:1]] if answers else []
 
     def _main(self, threads: list[InspectThread], conversation: set[int]) -> InspectThread | None:
-        """The conversation that ``messages`` is the end of."""
+        """The conversation that ends with ``messages``."""
         spoken = {number for number in conversation if self.table.role(number) != "system"}
         if not conversation:
             return max(threads, key=lambda thread: len(thread.calls), default=None)

@@ -200,7 +200,7 @@ _USAGE = ("input_other", "input_cache_read", "input_cache_creation", "output")
 
 
 class _Times:
-    """What ``wire.jsonl``, the log of the screen beside a context, has of times and tokens."""
+    """Times and tokens from ``wire.jsonl``, the log of the screen beside a context."""
 
     def __init__(self, source: Source) -> None:
         self.of_calls: dict[str, str | None] = {}

@@ -1,4 +1,4 @@
-"""What both of Kimi's logs share: the parts of a message, and what a machine wrote in the person's name."""
+"""Parts of a message in both of Kimi's logs, and texts that a machine wrote in the person's name."""
 
 from __future__ import annotations
 

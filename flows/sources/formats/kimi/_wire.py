@@ -189,7 +189,7 @@ class WireLog:
         return self.steps[step]
 
     def _flush(self) -> None:
-        """Says what came while tools ran: the model reads it behind their results."""
+        """Adds the messages that came while tools ran: the model reads them behind the results."""
         deferred, self.deferred = self.deferred, []
         for message, ref, time in deferred:
             with self.source.setting_aside(None, ref, message):
@@ -202,7 +202,7 @@ class WireLog:
         self.view = [one for one in self.view if one.draft is None or not one.draft.is_empty_response]
 
     def _compact(self, record: Record) -> None:
-        """The summary stands before a tail (older versions), or behind what the person said."""
+        """Notes a compaction: the summary stands before a tail (older versions), or behind the person's messages."""
         self._settle()
         own = record.get("summary")
         text = first_text(

@@ -32,7 +32,7 @@ def _is_event(record: Record) -> bool:
 
 
 def read(source: Source) -> list[Transcript]:
-    """The session of the file, with what the older contexts beside it hold."""
+    """Reads the session of the file, and the older contexts beside it."""
     if any(_is_mark(record) for record in source.head().records):
         return read_context(source)
     return WireLog(source).read()

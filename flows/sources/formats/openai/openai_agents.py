@@ -28,7 +28,7 @@ _USED = "select input_tokens, output_tokens from turn_usage where session_id = ?
 
 
 def detect(head: Head) -> bool:
-    """Whether it has the tables of the SDK."""
+    """Whether the file has the tables of the SDK."""
     return "agent_sessions" in head.tables and "message_data" in head.tables.get("agent_messages", "")
 
 

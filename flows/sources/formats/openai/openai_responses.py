@@ -162,7 +162,7 @@ class _Conversation:
             self.items.take(item, ref, time or iso_time(item.get("timestamp") or item.get("created_at")))
 
     def note(self, record: Record) -> None:
-        """Takes what a line that is no item says about the session."""
+        """Takes the facts about the session from a line that is no item."""
         self.session.leave_out(BOOKKEEPING)
         self._describe(record)
 

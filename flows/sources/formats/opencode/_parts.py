@@ -1,4 +1,4 @@
-"""The parts of opencode's messages: what a tool call came to, what a file leaves behind, what a response used."""
+"""The parts of opencode's messages: results of tool calls, marks of files, usage of responses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ INLINED = ("text/plain", "application/x-directory")
 
 
 def known_id(value: Any) -> str | None:
-    """An id; None for the word by which redaction (Entire's checkpoints) replaces many ids."""
+    """An id; None for the word that redaction (Entire's checkpoints) puts in the place of many ids."""
     return value if isinstance(value, str) and value not in ("", "REDACTED") else None
 
 
 def pruned_at(part: Any) -> float | None:
-    """When the result of a part was pruned, in milliseconds since the epoch; None when it was not."""
+    """The time when the result of a part was pruned, in milliseconds since the epoch; None if it was not."""
     mark = nested(part, "state", "time", "compacted") if nested(part, "type") == "tool" else None
     return mark if type(mark) in (int, float) and mark else None
 
@@ -31,7 +31,7 @@ def says_something(part: Record) -> bool:
 
 
 def outcome(state: Record) -> tuple[str | None, bool]:
-    """What the model got for a call, None while it ran, and whether it failed."""
+    """The result of a call, None while it ran, and whether it failed."""
     details = as_dict(state.get("metadata"))
     if state.get("status") == "error":
         held = details.get("output") if details.get("interrupted") is True else None
@@ -53,7 +53,7 @@ def file_mark(part: Any) -> list[str]:
 
 
 def usage_of(tokens: Any, cost: Any, context: int | None) -> tuple[Usage | None, int | None]:
-    """What a response used, and the tokens of its context; ``input`` leaves out what went through the cache."""
+    """The usage of a response, and the tokens of its context; ``input`` leaves out cached tokens."""
     if not isinstance(tokens, dict):
         return make_usage(cost=cost), context
     cache = as_dict(tokens.get("cache"))

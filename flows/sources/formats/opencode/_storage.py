@@ -22,7 +22,7 @@ _ID = re.compile(r"[\w-]+")
 
 
 def is_stored(value: Any) -> bool:
-    """Whether it is the file of a message."""
+    """Whether a value is the file of a message."""
     is_said = nested(value, "role") in ("user", "assistant") and isinstance(nested(value, "time"), dict)
     names = [str(nested(value, key)) for key in ("id", "sessionID")]
     return is_said and names[0].startswith("msg_") and names[1].startswith("ses_") and "parts" not in value

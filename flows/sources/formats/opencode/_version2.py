@@ -53,7 +53,7 @@ def _texts(*texts: Any, is_typed: bool = True) -> list[Record]:
 
 
 def _compaction(data: Record) -> Record:
-    """What is noted of a summary. What it keeps word for word (``recent``) is text behind it, no messages."""
+    """The note of a summary. What it keeps word for word (``recent``) is text behind it, no messages."""
     return {
         "role": "assistant",
         "summary": True,

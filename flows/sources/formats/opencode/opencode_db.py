@@ -35,7 +35,7 @@ _MESSAGES_2 = "select id, type, cast(data as blob) from session_message where se
 
 
 def detect(head: Head) -> bool:
-    """Whether it is a database with the tables of one of the two versions."""
+    """Whether the file is a database with the tables of one of the two versions."""
     return any(version <= set(head.tables) for version in (_VERSION_1, _VERSION_2))
 
 
@@ -45,7 +45,7 @@ def read(source: Source) -> Iterator[Transcript]:
 
 
 def _list_sessions(database: Database) -> Iterator[StoredSession]:
-    """Each session; one that both tables have comes again, from the newer of them."""
+    """Yield each session; one in both tables comes again, from the newer table."""
     for table in [table for table in ("session", "session_v2") if table in database.tables]:
         with database.snapshot() as select:
             for own, parent, updated in select(_LIST.format(table)):

@@ -94,7 +94,7 @@ class V0Events:
         self.take(self._ref, event)
 
     def take(self, ref: str, event: Record) -> None:
-        """One event."""
+        """Adds one event."""
         action, seen, own = event.get("action"), event.get("observation"), event.get("id")
         if not isinstance(own, (int, str)):
             own = None
@@ -164,7 +164,7 @@ class V0Events:
         return draft
 
     def _by_person(self, ref: str, time: str | None, event: Record, action: str, args: Record) -> MessageDraft | None:
-        """Adds what a person did in the user interface, which the model sees as text."""
+        """Adds a person's action in the user interface, which the model sees as text."""
         session, thought = self.level.session, text_or_none(args.get("thought"))
         if action == "finish":
             if thought:

@@ -1,4 +1,4 @@
-"""What single OpenHands V0 events say: their kind, text, arguments and whether they failed."""
+"""Fields of single OpenHands V0 events: kind, text, arguments, and whether they failed."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def with_images(content: Any, urls: Any) -> str:
 
 
 def observation_text(event: Record, extras: Record) -> str:
-    """The text of an observation, with what the terminal put around a command's output."""
+    """The text of an observation, with the terminal's words around a command's output."""
     details = as_dict(extras.get("metadata"))
     text = with_images(event.get("content"), extras.get("image_urls"))
     if not text and event.get("observation") == "delegate" and extras.get("outputs"):

@@ -207,7 +207,7 @@ class Conversation:
         ]
 
     def _place(self, offset: object, dropped: set[int]) -> int | None:
-        """How many messages of the view stand before a summary, whose place is counted in events of the view."""
+        """Count the messages of the view before a summary, whose place is counted in events of the view."""
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
             return None
         view = [draft for own, draft in self.view if own not in self.forgotten]

@@ -50,7 +50,7 @@ def read(source: Source) -> Iterator[Transcript]:
 
 
 def message_ref(ref: str, index: int) -> str:
-    """Where a message of a run stands."""
+    """The place of a message in a run."""
     return f"{ref}.{index}" if "#" in ref else f"{ref}#{index}"
 
 
@@ -64,7 +64,7 @@ def run_title(domain: str, run: Record, reward: Any) -> str:
 
 
 def whole_digest(run: Record, messages: list[Any]) -> list[str]:
-    """What identifies a run among those of its task: all its messages, as a finished run never grows."""
+    """The key of a run among those of its task: all its messages, as a finished run never grows."""
     digest = hashlib.blake2b(digest_size=8)
     for message in messages:
         digest.update(dumps(message).encode("utf-8", "replace"))

@@ -61,7 +61,7 @@ class Changes:
 
 
 def _under(holder: Any, key: Any, made: Any) -> Any:
-    """What a key leads to; an object has what is made for it where it had nothing."""
+    """The value of a key; an object gets ``made`` for a key that it lacks."""
     if isinstance(holder, dict) and isinstance(key, str):
         return holder.setdefault(key, made)
     if isinstance(holder, list) and type(key) is int and 0 <= key < len(holder):

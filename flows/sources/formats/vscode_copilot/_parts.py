@@ -1,4 +1,4 @@
-"""What the parts of a request say: in the rounds that go to the model again, and in what the person is shown."""
+"""The parts of a request: in the rounds that go to the model again, and on the person's screen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _tree_text(node: Record) -> str:
 
 
 def shown_text(part: Record) -> str | None:
-    """What a part of an answer says; None for one that is no text."""
+    """The text of a part of an answer; None if the part is no text."""
     kind = part.get("kind")
     if kind == "inlineReference":
         reference = part.get("inlineReference")
@@ -70,7 +70,7 @@ def shown_text(part: Record) -> str | None:
 
 
 def shown_arguments(part: Record) -> Any:
-    """What a call was given, as far as the screen tells."""
+    """The arguments of a call, as far as the screen tells."""
     data = as_dict(part.get("toolSpecificData"))
     command = data.get("commandLine")
     given = first_text(nested(command, "toolEdited"), nested(command, "original"), command, data.get("command"))
@@ -84,7 +84,7 @@ def shown_arguments(part: Record) -> Any:
 
 
 def shown_result(part: Record) -> tuple[str | None, bool]:
-    """What a call came to, None while it ran, and whether it failed."""
+    """The result of a call, None while it ran, and whether it failed."""
     data, details = as_dict(part.get("toolSpecificData")), part.get("resultDetails")
     output = nested(details, "output")
     texts = [text_in(nested(data, "terminalCommandOutput", "text")), text_in(data.get("result"))]

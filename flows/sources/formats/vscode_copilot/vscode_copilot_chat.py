@@ -151,7 +151,7 @@ class _Reading:
         self.session.leave_out(REWOUND, "assistant", len(rounds) or bool(request.get("response")))
 
     def _prompt(self, request: Record, details: Record, ref: str) -> None:
-        """What was written, behind what VS Code gave the model with it: attachments, the editor, reminders."""
+        """Adds the typed text, behind VS Code's own: attachments, the editor, reminders."""
         message = request.get("message")
         text = text_of(first_text(message, nested(message, "text")) or "")
         context = rendered_text(details.get("renderedGlobalContext"))
@@ -202,7 +202,7 @@ class _Reading:
             self._summarized(summary)
 
     def _summarized(self, summary: Record) -> None:
-        """From here on the model was given the summary in the place of all that is before."""
+        """Notes that the summary replaces all earlier messages."""
         drafts = list(self.session.drafts)
         self.session.compacted(summary=text_in(summary["text"]), dropped=drafts, trigger=summary.get("source"))
 
