@@ -40,10 +40,7 @@ class ModelError(Exception):
 
 
 class CallsStoppedError(Exception):
-    """No further call may be made; the work left is for another run.
-
-    Nobody may take it for a failure. Nobody may take it for a failure.
-    """
+    """No further call may be made; the work left is for another run. Nobody may take it for a failure."""
 
 
 class ReplyError(ValueError):
@@ -107,10 +104,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a language model.
-
-    Everything in it but ``check`` can change the answer. Everything in it but ``check`` can change the answer.
-    """
+    """A request to a language model. Everything in it but ``check`` can change the answer."""
 
     messages: tuple[Message, ...]
     """Of any role. Of each role and text are sent, an assistant's calls with their results, or its opaque item to the

@@ -127,8 +127,7 @@ _BUN_TOTAL = re.compile(r"\s*(\d+) (pass|fail)$")
 
 
 def test_totals(text: str) -> tuple[int, int] | None:
-    """Count the passed and the failed tests; None without a report. None without a report. None where no report is
-    found.
+    """Count the passed and the failed tests; None without a report.
 
     Of several pytest or jest reports in one text the last one holds; cargo's and go's are added up.
     """

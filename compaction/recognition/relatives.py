@@ -25,10 +25,7 @@ _SPECIFIC = re.compile(r"[/\\.@_-]|\d")
 
 
 class Relatives:
-    """The tokens of one index by shared beginnings and forms.
-
-    A token's relatives are worked out once. A token's relatives are worked out once.
-    """
+    """The tokens of one index by shared beginnings and forms. A token's relatives are worked out once."""
 
     def __init__(self, token_ids: dict[str, int]) -> None:
         words = [(text, id) for text, id in token_ids.items() if len(text) >= MIN_WORD and text.isalpha()]

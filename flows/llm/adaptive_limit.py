@@ -1,4 +1,4 @@
-"""How many calls may be in flight at one server: as many as were asked for, fewer while it says that it is too many.
+"""A limit on the calls in flight at one server: the number asked for, fewer while the server says that it is too many.
 
 The rule is that of congestion control on networks, additive increase and multiplicative decrease (Chiu and Jain 1989,
 "Analysis of the increase and decrease algorithms for congestion avoidance in computer networks").

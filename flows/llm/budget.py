@@ -1,4 +1,4 @@
-"""A budget of dollars or tokens that is never passed, as long as providers charge no more than they were asked for.
+"""A budget of dollars or tokens that is never passed, as long as providers charge no more than the reserved most.
 
 Before each try the most that it can cost is reserved; after it, what was charged takes the reservation's place. A try
 whose cost nobody knows (no answer came, or one without a count) is charged what was reserved for it.
@@ -89,7 +89,7 @@ def highest_charge(settings: ModelSettings, request: ModelRequest | NativeReques
 
 
 def charge_for(use: TokenUse, usd: float | None) -> Charge:
-    """What these tokens cost."""
+    """The charge for these tokens."""
     return Charge(use.input_tokens + use.output_tokens, usd)
 
 
@@ -122,7 +122,7 @@ def _json_bytes(value: object) -> int:
 
 
 class Budget:
-    """What a run may spend. Safe from any thread; waiting is done on an event loop."""
+    """The budget of a run. Safe from any thread; waiting is done on an event loop."""
 
     def __init__(self, usd: float | None = None, tokens: int | None = None) -> None:
         for name, limit in (("usd", usd), ("tokens", tokens)):
@@ -193,7 +193,7 @@ class Budget:
             raise
 
     def try_reserve(self, most: Charge) -> bool:
-        """Reserve if it fits now; whether it did. Stops nothing when it does not."""
+        """Reserve if the charge fits now; return whether it did. Stops nothing if not."""
         with self._lock:
             if self._stopped or self._waiting or not self._fits(most):
                 return False

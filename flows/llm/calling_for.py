@@ -1,4 +1,4 @@
-"""What the model calls of a thread are for: the stage and the item, for their rows in the journal."""
+"""The purpose of a thread's model calls: stage and item, for their rows in the journal."""
 
 from __future__ import annotations
 

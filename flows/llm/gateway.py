@@ -170,7 +170,7 @@ class Gateway:
                 return self._note_use(asked, landed), True
 
     def _stored_answer(self, asked: ModelCall) -> StoredCall | ReplyError | None:
-        """The stored answer; why it cannot be used (an older parser took it); None when there is none."""
+        """The stored answer; the error if it cannot be used (an older parser took it); None without one."""
         stored = self._cache.get(asked.key) if self._cache is not None else None
         if stored is None:
             return None

@@ -1,4 +1,4 @@
-"""What a call costs, in US dollars: the study's own prices first, else the dated table, else unknown (None, never 0).
+"""The cost of a call, in US dollars: by the study's own prices, else the dated table, else unknown (None, never 0).
 
 The table, ``prices.toml``, holds the providers' own standard rates, so it speaks of models at the providers' own
 addresses only. Whoever has other prices (a contract, another service tier, a gateway) sets them in the study.
@@ -52,13 +52,13 @@ class Rate:
 
     @property
     def dearest_input(self) -> float:
-        """What a token of input can cost at most."""
+        """The most that a token of input can cost."""
         return max(self.input, self.cached_input or 0.0, self.cache_write or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, and how that is known."""
+    """The price of a model, and its source."""
 
     rate: Rate
     source: str
@@ -78,7 +78,10 @@ class Prices:
     """Prices of models. Safe for threads."""
 
     def __init__(self, table: Mapping[str, Any] | None = None, place: str = "prices.toml") -> None:
-        """Without ``table``, the package's own. Raises UsageError, naming ``place``, for one that is not sound."""
+        """Take a table of prices, by default the package's own.
+
+        Raises UsageError, naming ``place``, for one that is not sound.
+        """
         self._given = table
         self._place = place
         if table is not None:
@@ -86,14 +89,14 @@ class Prices:
 
     @cached_property
     def _table(self) -> dict[str, tuple[dict[str, Price], float]]:
-        """By provider: prices by model, and what a batch costs of them."""
+        """Prices by provider and model, with each provider's share for batches."""
         table = self._given
         if table is None:
             table = tomllib.loads(files("flows.llm").joinpath("prices.toml").read_text(encoding="utf-8"))
         return _read(table, self._place)
 
     def price(self, settings: ModelSettings) -> Price | None:
-        """What is known of a model's price; None when it is not enough to say what a call costs."""
+        """Find a model's price; None if too little is known for the cost of a call."""
         listed = self._listed(settings) if settings.is_official else None
         given = (settings.input_usd, settings.output_usd, settings.cached_input_usd)
         if given == (None, None, None):

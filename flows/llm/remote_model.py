@@ -25,15 +25,15 @@ class Calls(Protocol):
     """Interface for calls: the gateway, or the recorder of a dry run (``flows.dry_run``)."""
 
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
-        """As ``Gateway.complete``."""
+        """Complete a request, like ``Gateway.complete``."""
 
     def native(
         self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
     ) -> tuple[Mapping[str, Any], Completion]:
-        """As ``Gateway.native``."""
+        """Call a provider's own compaction, like ``Gateway.native``."""
 
     def close(self) -> None:
-        """As ``Gateway.close``."""
+        """Close the calls, like ``Gateway.close``."""
 
 
 def display_name(settings: ModelSettings) -> str:
@@ -51,11 +51,11 @@ class RemoteModel:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Everything about the model that can change its output."""
+        """The settings of the model that can change its output."""
         return self.settings.identity
 
     def complete(self, request: ModelRequest) -> Completion:
-        """The answer. Blocks; raises ModelError, or CallsStoppedError."""
+        """Answer a request. Blocks; raises ModelError, or CallsStoppedError."""
         return self._gateway().complete(self.settings, request)
 
 

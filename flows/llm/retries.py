@@ -30,7 +30,7 @@ _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|key)-[\w*.…-]{6,}|(?<=[Bb]earer )[^\s'\
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a call is tried, and how long it waits in between.
+    """The number of tries of a call, and the waits in between.
 
     Waits grow exponentially and are drawn evenly from nothing up to their length ("full jitter", AWS Architecture
     Blog 2015: of the kinds that it compares the one with the least work). A wait that the provider asks for is kept

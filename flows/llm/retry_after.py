@@ -1,4 +1,4 @@
-"""How long a provider asks to wait: what its headers say, in seconds.
+"""The wait that a provider asks for in its headers, in seconds.
 
 Retry-After is in seconds or a date (RFC 9110), ``retry-after-ms`` in milliseconds. The limits of OpenAI and of those
 that copy it are told in ``x-ratelimit-remaining-…`` and ``x-ratelimit-reset-…`` (durations such as ``1m2.5s``; some

@@ -211,7 +211,7 @@ class Sender:
                 self._budget.settle(most, paid)
 
     async def _send_once(self, call: _Call) -> tuple[Reply, PaidAnswer]:
-        """One try. A fault, and an end of the program, is noted in the journal before it is raised."""
+        """Try a call once. A fault, and an end of the program, is noted in the journal before it is raised."""
         asked, settings = call.asked, call.asked.settings
         started_at, start = now(), self._clock()
         call.began = start if call.began is None else call.began

@@ -1,4 +1,4 @@
-"""Which model, where, how it samples, and what it costs: ``[models."openai:NAME"]`` of a study, and the environment.
+"""Settings of a model: server, sampling and prices, from ``[models."openai:NAME"]`` of a study, and the environment.
 
 Where a server is comes from the study, else from the provider's usual variable (``OPENAI_BASE_URL``,
 ``ANTHROPIC_BASE_URL``), and is written into the effective study. Keys are read from the environment when a client is
@@ -98,7 +98,7 @@ class ModelSettings:
 
     @property
     def provider(self) -> Provider:
-        """Whose interface it speaks."""
+        """The provider whose interface the model speaks."""
         provider: Provider = "anthropic" if self.spec.startswith("anthropic:") else "openai"
         return provider
 
@@ -109,7 +109,10 @@ class ModelSettings:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Everything that can change an answer. Prices, timeouts and checks cannot."""
+        """The settings that can change an answer: all but prices, timeouts and checks.
+
+        Prices, timeouts and checks cannot.
+        """
         found = asdict(self)
         for name in ("spec", "check_model", "timeout", "input_usd", "output_usd", "cached_input_usd"):
             del found[name]

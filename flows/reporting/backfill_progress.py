@@ -1,4 +1,4 @@
-"""How far a judge has come, by day and method."""
+"""The progress of a judge, by day and method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flows.store.store import Store
 
 
 def progress_of(store: Store, judge_id: str, selection: Selection, layout: Layout) -> str:
-    """How far a judge has got with the selected answers, by day and method, as the database knows it."""
+    """Render the progress of a judge on the selected answers, by day and method, from the database."""
     methods = selection.methods or [method.name for method in methods_in(store, selection.versions)]
     known = "SELECT day, method, n_answers, n_judged, n_failed, n_left FROM backfill_progress WHERE judge_id = $judge"
     # A judge that has judged nothing yet has no rows there: any other's have the same answers.

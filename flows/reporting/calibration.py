@@ -1,4 +1,4 @@
-"""What labels say of a judge, as text: agreement, bias, and the corrected leaderboard."""
+"""Labels' verdict on a judge, as text: agreement, bias, and the corrected leaderboard."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _shorten(question: str) -> str:
 
 
 def _format_left_out(alone: Row, lost: Sequence[tuple[str, Row]]) -> str:
-    """What the comparison leaves out because one of the two methods lacks it."""
+    """Format the counts that the comparison leaves out because one of the two methods lacks them."""
     reasons = []
     for which, row in lost:
         found = [

@@ -144,7 +144,7 @@ def _json(rows: Batches, file: BinaryIO) -> int:
 
 
 def _with_json_types(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch, with all values as text that JSON has no type for."""
+    """Convert the columns without a JSON type to text."""
     plain = [
         column
         if _is_number(column.type) or pa.types.is_boolean(column.type) or _is_plain_nest(column.type)

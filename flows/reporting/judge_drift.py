@@ -18,7 +18,7 @@ from flows.reporting.text_tables import (
 
 
 def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -> str:
-    """How far each judge's scores of the anchors have moved, by day and dimension.
+    """Render the drift of each judge's scores of the anchors, by day and dimension.
 
     Args:
         path: The ``scores.duckdb`` to read.

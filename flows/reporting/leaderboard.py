@@ -143,7 +143,7 @@ def _section(
     selection: Selection,
     shown: Collection[str],
 ) -> str:
-    """The table of one judge, with what is said of it; ``shown``: columns of ``ranked_rows``."""
+    """Render the table of one judge with its notes; ``shown``: columns of ``ranked_rows``."""
     dimensions = scored_dimensions(rows)
     against = ["against base", "says", "p"] if "baseline" in rows[0] else []
     ranks = ["ranks"] if any(row["rank_low"] is not None for row in rows) else []
@@ -171,7 +171,7 @@ def _section(
 
 
 def _shows(head: str) -> str:
-    """The column of ``ranked_rows`` that a head stands for."""
+    """The column of ``ranked_rows`` under a head."""
     return HEADS.get(head, head.partition(" ±")[0])
 
 

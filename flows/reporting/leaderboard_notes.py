@@ -1,4 +1,4 @@
-"""What is said below a leaderboard: who judged, what the figures rest on, and how to read them."""
+"""Notes below a leaderboard: the judge, the data behind the figures, and how to read them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _explain_star(row: dict[str, Any]) -> str:
 
 
 def facts_of(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, Any]:
-    """What a judge's figures are based on, and what they lack."""
+    """Read the facts behind a judge's figures: counts of answers and of failures."""
     return fetch_rows(connection, _FACTS, judge_id=judge_id).dicts()[0]
 
 
@@ -48,7 +48,7 @@ RELIABLE = 0.7
 
 
 def _reliability(connection: duckdb.DuckDBPyConnection, judge_id: str) -> list[str]:
-    """How far the order of the methods can be relied on, in words; nothing where it cannot be told."""
+    """Describe the reliability of the methods' order in words; empty if it is unknown."""
     sql = "FROM reliability WHERE judge_id = $judge_id AND dimension = 'overall' ORDER BY methods"
     said = []
     for row in fetch_rows(connection, sql, judge_id=judge_id).dicts():
@@ -61,7 +61,7 @@ def _reliability(connection: duckdb.DuckDBPyConnection, judge_id: str) -> list[s
 
 
 def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]]) -> str:
-    """What judged, what the figures rest on, and what is not in them."""
+    """Describe the judge, the data behind the figures, and the gaps."""
     facts = facts_of(connection, judge_id)
     counts = [
         f"{quantity(sum(row['n_answers'] for row in rows), 'answer')} in {quantity(facts['n_sessions'], 'session')}",
@@ -121,7 +121,7 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
 def _judge_line(
     connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], responders: list[str]
 ) -> str:
-    """Which judge gave the scores, by which rubric, and whether it judges its own answers."""
+    """Name the judge, the rubric, and whether the judge scores its own answers."""
     (judge, model, rubric, protocol), *_ = fetch_rows(
         connection, "SELECT judge, model, rubric, protocol FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
     ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown", "unknown")]
@@ -139,7 +139,7 @@ def _judge_line(
 
 
 def format_validity(facts: Mapping[str, Any]) -> str:
-    """How many checks with altered answers a judge passes, as a sentence with a space before it; empty if untried."""
+    """Format how many checks with altered answers a judge passes; empty if untried."""
     if not facts["n_validity_checks"]:
         return ""
     return (

@@ -66,13 +66,13 @@ MARGIN = 0.2
 
 
 def scored_dimensions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The dimensions of which one of the leaderboard's rows has a figure."""
+    """The dimensions with a figure in at least one row of the leaderboard."""
     return [name for name in DIMENSIONS if any(row[name] is not None for row in rows)]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What of the leaderboard is shown, and in which order."""
+    """The columns, order and number of the leaderboard's rows."""
 
     columns: tuple[str, ...] = ()
     """Heads of the table or names of ``ranked_rows``; empty: all."""

@@ -1,4 +1,4 @@
-"""What compactions kept and lost of a session: as text that fits the terminal, as Markdown, as one document."""
+"""The kept and lost statements of a session: as text that fits the terminal, as Markdown, as one document."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def as_document(found: SessionOutcomes) -> dict[str, Any]:
 
 
 def gone_of(found: SessionOutcomes, topics: Collection[Topic]) -> str:
-    """What of some topics a context does not tell as it is, in words; empty where nothing is gone."""
+    """Count the lost statements of some topics in words; empty if none is lost."""
     gone = {
         (context.name, topic): sum(one.is_gone and one.topic == topic for one in context.statements)
         for context in found.contexts
@@ -123,7 +123,7 @@ def _head(found: SessionOutcomes) -> str:
 
 
 def _summary(found: SessionOutcomes, context: ContextOutcomes) -> str:
-    """How many of each topic are kept."""
+    """Count the kept statements of each topic."""
     rows = context.statements
     head = f"{context.name}: {quantity(context.tokens, 'token')} left"
     if not rows:
@@ -158,7 +158,7 @@ def _shown(context: ContextOutcomes, show_all: bool) -> tuple[Sequence[Statement
 
 
 def _rows(one: StatementOutcome, width: int) -> Iterator[str]:
-    """One line for the statement, and one for what needed it and what is nearest to it, where there is something."""
+    """Yield a line for the statement, and one for its later use and the nearest text, if there is either."""
     place = "" if one.seq is None else f"{one.seq} {one.role}"
     head = f"{STATE_NAMES[one.state]:<8}{TOPIC_NAMES[one.topic]:<11}{place:<15}"
     yield _cut(head + _said(one), width)

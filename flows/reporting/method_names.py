@@ -1,4 +1,4 @@
-"""Which method a name means."""
+"""Finds the method that a name means."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _format_nights(taken: dict[int, datetime]) -> str:
 
 
 def render(path: Path, since: str | None, judge: str | None, layout: Layout) -> tuple[str, NightChanges]:
-    """What moved since a night, as text; and the same as data.
+    """Render the changes since a night as text, and return them as data too.
 
     Args:
         path: The ``scores.duckdb`` to read.

@@ -1,4 +1,4 @@
-"""What a night came to: its state by name, a sentence for whoever is told, and the pages that Prefect shows."""
+"""The outcome of a night: its state by name, a sentence for notifications, and the pages that Prefect shows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Night:
 
     @property
     def state(self) -> str:
-        """The name of the state; where several fit, the worst."""
+        """The name of the state; the worst if several fit."""
         return STATES[WORSE if self.worse else self.summary.exit_code]
 
     @property

@@ -61,7 +61,7 @@ def _part_order(value: str) -> tuple[int, int, str]:
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """What a difference says: who is better as far as this data shows, or what it could have shown."""
+    """Describe a difference: the better method as far as this data shows, or the difference it could have shown."""
     if row["std_error"] is None:
         return "one session: no interval, nothing is shown"
     better = "A better" if row["difference"] > 0 else "B better"

@@ -1,4 +1,4 @@
-"""How far the embedded engine agrees with careful readers, as text."""
+"""The agreement of the embedded engine with careful readers, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which method to take: what stands in ``sql/queries/recommend``, in three sentences and up to five rows."""
+"""Recommends a method: the result of ``sql/queries/recommend``, in three sentences and up to five rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a recommended method has to do."""
+    """The requirements on a recommended method."""
 
     baseline: str | None = None
     """The method in use; None: that of most sessions."""
@@ -96,7 +96,7 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
 
 
 def sentences(rows: Sequence[Row]) -> list[str]:
-    """What to take for quality, what for fewer tokens, and what cannot be told, of the candidates of one judge."""
+    """Say the best method for quality, that for fewer tokens, and the doubts, for the candidates of one judge."""
     name = rows[0]["baseline"]
     if max(row["n_sessions"] for row in rows) < 2:
         return ["One session cannot say how sessions differ, so nothing is recommended: take ten or more."]
@@ -154,7 +154,7 @@ def _of_doubt(rows: Sequence[Row], best: Row, name: str) -> str:
 
 
 def _more_sessions(row: Row) -> int | None:
-    """How many sessions are lacking, to one digit; None where none is or it is not known."""
+    """The number of lacking sessions, to one digit; None if none is lacking or the number is unknown."""
     if row["sessions_needed"] is None or row["sessions_needed"] <= row["n_sessions_compared"]:
         return None
     more = int(row["sessions_needed"] - row["n_sessions_compared"])
@@ -235,7 +235,7 @@ def _difference(row: Row) -> str:
 
 
 def _notes(rows: Sequence[Row]) -> list[str]:
-    """What was left out and why, what is known of constraints, and how to read the table."""
+    """Say which methods were left out and why, the facts on constraints, and how to read the table."""
     notes = []
     for reason, words in LEFT_OUT.items():
         names = [row["method"] for row in rows if row["left_out_because"] == reason and not row["is_baseline"]]

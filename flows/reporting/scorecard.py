@@ -1,4 +1,4 @@
-"""A short account of the leaderboard for a pull request: a table, how sure it is, what is missing, what moved."""
+"""A short account of the leaderboard for a pull request: a table, its certainty, gaps and changes."""
 
 from __future__ import annotations
 

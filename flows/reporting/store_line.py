@@ -1,4 +1,4 @@
-"""Which store a result is of."""
+"""The line that names the store of a result."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Rows:
     values: list[tuple[Any, ...]]
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Each row by the names of its columns."""
+        """The rows as dictionaries by column name."""
         return [dict(zip(self.names, row, strict=True)) for row in self.values]
 
 
@@ -99,7 +99,7 @@ def format_p(p: float | None) -> str:
 
 
 def rounded(value: float) -> float:
-    """The value without its last digits, which depend on the order in which DuckDB's threads add up."""
+    """Round off the last digits, which vary because DuckDB's threads add in any order."""
     return round(value, 9)
 
 
@@ -114,7 +114,7 @@ def plain_cell(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How rows are written out for their reader."""
+    """The format and the size of rows in the output."""
 
     format: Format = "table"
     """``table`` and ``markdown`` are for reading; ``csv`` and ``json`` have every column and row."""
@@ -127,11 +127,11 @@ class Layout:
 
     @property
     def is_data(self) -> bool:
-        """Whether it is for programs."""
+        """Whether the layout is for programs."""
         return self.format in ("csv", "json")
 
     def table(self, names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-        """A table; what does not fit is left out, and said below."""
+        """Render a table; columns and rows that do not fit are left out, and counted below."""
         if self.format == "markdown":
             return markdown(names, [[" ".join(cell.split()) for cell in row] for row in cells if any(row)], numeric)
         rows = cells if self.most is None else cells[: self.most]

@@ -15,7 +15,7 @@ MOST = 5.0
 
 @dataclass(frozen=True)
 class ThresholdResult:
-    """Whether a method reached its threshold."""
+    """A method's mean score, and whether it reached its threshold."""
 
     method: str
     least: float

@@ -78,7 +78,7 @@ class AnthropicBatches:
         return FoundBatch(None, unsure)
 
     def status(self, batch_id: str) -> BatchStatus:
-        """How a batch stands."""
+        """Look up the state of a batch."""
         with self._faults("state of a batch", gone=True):
             batch = self._client.messages.batches.retrieve(batch_id)
             counts, ended = batch.request_counts, batch.processing_status == "ended"

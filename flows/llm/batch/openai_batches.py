@@ -86,7 +86,7 @@ class OpenAIBatches:
         return FoundBatch(None)
 
     def status(self, batch_id: str) -> BatchStatus:
-        """How a batch stands."""
+        """Look up the state of a batch."""
         batch = self._batch(batch_id)
         errors = [error.message or error.code or "" for error in (batch.errors.data or [])] if batch.errors else []
         reason = f"batch {batch.status}: {errors[0][:300]}" if errors else f"batch {batch.status}"

@@ -46,7 +46,7 @@ FAILED_LOOKS = 20
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """How often a batch is looked at, in seconds."""
+    """The seconds between two looks at a batch."""
 
     first: float = 10.0
     longest: float = 300.0
@@ -57,7 +57,7 @@ class Polling:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What ``prefill`` would do. Equal calls are counted once."""
+    """The counts that ``prefill`` would reach. Equal calls are counted once."""
 
     cached: int
     pending: int
@@ -74,7 +74,7 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What ``prefill`` did. Every call that was asked for is counted in exactly one of the first five."""
+    """The counts of a ``prefill``. Every call that was asked for is counted in exactly one of the first five."""
 
     cached: int
     """Had their answer already."""
@@ -98,7 +98,7 @@ class BatchOutcome:
 
 
 def plan_prefill(requests: Iterable[BatchItem], *, cache: CallCache, folder: Path, prices: Prices) -> BatchPlan:
-    """What ``prefill`` would find cached, on its way, and to be sent. Changes nothing."""
+    """Count the requests that are cached, under way, and to be sent. Changes nothing."""
     index = _Index(requests, cache)
     states: dict[str, str] = {}
     if folder.is_dir():
@@ -245,7 +245,7 @@ class _Prefill:
         return self._outcome()
 
     def _turn(self) -> bool:
-        """Look, take, submit; whether anything moved."""
+        """Look, take and submit once; return whether anything moved."""
         with self.store.locked(
             lambda: self.report("another process is at work on this store's batches; waiting for it")
         ):
@@ -265,7 +265,7 @@ class _Prefill:
             return moved or bool(unsent)
 
     def _drop_answered(self) -> None:
-        """Forget what somebody else has got the answer to: what is on record of it is gone then."""
+        """Forget the calls that somebody else has got answers to, with their records."""
         keys = list(self.missing)
         states = self.store.states(keys)
         absent = [key for key in keys if key not in states or states[key][0] == "unserved"]
@@ -284,7 +284,7 @@ class _Prefill:
         return [record for record in records if self.relevant[record.marker]]
 
     def _find(self, record: BatchRecord) -> bool:
-        """Look for a batch whose submission was cut off; whether it is known now what became of it."""
+        """Look for a batch whose submission was cut off; return whether its fate is known now."""
         keys = frozenset(self.store.keys(record.marker, "pending"))
         try:
             found = self.client(record.settings).find(record.intent, keys, self.store.known_ids())
@@ -305,7 +305,7 @@ class _Prefill:
         return True
 
     def _look(self, record: BatchRecord) -> bool:
-        """Look at a batch, and take its results over when it has ended; whether it has."""
+        """Look at a batch, and take its results over if it has ended; return whether it has."""
         client = self.client(record.settings)
         assert record.batch_id is not None
         try:
@@ -336,7 +336,7 @@ class _Prefill:
             self.left.add(record.marker)
 
     def _unsent(self) -> list[str]:
-        """What is in no batch, and may be submitted."""
+        """The calls that are in no batch, and may be submitted."""
         if self.submitter.is_exhausted:
             return []
         keys = [key for key in self.missing if key not in self.submitter.settled]

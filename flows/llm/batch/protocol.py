@@ -1,4 +1,4 @@
-"""Between the batches and a provider's batch interface: what is submitted, how it stands, what comes back.
+"""The protocol for a provider's batch interface: submission, state and results.
 
 A ``BatchClient`` does one step at a time and keeps nothing. It never submits twice by itself: where it cannot say
 whether a batch was taken, it says so, and the batch is looked for (``BatchClient.find``) before anything is sent again.
@@ -49,7 +49,7 @@ class BatchGone(BatchFault):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A batch that was about to be submitted, or was; what is needed to look for it at the provider's."""
+    """A batch that was about to be submitted, or was, with the facts to find it at the provider."""
 
     marker: str
     """32 random hex digits, sent along where the provider keeps such a thing."""
@@ -61,7 +61,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class FoundBatch:
-    """Where a looked-for batch is."""
+    """The result of a look for a batch."""
 
     batch_id: str | None
     unsure: bool = False
@@ -70,7 +70,7 @@ class FoundBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """How a batch stands."""
+    """The state of a batch."""
 
     state: str
     """In the provider's word."""
@@ -83,7 +83,7 @@ class BatchStatus:
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """What became of one request of a batch."""
+    """The outcome of one request of a batch."""
 
     key: str
     body: Mapping[str, Any] | None
@@ -115,10 +115,13 @@ class BatchClient(Protocol):
         """Look for a batch of these keys that may have been submitted, beside those known by id. Raises BatchFault."""
 
     def status(self, batch_id: str) -> BatchStatus:
-        """How a batch stands. Raises BatchFault, BatchGone."""
+        """Look up the state of a batch. Raises BatchFault, BatchGone."""
 
     def results(self, batch_id: str) -> Iterator[BatchLine]:
-        """What an ended batch gave, in any order. Raises BatchFault (also when it breaks off), BatchGone."""
+        """Yield the results of an ended batch, in any order.
+
+        Raises BatchFault (also when the download breaks off), BatchGone.
+        """
 
 
 def line_bytes(parts: Mapping[str, Any]) -> bytes:
@@ -130,7 +133,7 @@ def line_bytes(parts: Mapping[str, Any]) -> bytes:
 
 
 def json_lines(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a download, one a line; what is no object is left out.
+    """Yield the JSON objects of a download, one a line; other lines are left out.
 
     Only a line feed ends a line: an answer may hold other characters that some readers take for one.
     """
@@ -154,7 +157,7 @@ def _objects(lines: Iterable[bytes | bytearray]) -> Iterator[Mapping[str, Any]]:
 
 
 def describe_failure(step: str, error: Exception, keys: Sequence[str]) -> str:
-    """A short text about what went wrong in a step. These keys are taken out of it."""
+    """Describe the failure of a step briefly. These keys are taken out of the text."""
     said = str(error) or type(error).__name__
     status = getattr(error, "status_code", None)
     body = getattr(error, "body", None)

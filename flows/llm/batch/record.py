@@ -1,4 +1,4 @@
-"""What was submitted in batches, and what came back: the record that outlives every process.
+"""The record of submitted batches and their results, which outlives every process.
 
 One SQLite file. A batch is written down as ``intent`` before it is submitted, as ``submitted`` with the provider's id
 after, and as ``ended`` together with all of its results, each in one durable transaction. A request is in at most one
@@ -75,18 +75,18 @@ class BatchRecord:
 
     @property
     def intent(self) -> Intent:
-        """What is needed to look for it at the provider's."""
+        """The facts to find the batch at the provider."""
         return Intent(self.marker, self.created, self.size)
 
     @property
     def started_at(self) -> str:
-        """When it was submitted, ISO, UTC."""
+        """The time of submission, ISO, UTC."""
         return datetime.fromtimestamp(self.created, UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came back for one request and is not in the call cache yet."""
+    """A result of one request that is not in the call cache yet."""
 
     marker: str
     item_id: str
@@ -181,7 +181,7 @@ class BatchStore:
             db.execute("DELETE FROM batches WHERE marker=?", (marker,))
 
     def end(self, marker: str, lines: Iterable[BatchLine], reason: str) -> None:
-        """Write down that a batch has ended, with all that it gave; what it gave nothing for is ``unserved``."""
+        """Record the end of a batch with all its results; requests without a result are ``unserved``."""
         with self._transaction() as db:
             for line in lines:
                 if line.served:
@@ -237,7 +237,7 @@ class BatchStore:
         return {row[0]: (row[1], row[2]) for row in self._among("SELECT key, state, reason FROM requests", keys)}
 
     def results(self, keys: Sequence[str]) -> dict[str, Result]:
-        """What came back for keys and is not in the call cache yet."""
+        """The results for keys that are not in the call cache yet."""
         rows = self._among(
             "SELECT key, marker, item_id, max_tokens, is_json, body, journaled FROM requests",
             keys,

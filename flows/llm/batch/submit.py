@@ -26,7 +26,7 @@ Keyed = tuple[ModelSettings, ModelRequest, str]
 
 
 def batch_bound(settings: ModelSettings, request: ModelRequest, prices: Prices) -> Charge:
-    """What a request can cost in a batch at most."""
+    """The most that a request can cost in a batch."""
     most = most_tokens(settings, request)
     usd = prices.bound(settings, most.input_tokens, most.output_tokens, batch=True)
     return Charge(most.input_tokens + most.output_tokens, usd)
@@ -93,7 +93,7 @@ class Submitter:
             self._reserved.clear()
 
     def settle(self, marker: str, paid: Charge | None) -> None:
-        """Put what a batch has cost in the place of what was reserved for it by this run; None: that may be all."""
+        """Replace this run's reservation for a batch by its cost; without a known cost, by the most."""
         for most in self._bounds.pop(marker, ()):
             self._budget.settle(most, most if paid is None else paid)
             paid = None if paid is None else Charge(0, None if paid.usd is None else 0.0)

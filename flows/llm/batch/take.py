@@ -57,7 +57,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What one result comes to."""
+    """The reply, use and cost read from one result."""
 
     reply: Reply | None
     use: TokenUse | None
@@ -78,7 +78,7 @@ class Taker:
         self._records: dict[str, BatchRecord] = {}
 
     def take(self, missing: Mapping[str, Wanted], taken: Taken) -> None:
-        """Put what came back for the missing calls into the cache."""
+        """Put the results for the missing calls into the cache."""
         keys = list(missing)
         for start in range(0, len(keys), CHUNK):
             results = self._store.results(keys[start : start + CHUNK])
@@ -115,7 +115,7 @@ class Taker:
             self._cache.note(entry)
 
     def journal(self, marker: str, wanted: Mapping[str, Wanted]) -> Charge | None:
-        """Note what nobody here has asked for, which stays on record.
+        """Note the results that nobody here asked for; they stay on record.
 
         What all of a batch's results cost; None when that is not known of one.
         """
@@ -176,7 +176,10 @@ class Taker:
 
 
 def _stored_call(seen: _Seen) -> StoredCall | None:
-    """What the cache keeps of a result. No time of its own is known of a call in a batch."""
+    """Make the cache's record of a result; a call in a batch has no time of its own.
+
+    No time of its own is known of a call in a batch.
+    """
     if seen.reply is None:
         return None
     return StoredCall(seen.reply.text, seen.reply.model, seen.reply.use, seen.usd, 0.0)

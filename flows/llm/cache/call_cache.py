@@ -114,7 +114,7 @@ class CallCache:
         return None if row is None else unpack(key, row[0])
 
     def get_many(self, keys: Sequence[str]) -> dict[str, StoredCall]:
-        """The answers under some keys; what has none, or none that can be read, is left out."""
+        """The answers under some keys; keys without a readable answer are left out."""
         with self._reading() as db:
             rows = db.execute(
                 "select key, call from answers where key in (select value from json_each(?))", (json.dumps(list(keys)),)
@@ -137,7 +137,7 @@ class CallCache:
         self.meter.note(entry)
 
     def note(self, entry: JournalEntry) -> None:
-        """Journal only. A use of a cached answer is written with the next ones; everything else at once."""
+        """Journal an entry. A use of a cached answer is written with the next ones; everything else at once."""
         self.meter.note(entry)
         if not entry.cached:
             with self._writing() as db:
@@ -200,7 +200,7 @@ class CallCache:
             return db.execute("delete from journal where row_id <= ?", (up_to_row_id,)).rowcount
 
     def stats(self) -> CacheStats:
-        """What the cache holds, and all calls since it was made, those of other processes and runs included."""
+        """Statistics of the cache, and of all calls since it was made, those of other processes and runs included."""
         self.flush()
         with self._reading() as db:
             number, oldest, newest = db.execute("select count(*), min(made_at), max(made_at) from answers").fetchone()
@@ -240,7 +240,7 @@ class CallCache:
                 pass
 
     def close(self) -> None:
-        """Write what is held back, give all claims back, close the file. Closing again does nothing."""
+        """Write pending uses, return all claims, close the file. Closing again does nothing."""
         if self._closed:
             return
         try:
@@ -287,7 +287,7 @@ class CallCache:
             raise self._problem(error) from None
 
     def _set_up(self) -> None:
-        """Check what the file is, and make the tables of a new one."""
+        """Check that the file is a call cache, and make the tables of a new one."""
         db = self._db
         # In this order: tables and version of a new file become visible together.
         if not db.execute("select count(*) from sqlite_schema").fetchone()[0]:
@@ -322,7 +322,7 @@ class CallCache:
         return sizes
 
     def _problem(self, error: sqlite3.Error) -> StoreError:
-        """What the user can do about an error of the database."""
+        """Make an error that tells the user what to do about a database error."""
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF  # without the details of the extended code
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return StoreError(

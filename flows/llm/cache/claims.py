@@ -1,4 +1,4 @@
-"""Which process holds a claim in the call cache, and whether it still lives."""
+"""Claims in the call cache: the process that holds each, and whether it still lives."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _host() -> str:
 
 
 def _start_time(pid: int) -> str | None:
-    """When a living process was started; empty where the system does not tell; None when there is none."""
+    """The start time of a living process; empty if the system does not tell; None without such a process."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""What the call cache keeps: an answer as bytes under its key, and one row of the journal of calls."""
+"""Records of the call cache: an answer as bytes under its key, and one row of the journal of calls."""
 
 from __future__ import annotations
 

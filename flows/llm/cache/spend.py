@@ -1,4 +1,4 @@
-"""Statistics of the call cache: its content, what was spent, and what it saved."""
+"""Statistics of the call cache: its content, costs and savings."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class CacheStats:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """What was removed, or would be."""
+    """The counts of removed answers, or of those that would be removed."""
 
     answers: int
     answer_bytes: int

@@ -84,7 +84,7 @@ class AnthropicTransport:
         self._ways: dict[tuple[str, str, bytes], str] = {}
 
     async def send(self, settings: ModelSettings, request: ModelRequest) -> Reply:
-        """One try. Raises CallFault."""
+        """Try a call once. Raises CallFault."""
         schema = b"" if request.schema is None else orjson.dumps(request.schema)
         about = (settings.model, settings.structured, schema)
         way = first = self._ways.get(about) or first_way(settings)
@@ -131,7 +131,7 @@ class AnthropicTransport:
         return Reply("", model, use, found, pause_asked(answered.headers))
 
     def _path(self, path: str) -> str:
-        """Below the base URL, which may end with the version that the path begins with."""
+        """The path relative to the base URL, without a version that both have."""
         return path.removeprefix(self._prefix)
 
     async def close(self) -> None:
@@ -145,12 +145,12 @@ def request_body(settings: ModelSettings, request: ModelRequest) -> dict[str, An
 
 
 def ways_of(settings: ModelSettings) -> tuple[str, ...]:
-    """How the model can be asked for JSON, in the order in which it is tried."""
+    """The ways to ask the model for JSON, in the order of their trial."""
     return tuple(way for way in WAYS if way != "json_object" or not _THINKS.match(settings.model))
 
 
 def first_way(settings: ModelSettings) -> str:
-    """How it is asked at first: as the settings say; in words where it cannot be asked so."""
+    """The first way to ask the model: that of the settings, or in words if the model cannot be asked so."""
     return settings.structured if settings.structured in ways_of(settings) else "prompt"
 
 

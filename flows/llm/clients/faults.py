@@ -1,4 +1,4 @@
-"""What went wrong with a try: a response with an error, or no response, as a CallFault.
+"""Faults of a try: a response with an error, or no response, as a CallFault.
 
 Written after what the providers' documentation says, and what compatible servers send (vLLM, llama.cpp, Ollama,
 LiteLLM, OpenRouter): no two write errors in the same shape.
@@ -67,7 +67,7 @@ _STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """What an error response says of itself; empty where it says nothing."""
+    """The content of an error response; empty fields are unknown."""
 
     status: int
     message: str = ""
@@ -78,7 +78,7 @@ class ErrorReply:
 
     @property
     def head(self) -> str:
-        """What the server itself says: behind it some echo the request, whose words must not be taken for theirs."""
+        """The server's own words, without an echo of the request behind them."""
         return self.message[:LONGEST_REASON]
 
     def names(self, *parameters: str) -> str | None:
@@ -98,7 +98,7 @@ class ErrorReply:
 
 
 class Rejection(CallFault):
-    """A request that the server does not take, with what it says: another form of it may be taken."""
+    """A request that the server does not take, with its words: another form of it may be taken."""
 
     def __init__(self, kind: FaultKind, reason: str, said: ErrorReply, *, wait: float | None = None) -> None:
         super().__init__(kind, reason, wait=wait)
@@ -114,7 +114,7 @@ def clean_text(text: str, keys: Sequence[str] = ()) -> str:
 
 
 def read_error(status: int, content: bytes) -> ErrorReply:
-    """What an error response says, whatever its shape."""
+    """Read an error response, whatever its shape."""
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -124,7 +124,7 @@ def read_error(status: int, content: bytes) -> ErrorReply:
 
 
 def error_reply(status: int, body: Any) -> ErrorReply:
-    """The same for a body that is read already."""
+    """Read an error response from its parsed body."""
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, Mapping):

@@ -43,7 +43,7 @@ _SAMPLING = ("temperature", "top_p", "seed", "reasoning_effort", "reasoning.effo
 
 @dataclass(frozen=True, slots=True)
 class RequestForm:
-    """The form in which a server takes requests for a model."""
+    """The form of a request that a server takes for a model."""
 
     way: str
     limit: str
@@ -85,7 +85,7 @@ class OpenAITransport:
         self._manners: dict[tuple[str, str, str, bytes], RequestForm] = {}
 
     async def send(self, settings: ModelSettings, request: ModelRequest) -> Reply:
-        """One try. Raises CallFault."""
+        """Try a call once. Raises CallFault."""
         schema = b"" if request.schema is None else orjson.dumps(request.schema)
         about = (settings.model, settings.api, settings.structured, schema)
         first = self._manners.get(about) or first_form(settings)
@@ -130,7 +130,7 @@ class OpenAITransport:
 
 
 def first_form(settings: ModelSettings) -> RequestForm:
-    """The form in which a server is asked before it has said anything about forms."""
+    """The form of the first request, before the server has rejected any form."""
     name = settings.model.rsplit("/", 1)[-1]
     if settings.api == "responses":
         return RequestForm(settings.structured, "max_output_tokens", not settings.is_official)

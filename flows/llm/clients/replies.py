@@ -1,4 +1,4 @@
-"""What providers' answers have in common: whose they are, and what of them is the answer."""
+"""Common reading of providers' replies: the model, and the text of the answer."""
 
 from __future__ import annotations
 

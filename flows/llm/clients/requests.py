@@ -1,4 +1,4 @@
-"""What of a request is sent: its messages as turns that the provider takes, and its token limit.
+"""The parts of a request that are sent: its messages as turns that the provider takes, and its token limit.
 
 The key of a call is made from this, and so is the body, so that an answer is never served for what was not asked.
 """
@@ -53,7 +53,7 @@ def sent_turns(settings: ModelSettings, messages: Sequence[Message]) -> tuple[Ex
 
 
 def leading_system(said: Sequence[Exchange]) -> int:
-    """How many turns the system prompt is."""
+    """Count the turns of the system prompt."""
     return next((number for number, one in enumerate(said) if one.role != "system"), len(said))
 
 

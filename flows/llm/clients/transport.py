@@ -78,7 +78,7 @@ class Transport(Protocol):
     """One provider's client, for all models at one base URL. Used from one event loop."""
 
     async def send(self, settings: ModelSettings, request: ModelRequest) -> Reply:
-        """One try. Raises CallFault."""
+        """Try a call once. Raises CallFault."""
 
     async def send_native(self, settings: ModelSettings, request: NativeRequest) -> Reply:
         """One try of a native compaction; the response as ``body``. Raises CallFault."""

@@ -44,11 +44,7 @@ class _Asked(NamedTuple):
 
 
 def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = None) -> Tally:
-    """Judge a slice's answers. With a day they are anchors, and the verdicts belong to that day.
-
-    With a day they are anchors, and the verdicts belong to that day. With a day they are anchors, and the verdicts are
-    that day's taking.
-    """
+    """Judge a slice's answers. With a day they are anchors, and the verdicts belong to that day."""
     store, parts = task.store, task.engine
     columns: dict[str, list[Any]] = {name: [] for name in parquet_schemas.SCORES.names}
     tally = Tally()

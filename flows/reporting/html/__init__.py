@@ -1,4 +1,4 @@
-"""The page of a store: one HTML file that says which method keeps what, at what cost, and how sure that is.
+"""The page of a store: one HTML file that shows each method's retention, its cost, and the certainty of both.
 
 In the order in which a page comes about: ``figures`` asks the queries of ``sql/queries/report``; ``choice`` says which
 points are shown in full; ``detail`` reads their messages, contexts, answers and reasons; ``charts`` has the charts as

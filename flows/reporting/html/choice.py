@@ -1,4 +1,4 @@
-"""Which compaction points a page shows in full, where not all fit.
+"""The choice of compaction points that a page shows in full, if not all fit.
 
 The rule, as the page states it: first the points with the question on which each of the leading methods loses most
 against the first; then points by how far their questions put the methods apart (standard deviation of the methods'
@@ -16,7 +16,7 @@ LEADING = 10
 
 
 def ordered_points(figures: Figures) -> Iterator[tuple[str, str]]:
-    """(session, point) of every point with a scored question, in the order in which they are to be shown."""
+    """Yield (session, point) of every point with a scored question, in the order of the page."""
     seen: set[str] = set()
     wanted = [(row["session_id"], row["point_id"]) for row in figures.of("losses") if row["place"] <= LEADING + 1]
     for session, point in [*wanted, *_points_in_rounds(figures)]:

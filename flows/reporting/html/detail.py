@@ -1,4 +1,4 @@
-"""What a page shows of single points: the history, what each method left of it, the answers and the judge's reasons.
+"""Details of single points for the page: the history, each method's context, the answers and the judge's reasons.
 
 One pack a session: plain data with texts stored once by content, compressed. Where a page has no room for all points,
 ``flows.reporting.html.choice`` says which go in. A pack, as the page's script reads it::

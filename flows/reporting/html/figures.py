@@ -1,4 +1,4 @@
-"""What the views say, for one judge: every figure of the page comes from a query in ``sql``."""
+"""The figures of the page for one judge, each from a query in ``sql``."""
 
 from __future__ import annotations
 

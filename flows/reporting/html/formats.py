@@ -1,4 +1,4 @@
-"""How the page formats numbers, times and foreign texts."""
+"""Formats of numbers, times and foreign texts on the page."""
 
 from __future__ import annotations
 

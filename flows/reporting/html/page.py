@@ -130,7 +130,7 @@ def _hash(text: str) -> str:
 
 
 def content_policy(scripts: list[str], style: str) -> str:
-    """What the page may do: run these scripts, have this style, and nothing else.
+    """The page's content policy: these scripts and this style alone may run.
 
     Charts set single properties of style on what they draw, which is allowed by ``style-src-attr`` alone.
     """
@@ -159,7 +159,7 @@ def _page(store: Store, found: Figures, shown: Details, said: TextCatalogue, cod
 
 
 def _values(store: Store, found: Figures, shown: Details, said: TextCatalogue, *, texts: bool) -> Mapping[str, Any]:
-    """What the template shows, besides style, scripts and data."""
+    """The values of the template, besides style, scripts and data."""
     board = found.of("methods")
     best = found.contenders[0]["method"] if found.contenders else ""
     at = {(session, cycle) for session, cycle in shown.points}

@@ -20,7 +20,7 @@ class TextCatalogue:
     catalogue: Mapping[str, Mapping[str, str]]
 
     def __call__(self, key: str, **values: Any) -> str:
-        """A text with its values filled in. Raises KeyError for an unknown key."""
+        """Fill the values of a text. Raises KeyError for an unknown key."""
         section, _, name = key.partition(".")
         text = self.catalogue[section][name]
         return text.format(**values) if values else text
