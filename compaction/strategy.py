@@ -1,4 +1,4 @@
-"""What a strategy is: a function of a history, with parameters a method, and what a method leaves.
+"""The model of strategies: a function of a history, a method with parameters, and the compacted context.
 
 A strategy is a function of a :class:`History` to the messages that stay::
 
@@ -59,7 +59,7 @@ class NotApplicable(Exception):  # noqa: N818 (no error: the third outcome besid
 
 @dataclass(eq=False)
 class History:
-    """What a strategy works on: the messages before the point and what it may ask of its surroundings.
+    """The input of a strategy: the messages before the point, and its tools.
 
     With ``--history prefix`` the messages are the whole session up to the point. With ``--history chain`` they are
     what the same method left at the last point, followed by what has been said since.
@@ -130,7 +130,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class CompactedContext:
-    """What stays in the context after a compaction, and what became of every message of the session before the point.
+    """The messages after a compaction, and the fate of every message of the session before the point.
 
     Each has one of the four fates, in a chain too: there they say what the session has lost at this point and before.
     """
@@ -199,7 +199,7 @@ class Strategy:
 
     @cached_property
     def version(self) -> str:
-        """Its version, which is part of a method's id; of a plug-in that declares none the hash of its source."""
+        """The strategy's version, which is part of a method's id; by default a hash of a plug-in's source."""
         return function_version(self.function, self.declared_version)
 
     @cached_property
@@ -227,7 +227,7 @@ class Method:
 
     @property
     def name(self) -> str:
-        """Its label; without one ``head_tail`` with defaults, ``head_tail(tail=20)`` otherwise."""
+        """The method's label, else its spec: ``head_tail`` with defaults, ``head_tail(tail=20)`` otherwise."""
         return self.label or self.spec
 
     @property
@@ -252,12 +252,12 @@ class Method:
 
     @property
     def needs_model(self) -> bool:
-        """Whether it calls a summariser."""
+        """Whether the method calls a summariser."""
         return self.needs == "model"
 
     @property
     def is_opaque(self) -> bool:
-        """Whether it leaves what nobody but its provider can read."""
+        """Whether the method leaves items that only their provider can read."""
         return self.strategy.is_opaque or (self.inner is not None and self.inner.is_opaque)
 
     @property
@@ -273,11 +273,11 @@ class Method:
 
     @property
     def recalls(self) -> bool:
-        """Whether it fetches anything for a question."""
+        """Whether the method fetches anything for a question."""
         return self.strategy.recall is not None or (self.inner is not None and self.inner.recalls)
 
     def run(self, history: History) -> Sequence[Message]:
-        """What the strategy's function leaves of a history; a strategy that wraps another is given the inner method."""
+        """Run the strategy's function on a history; a strategy that wraps another is given the inner method."""
         params = self.params if self.inner is None else {**self.params, self.strategy.wraps: self.inner}
         return self.strategy.function(history, **params)
 
@@ -288,7 +288,7 @@ class Method:
         return None if self.inner is None else self.inner.limit(history)
 
     def recall(self, context: Sequence[Message], question: str, session: Sequence[Message]) -> tuple[Message, ...]:
-        """The context in which a question is answered; ``session`` is all that was said before the point."""
+        """Fetch messages for a question, and return its context; ``session`` is the history before the point."""
         if self.inner is not None:
             context = self.inner.recall(context, question, session)
         if self.strategy.recall is not None:
@@ -297,5 +297,5 @@ class Method:
 
 
 def join_versions(own: str, parts: Iterable[Method]) -> str:
-    """The version of what is made of methods: its own, then each of theirs."""
+    """Join the version of a combined method: its own, then those of its parts."""
     return "+".join([own, *sorted({f"{part.strategy.id}@{part.version}" for part in parts})])

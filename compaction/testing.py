@@ -36,7 +36,7 @@ class CharacterCounter:
 
 
 class ScriptedSummarizer:
-    """A summariser that says what a handler tells it to, and remembers what it was asked.
+    """A summariser that answers through a handler, and remembers its requests.
 
     A handler returns the text or raises SummaryError. Without one the answer names the request's number.
     """
@@ -55,7 +55,7 @@ class ScriptedSummarizer:
 
 
 class ScriptedModel:
-    """A language model that says what a handler tells it to, and remembers what it was asked.
+    """A language model that answers through a handler, and remembers its requests.
 
     A handler returns the text or raises ModelError. Without one the answer names the request's number. A text that the
     request's ``check`` does not take is a ModelError, as it is with a client.
@@ -159,7 +159,7 @@ def history(
     recorded: Sequence[RecordedCompaction] = (),
     provider: ScriptedProvider | None = None,
 ) -> History:
-    """A history of these messages for a strategy to work on."""
+    """Make a history of these messages for a strategy."""
     return History(
         tuple(messages),
         counter or CharacterCounter(),

@@ -43,7 +43,7 @@ class TokenCounter(Protocol):
 
 
 class LengthCounter:
-    """Counts characters: for what needs a counter and no counts."""
+    """Counts characters, where a counter is required and its counts do not matter."""
 
     name = "characters"
 

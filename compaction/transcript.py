@@ -19,7 +19,7 @@ reminders, skills)."""
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call that an assistant message asks for."""
+    """One tool call of an assistant message."""
 
     id: str
     name: str
@@ -66,14 +66,14 @@ class Message:
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether it is an item that nobody but its provider can read."""
+        """Whether the message is an item that only its provider can read."""
         return bool(self.opaque) and not self.text.strip()
 
     author: Author | None = field(default=None, metadata={"added": "later"})
     """Who wrote it in the person's name, where the log says so; None for what a person wrote, and where it does not."""
 
     def with_text(self, text: str) -> Message:
-        """The same message with another text, to be counted anew."""
+        """Copy the message with another text, to be counted anew."""
         return replace(self, text=text, tokens=None)
 
 
@@ -106,7 +106,7 @@ class RecordedCompaction:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a session used, as the provider counted and the log recorded it; None where it says nothing."""
+    """The tokens of a session, as the provider counted and the log recorded them; None if unknown."""
 
     input_tokens: int | None = None
     """Prompt tokens over all responses, those read from and written to a cache included."""

@@ -1,4 +1,4 @@
-"""When to compact, and when to stop: conditions on the size of a history, as text and as values.
+"""Conditions to compact, and to stop: on the size of a history, as text and as values.
 
 A condition is written ``tokens>32000``, ``tokens<80%`` (of what the context may hold), ``messages>50``, ``turns>4``,
 ``groups>20``, ``has_tool_calls``, ``always``, ``never``, and these within ``all(…)``, ``any(…)`` and ``not(…)``. The
@@ -43,7 +43,7 @@ class Meter:
 
     @property
     def turns(self) -> int:
-        """User turns of which something is there; what came before the first user message is none."""
+        """The number of user turns with any message left."""
         return len(self._turns)
 
     def add(self, group: IndexedGroup) -> None:

@@ -1,4 +1,4 @@
-"""Everything that touches the world: files, clocks, processes, Prefect, the command.
+"""The parts that touch the world: files, clocks, processes, Prefect, the command.
 
 Read in this order: ``study`` (all that a run depends on), ``store`` (what lies where), ``evaluate`` (the whole, in
 order, one page), then one file an arrow: ``ingest`` → ``compact`` → ``probe`` → ``measure`` → ``answer`` → ``score`` →

@@ -1,4 +1,4 @@
-"""What a run would do, found out by doing it where nothing is kept.
+"""A dry run: the work of a run, in a temporary store that is thrown away.
 
 The stages run over a temporary store that links to the files of the real one, with models that look into the real call
 cache and otherwise note what would be sent, answering with a filler of the length that is assumed. So the number of
@@ -56,7 +56,7 @@ LINKED = tuple(
 
 @dataclass
 class Line:
-    """What one stage would ask of one model."""
+    """The calls of one stage to one model."""
 
     stage: str
     model: str
@@ -129,7 +129,7 @@ class CallRecorder:
                 setattr(line, name, None if so_far is None else so_far * (1 + share))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing, as nothing is open."""
 
     def _line(self, settings: ModelSettings) -> Line:
         stage, _ = called_for()
@@ -194,7 +194,7 @@ class PlannedProber:
 
 @contextmanager
 def shadow_store(study: Study) -> Iterator[Study]:
-    """The study over a temporary store that has all that the real one has; what is written there is gone at the end."""
+    """Link a temporary store to the real one for a study; it is removed at the end."""
     real = Store.at(study.store)
     with tempfile.TemporaryDirectory(prefix="compaction-eval-plan-") as folder:
         root = Path(folder) / "store"
@@ -222,7 +222,7 @@ def with_times(lines: list[Line], seconds_a_call: Mapping[tuple[str, str], float
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What a run would do."""
+    """The plan of a run."""
 
     items: dict[str, int]
     """Stage → items that would be worked on: what the store does not have yet."""
@@ -249,7 +249,7 @@ async def forecast(study: Study, report: Report) -> RunPlan:
 
 
 async def forecast_backfill(study: Study, selection: Selection, report: Report) -> RunPlan:
-    """The same for a backfill."""
+    """Plan a backfill in the same way."""
     from flows.score import judge_backlog  # noqa: PLC0415 (as above)
 
     real = Store.open(study.store)

@@ -1,4 +1,4 @@
-"""Everything → ``scores.duckdb``: one writer, always the whole, put in place by a rename."""
+"""Loads a whole store into ``scores.duckdb``: one writer, put in place by a rename."""
 
 from __future__ import annotations
 

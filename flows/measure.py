@@ -13,6 +13,6 @@ from flows.pipeline.stages import MEASURE
 
 @flow(name="measure", flow_run_name=name_of_run, persist_result=False)
 async def measure(study: Study) -> None:
-    """Measure what every context still tells of files and facts, and what of it the session needed again."""
+    """Measure which files and facts every context still tells, and which of them the session needed again."""
     with running(study, what="measure") as run:
         await run_stage(run, MEASURE)

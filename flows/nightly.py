@@ -96,5 +96,5 @@ class FlowRunProgress(Lines):
     """Progress in the log of the flow run, which Prefect's page shows."""
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Log one line."""
         get_run_logger().info(text)

@@ -201,19 +201,19 @@ class PandasResults:
         self._results = results
 
     def leaderboard(self, judge: str | None = None, by: Split | None = None) -> pd.DataFrame:
-        """As ``Results.leaderboard``."""
+        """Return ``Results.leaderboard`` as a pandas frame."""
         return self._results.leaderboard(judge, by).to_pandas()
 
     def frame(self, relation: str, judge: str | None = None) -> pd.DataFrame:
-        """As ``Results.frame``."""
+        """Return ``Results.frame`` as a pandas frame."""
         return self._results.frame(relation, judge).to_pandas()
 
     def query(self, name: str, judge: str | None = None, **parameters: Any) -> pd.DataFrame:
-        """As ``Results.query``."""
+        """Return ``Results.query`` as a pandas frame."""
         return self._results.query(name, judge, **parameters).to_pandas()
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """As ``Results.sql``."""
+        """Return ``Results.sql`` as a pandas frame."""
         return self._results.sql(query, parameters).to_pandas()
 
 

@@ -170,7 +170,7 @@ class _Checkpoints:
         return [_Turn(i, messages[i:end]) for i, end in zip(starts, [*starts[1:], len(messages)], strict=True)]
 
     def _stops(self, turns: Sequence[_Turn], done: int, end: int) -> list[int]:
-        """Up to which turns checkpoints are written when these are there, before the position ``end``."""
+        """List the numbers of turns at which checkpoints are written before the position ``end``."""
         stops: list[int] = []
         while len(turns) - done >= self.n + self.keep:
             done += self.n

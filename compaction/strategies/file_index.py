@@ -74,7 +74,7 @@ def _is_index(message: Message) -> bool:
 
 @dataclass(eq=False)
 class _Files:
-    """What was done to files, read message by message."""
+    """The operations on files, read message by message."""
 
     roots: Roots
     messages: list[Message] = field(default_factory=list)
@@ -103,7 +103,7 @@ _reading = threading.Lock()
 
 
 def _files(session: Sequence[Message], results: ToolResults) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
-    """What was done to the files of a session, and the calls: read on from the last point if it is the same session.
+    """Read the operations on a session's files, and the calls, from the last point on if it is the same session.
 
     Both are copies: another thread may read on to a later point.
     """
@@ -140,7 +140,7 @@ def _index(history: History, left: Sequence[Message], max_tokens: int) -> Messag
 
 
 def _fates(ops: Sequence[FileOp]) -> tuple[list[tuple[str, FileOp]], list[tuple[str, FileOp]]]:
-    """What came of each file, with the last operation: of those only read, and of the others."""
+    """Split files into those only read and the others, each with its fate and last operation."""
     ledger = Ledger().extend(ops)
     changed = [("created", op) for op in ledger.created.values()]
     changed += [("modified", op) for op in ledger.modified.values()]
@@ -198,7 +198,7 @@ def _line(verb: str, op: FileOp, calls: Mapping[tuple[str, int], str], results: 
 
 
 def _within(history: History, lines: Sequence[tuple[str, str]], max_tokens: int) -> list[str]:
-    """The last lines that fit, and how many do not, by what was done to the files."""
+    """List the last lines that fit, and count the others by the operation on the file."""
     room, first = max_tokens, len(lines)
     while first and (room := room - history.counter.count(lines[first - 1][1] + "\n")) >= 0:
         first -= 1

@@ -179,7 +179,7 @@ def _xml(message: Message) -> str:
 
 
 def _cut(messages: Sequence[Message], keep: int, mode: str) -> int:
-    """How many messages are summarised; 0 when there are no more than ``keep``."""
+    """Count the messages to summarise; 0 if there are no more than ``keep``."""
     if len(messages) <= keep:
         return 0
     cut = _before_owner(messages, len(messages) - keep)

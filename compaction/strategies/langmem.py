@@ -1,4 +1,4 @@
-"""langmem 0.0.30: ``summarize_messages``, a running summary that is extended by what newly leaves the context."""
+"""langmem 0.0.30: ``summarize_messages``, a running summary that each compaction extends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARE = 0.5
 
 
 class _Span(NamedTuple):
-    """What a call summarises, as positions after the last call's end."""
+    """The messages that a call summarises, as positions after the last call's end."""
 
     positions: list[int]
     tokens: int
@@ -99,7 +99,7 @@ def _is_summary(message: Message) -> bool:
 
 
 def _after(messages: Sequence[Message], summary: int) -> int:
-    """Where the messages begin that came after all that the summary has.
+    """Find the first message after all that the summary covers.
 
     What the last call kept before a late result that it summarised is passed over from then on.
     """

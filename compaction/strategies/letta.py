@@ -113,7 +113,7 @@ def render_messages(messages: Sequence[Message]) -> str:
 
 
 def _cut(history: History, system: Sequence[Message], rest: Sequence[Message], share: float) -> int | None:
-    """How many messages go; None where everything has to.
+    """Count the messages to drop; None if all have to go.
 
     The system prompt is the first of the original's messages, and counts for the shares.
     """
@@ -133,7 +133,7 @@ def _cut(history: History, system: Sequence[Message], rest: Sequence[Message], s
 
 
 def _latest_assistants(rest: Sequence[Message]) -> list[int | None]:
-    """For each number of messages (the system prompt is the first) the last assistant message among them."""
+    """Find the last assistant message among each number of messages (the system prompt is the first)."""
     found: list[int | None] = [None]
     for position, message in enumerate(rest):
         found.append(position if message.role == "assistant" else found[-1])
@@ -143,7 +143,7 @@ def _latest_assistants(rest: Sequence[Message]) -> list[int | None]:
 def _summary(
     history: History, span: Sequence[Message], prompt: str, sections: tuple[Section, ...], words: int, clip: int
 ) -> tuple[str, tuple[int, ...]]:
-    """The summary's text, and what it covers: that of which the summariser was shown anything."""
+    """The summary's text, and the messages that it covers: those that the summariser saw at least in part."""
     shown, limit = _shown_messages(history, span), int(words * TOKENS_A_WORD)
     try:
         text = history.summarize(_request(shown, prompt, sections, words, limit))
@@ -164,7 +164,7 @@ def _request(
 
 
 def _shown_messages(history: History, span: Sequence[Message]) -> tuple[Message, ...]:
-    """What the summariser is shown of some messages; of several results with one id only the first."""
+    """Select the messages for the summariser; of several results with one id only the first."""
     found: list[Message] = []
     answered: set[str] = set()
     for message in span:

@@ -81,7 +81,7 @@ def is_made(message: Message, mark: str) -> bool:
 
 
 def find_opening(messages: Sequence[Message], mark: str) -> tuple[int, int | None]:
-    """Where the messages begin that have not been compacted yet, and where the task is: the first user message."""
+    """Find the start of the uncompacted messages, and the task: the first user message."""
     made = [position for position, message in enumerate(messages) if is_made(message, mark)]
     start = made[-1] + 1 if made else len(system_prompt(messages))
     asked = (p for p, message in enumerate(messages) if message.role == "user" and message.seq is not None)
@@ -91,7 +91,7 @@ def find_opening(messages: Sequence[Message], mark: str) -> tuple[int, int | Non
 def leaving_messages(
     history: History, start: int, task: int | None, tail_tokens: int | None
 ) -> Iterator[tuple[tuple[Message, ...], int]]:
-    """At each of the session's compactions that are still to be made: the messages that leave, and where the tail is.
+    """Yield the leaving messages and the end of each compaction that the session still lacks.
 
     The system prompt, what was made of earlier messages, and the task do not leave. With the first go messages that
     stand between these.
@@ -120,7 +120,7 @@ def shown_before(request: SummaryRequest, text: str) -> SummaryRequest:
 
 
 def read_sections(text: str, sections: Sequence[Section]) -> dict[str, list[str]]:
-    """The lines of a summary by section; what stands before the first heading belongs to the first section."""
+    """Split the lines of a summary by section; lines before the first heading belong to the first section."""
     found: dict[str, list[str]] = {section.title: [] for section in sections}
     title = sections[0].title
     for line in with_all_sections(text, sections).splitlines():

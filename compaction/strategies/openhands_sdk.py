@@ -172,7 +172,7 @@ class _Condenser:
         return reasons
 
     def _forgotten(self, view: Sequence[Event], reasons: set[Reason]) -> tuple[int, int] | None:
-        """First and last position (exclusive) of what is forgotten; None where there is no range that may be."""
+        """First and last position (exclusive) of the forgotten events; None if no range may be forgotten."""
         tails = []
         if "request" in reasons:
             tails.append(len(view) // 2 - self.keep_first - 1)

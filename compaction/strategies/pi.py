@@ -87,7 +87,7 @@ _LISTS = re.compile(r"<(read|modified)-files>\n(.*?)\n</\1-files>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the compactions so far have left."""
+    """The result of the compactions so far."""
 
     start: int
     """Position of the first message that the next compaction looks at."""
@@ -139,7 +139,7 @@ def pi_anchored_files(
 
 
 def find_cut(messages: Sequence[Message], start: int, end: int, keep_tokens: int) -> tuple[int, int]:
-    """Where to cut ``messages[start:end]``: the first message that stays, and where its turn begins.
+    """Find the first message that stays of ``messages[start:end]``, and the start of its turn.
 
     The second is -1 when the cut splits no turn. Everything stays when it is less than ``keep_tokens``.
     """
@@ -213,7 +213,7 @@ def _directories(path: str) -> Iterator[str]:
 
 
 def _last_state(history: History, first: int, faithful: bool) -> _State:
-    """What the strategy left last time, found in the messages by its mark."""
+    """Find the last compaction's result in the messages by its mark."""
     messages = history.messages
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]

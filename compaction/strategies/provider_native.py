@@ -282,6 +282,6 @@ def anthropic_clear_request(
 
 
 def cleared_tool_uses(response: Mapping[str, Any]) -> int:
-    """How many tool uses the service cleared."""
+    """Count the tool uses that the service cleared."""
     applied = (response.get("context_management") or {}).get("applied_edits") or []
     return sum(edit.get("cleared_tool_uses", 0) for edit in applied if edit.get("type") == "clear_tool_uses_20250919")

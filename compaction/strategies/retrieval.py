@@ -87,7 +87,7 @@ def recall(
 
 
 def _shares(history: History, trigger: int | None, target: int | None) -> tuple[int, int]:
-    """Tokens from which on it compresses, and those that it compresses to."""
+    """Tokens at which compression starts, and its target."""
     fill = history.budget if trigger is None else trigger
     return fill, fill * TARGET_TENTHS // 10 if target is None else target
 
@@ -142,7 +142,7 @@ def retrieval_bm25(
 def _choose(
     messages: Sequence[Message], scores: Sequence[float], target: int, counter: TokenCounter
 ) -> tuple[set[int], Mapping[int, Message]]:
-    """Positions that stay, and those of them that are cut with what is left."""
+    """Choose the positions that stay, and cut some of their messages."""
     kept = {position for position, message in enumerate(messages) if message.role == "system"}
     for role in ("user", "assistant"):
         kept.update([position for position, message in enumerate(messages) if message.role == role][-1:])
@@ -200,7 +200,7 @@ def _write_stub(message: Message, key: str) -> Message:
 
 
 def _key(text: str, position: int, keys: set[str]) -> str:
-    """A name for what was there: that of a file that it begins with, else its number."""
+    """Name a removed text: by the file that it begins with, else by its number."""
     found = next((match for pattern in _FILE_NAMES if (match := pattern.search(text[:2000]))), None)
     base = found[1].split("/")[-1] if found else f"message_{position}"
     key, number = base, 2
@@ -228,7 +228,7 @@ def _kind(text: str) -> str:
 
 
 class _Index:
-    """Which words stand where in a session, and how often."""
+    """The places and counts of words in a session."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -267,7 +267,7 @@ class _Index:
         return scores
 
     def _counts(self, word: str, length: int) -> Iterator[tuple[int, int]]:
-        """(position, how often) for each of the first ``length`` messages that a word stands in."""
+        """Yield (position, count) of a word in the first ``length`` messages."""
         places = self._places.get(word, ())
         for i in range(0, len(places), 2):
             if places[i] >= length:

@@ -33,7 +33,7 @@ def strands_sliding(history: History, *, window_size: int = 40, pin_first: int =
 
 
 def _n_pinned(turns: Sequence[Sequence[Message]], count: int) -> int:
-    """How many turns are pinned: one more where a call would be separated from its results."""
+    """Count the pinned turns: one more if a call would be separated from its results."""
     if not 0 < count < len(turns):
         return count
     last, following = (_ids(turn) for turn in turns[count - 1 : count + 1])
@@ -45,7 +45,7 @@ def _ids(turn: Sequence[Message]) -> set[str]:
 
 
 def _trim_point(turns: Sequence[Sequence[Message]], start: int) -> int | None:
-    """The first turn from ``start`` on that a window may begin with."""
+    """Find the first turn from ``start`` on that may begin a window."""
     for position in range(start, len(turns)):
         if turns[position][0].role in ("user", "system"):
             return position

@@ -98,7 +98,7 @@ def segments(
 
 
 def group_ends(history: History) -> dict[int, int]:
-    """For each message, by identity, how many messages come until the last one of its group."""
+    """Map each message, by identity, to the number of messages until the last one of its group."""
     return {
         id(message): group.positions[-1] - position
         for group in history.groups
@@ -107,7 +107,7 @@ def group_ends(history: History) -> dict[int, int]:
 
 
 def _units(span: Sequence[Message], reach: Mapping[int, int]) -> Iterator[list[Message]]:
-    """Runs of messages that no group reaches out of."""
+    """Yield runs of messages that contain each group whole."""
     unit: list[Message] = []
     end = 0
     for position, message in enumerate(span):

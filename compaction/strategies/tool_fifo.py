@@ -53,7 +53,7 @@ def tool_fifo(
 def _calls_without_result(
     messages: Sequence[Message], asked: Sequence[int | None], dropped: Sequence[int], latest: int
 ) -> dict[int, frozenset[str]]:
-    """For each assistant message the ids of its calls that nothing but dropped results answers."""
+    """Map each assistant message to the ids of its calls whose results are all dropped."""
     found: dict[int, set[str]] = {}
     for position in dropped:
         call, id = asked[position], messages[position].tool_call_id

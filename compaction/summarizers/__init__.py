@@ -1,1 +1,1 @@
-"""What writes the summaries that strategies ask for: ``extractive`` without a model, ``model`` with one."""
+"""The summarisers of strategies: ``extractive`` without a model, ``model`` with one."""

@@ -70,7 +70,7 @@ def words(sentence: str) -> tuple[str, ...]:
 
 
 def central(priors: Mapping[str, float]) -> dict[str, float]:
-    """What sentences are worth among each other, in their order, without those that say what a better one has said.
+    """Weigh sentences by centrality, in their order, without those that repeat a better one.
 
     ``priors`` multiply the centrality: what is known of a sentence beside its words.
     """

@@ -234,7 +234,7 @@ class _Extract:
         }[kind]()
 
     def ops(self) -> list[FileOp]:
-        """What was done to files: by calls, or by blocks of text where no call changes a file."""
+        """The operations on files: by calls, or by blocks of text if no call changes a file."""
         ledger = context_ledger(self.span, self.results, find_roots(self.span))
         if not (ledger.created or ledger.modified or ledger.deleted):
             ledger.extend(op for message in self.span for op in written_files(message))
@@ -246,7 +246,7 @@ class _Extract:
 
     @cached_property
     def asked(self) -> dict[str, float]:
-        """What the person said, with a prior: the first and the last request, and what tells the agent to do or not."""
+        """The person's sentences with a prior: highest for the first and the last request, and for standing orders."""
         requests = [said for message in self.span if (said := _own_words(message))]
         found: dict[str, float] = {}
         for number, request in enumerate(requests):
@@ -262,7 +262,7 @@ class _Extract:
 
     @cached_property
     def said(self) -> dict[str, float]:
-        """What the agent said, with a prior: above all the reports that end its turns."""
+        """The agent's sentences with a prior: highest for the reports that end its turns."""
         found: dict[str, float] = {}
         for message in self.span:
             if message.role == "assistant":
@@ -272,7 +272,7 @@ class _Extract:
 
     @cached_property
     def findings(self) -> dict[str, float]:
-        """What the agent said and did not only announce, with its worth."""
+        """The agent's sentences that do more than announce, with their worth."""
         return central({s: prior for s, prior in self.said.items() if not _has(_ANNOUNCED, s) or _has(_REASON, s)})
 
     def decisions(self) -> list[tuple[int, str]]:
@@ -312,7 +312,7 @@ class _Extract:
         return next((r for r in map(read_message, self.span[::-1]) if r.totals is not None or r.failing), None)
 
     def last_said(self) -> Sequence[str]:
-        """The sentences of the last two messages in which the agent said something."""
+        """The sentences of the agent's last two messages with any."""
         told = [said for m in self.span[-40:] if m.role == "assistant" and (said := _sentences(m))]
         return [sentence for said in told[-2:] for sentence in said if not sentence.endswith(":")]
 
@@ -347,12 +347,12 @@ def _complaint(result: str) -> str:
 
 
 def _sentences(message: Message) -> Sequence[str]:
-    """What an agent said, its reasoning first, without the shortest sentences."""
+    """An agent's sentences, its reasoning first, without the shortest."""
     return [s for text in (message.reasoning, message.text) if text for s in prose(text) if len(words(s)) >= MIN_WORDS]
 
 
 def _own_words(message: Message) -> Sequence[str]:
-    """What a person said: nothing of rules and reminders that stand in the person's place, or of the surroundings."""
+    """A person's sentences, without rules, reminders and surroundings in the person's name."""
     if message.role != "user" or message.author is not None or _SETUP.match(message.text):
         return ()
     return prose(_SURROUNDINGS.sub("\n", message.text))

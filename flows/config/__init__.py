@@ -1,1 +1,1 @@
-"""What a study says: its file, its defaults, its models and its runner."""
+"""The content of a study: its file, its defaults, its models and its runner."""

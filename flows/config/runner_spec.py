@@ -1,4 +1,4 @@
-"""What does the work that only computes: processes of this machine, or a Dask cluster.
+"""The runner of work that only computes: processes of this machine, or a Dask cluster.
 
 The stages that wait for a language model are not meant: those stay in the run's own process, around one gateway, since
 limits, budget and cache are of the whole run.

@@ -33,7 +33,7 @@ IN_FLIGHT = 64
 
 @dataclass(frozen=True)
 class Study(StudyKeys):
-    """Everything that a run depends on. Plain data, so that Prefect can show and store it."""
+    """The settings of a run. Plain data, so that Prefect can show and store it."""
 
     @property
     def points_spec(self) -> PointsSpec:
@@ -47,7 +47,7 @@ class Study(StudyKeys):
 
     @property
     def study_key(self) -> str:
-        """Hash of what makes answers comparable; runs with the same key add to one leaderboard."""
+        """Hash of the settings that make answers comparable; runs with the same key add to one leaderboard."""
         parts = [self._identity(spec) for spec in (self.summarizer, self.responder, self.prober)]
         return content_id("study", self.points, self.history, *parts, self.tokenizer)
 
@@ -56,7 +56,7 @@ class Study(StudyKeys):
         return settings.identity if settings else spec
 
     def settings(self, spec: str) -> ModelSettings | None:
-        """How the study uses a model; None for ``embedded``."""
+        """The study's settings of a model; None for ``embedded``."""
         return ModelSettings(spec=spec, **self.models[spec]) if spec in self.models else None
 
     @property
@@ -95,7 +95,7 @@ class Study(StudyKeys):
         return list(found.values())
 
     def load_rubric(self) -> Rubric:
-        """The rubric that the judge scores by."""
+        """Load the judge's rubric."""
         return load_rubric(self.rubric)
 
     def as_dict(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ JUDGE_KEYS = ("judge", "rubric", "protocol", "judge_replicates", "concurrency", 
 
 @dataclass(frozen=True)
 class StudyKeys:
-    """What a run depends on, as its user gives it."""
+    """The settings of a run, as its user gives them."""
 
     sources: Annotated[
         tuple[str, ...],

@@ -1,4 +1,4 @@
-"""A study file to begin with: every key with what it means and its default, from the study itself."""
+"""A study file as a start: every key with its meaning and default, from the study itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What methods, models and runners a study may name."""
+"""Values that a study may name: methods, models and runners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the credentials of a text are.
+"""Finds the credentials of a text.
 
 The detector is ``redact-secret`` (Rust, in-process, no network): a hundred provider formats, private keys,
 authorization headers, URLs and assignments. What it has no rule for is in ``rules`` and ``pem``.
@@ -109,7 +109,7 @@ def _find(text: str) -> list[SecretFinding]:
 
 
 def _end_of_token(text: str, start: int, end: int) -> int:
-    """Where a value ends: a token of a known form ends before the full stop of its sentence."""
+    """Find the end of a value: a token of a known form ends before the full stop of its sentence."""
     value = text[start:end]
     token = value.rstrip(".,;:!?)")
     return start + len(token) if token != value and kind_of(token) is not None else end

@@ -1,4 +1,4 @@
-"""What stands in the place of a secret: the same for the same value, and no way back to it."""
+"""Marks in the place of secrets: the same for the same value, and no way back to it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SecretMarker:
         self._made: dict[tuple[str, str], str] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the values seen so far: they are secrets."""
+        """Leave out the values seen so far: they are secrets."""
         return {"_key": self._key, "_made": {}}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a command printed that was asked for a secret: ``pass show …``, ``kubectl get secret … | base64 -d``."""
+"""Output of a command that was asked for a secret: ``pass show …``, ``kubectl get secret … | base64 -d``."""
 
 from __future__ import annotations
 

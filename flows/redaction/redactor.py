@@ -52,12 +52,12 @@ class Redactor:
         self._kinds: dict[str, str | None] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the values seen so far: they are secrets."""
+        """Leave out the values seen so far: they are secrets."""
         return {"_marker": self._marker, "_kinds": {}}
 
     @property
     def version(self) -> str:
-        """What the output depends on besides the input: own and detector version, and the key (as a check value)."""
+        """The version of the redaction: its own, the detector's, and the key (as a check value)."""
         return f"redaction@{VERSION}, {DETECTOR}, key {self._marker.check_value()}"
 
     def redact(self, text: str, tally: Counter[str] | None = None) -> str:
@@ -70,11 +70,11 @@ class Redactor:
         return self._text(text, {}, tally, find)
 
     def redact_json(self, text: str, tally: Counter[str] | None = None) -> str:
-        """The same for JSON text: it stays valid, and only strings that hold a secret are written anew."""
+        """Mask the secrets in JSON text: it stays valid, and only strings that hold a secret are written anew."""
         return self._json(text, {}, tally, find)
 
     def redact_excerpt(self, text: str, limit: int = EXCERPT) -> str:
-        """At most ``limit`` characters of a broken input, masked before they are cut.
+        """Mask a broken input and cut it to ``limit`` characters, in this order.
 
         Give it as much of the input as there is: a secret that was cut before can't be known any more. Of a text that
         ends exactly at the limit, and so is cut already, the last unbroken run is therefore left out.

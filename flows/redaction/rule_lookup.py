@@ -1,4 +1,4 @@
-"""Which rules can match a text at all: looking for their keywords first costs less than trying each."""
+"""Finds the rules that can match a text at all: looking for their keywords first costs less than trying each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the detector has no rule for, and what looks like a credential and is none.
+"""Rules beside the detector's, and lists of texts that only look like credentials.
 
 The shapes are the providers' and tools' own documented ones. Every pattern is anchored at a literal and bounded, so
 that its work grows with the text alone; its ``keywords`` are parts of every text that it can match, so that looking for
@@ -69,7 +69,7 @@ def _is_word(value: str) -> bool:
 
 
 def _is_key(value: str) -> bool:
-    """The same where names and labels stand more often: behind ``token``, ``--key``."""
+    """Whether a value is a key in a place where names and labels are usual: behind ``token``, ``--key``."""
     inner = value.rstrip(".,;:!?)")
     return is_strong(inner) and not is_word_with_number(inner) and (is_random(inner) or not is_passphrase(inner))
 

@@ -41,7 +41,7 @@ class _NightRunner(Runner):
         self._end = end
 
     def handle_sigterm(self, *_: Any, **__: Any) -> None:
-        """On SIGTERM, call ``end``; the caller then stops the runner in good order."""
+        """Call ``end`` on SIGTERM; the caller then stops the runner in good order."""
         self._end()
 
 
@@ -115,7 +115,7 @@ class NightRuns:
         ]
 
     async def next_start(self) -> datetime | None:
-        """When the next night is due; None while Prefect has not planned it yet."""
+        """The start of the next night; None while Prefect has not planned it yet."""
         planned = await self._runs([StateType.SCHEDULED], FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC)
         times = [
             run.next_scheduled_start_time for run in planned if run.auto_scheduled and run.next_scheduled_start_time

@@ -1,4 +1,4 @@
-"""What ``serve`` serves: the schedule of the nights of one store."""
+"""The deployment of ``serve``: the schedule of the nights of one store."""
 
 from __future__ import annotations
 

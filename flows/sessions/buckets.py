@@ -50,7 +50,7 @@ class Bucket:
 
     @property
     def key(self) -> str:
-        """Its name."""
+        """The bucket's name."""
         return f"bucket-{self.bits or 'all'}"
 
     @property

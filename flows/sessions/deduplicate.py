@@ -1,4 +1,4 @@
-"""Which of the sessions that were read are one session, and under which ids they are stored.
+"""Finds copies and forms of one session, and the ids that sessions are stored under.
 
 A session can be there many times: it grew and its file was read again, a checkpoint holds the session so far, a
 resumed or forked session begins with a copy of another, two agents' logs or an export tell of the same one. It is
@@ -131,7 +131,7 @@ def _records_in_force(parts: Sequence[Part]) -> dict[str, tuple[InputRecord, str
 
 
 def _why_worse(then: _Reading, now: _Reading) -> str:
-    """Why the later reading of an input is refused; empty if it is accepted.
+    """Return the reason to refuse the later reading of an input; empty if it is accepted.
 
     It reads worse when it adds nothing and lacks something: each of its sessions is the beginning of a stored one, or
     the same, and one is shorter or missing. Or when more of it could not be read than before, and a session has lost
@@ -197,7 +197,7 @@ def _place(info: SessionInfo) -> Place:
 
 
 def _without_copies(infos: Iterable[SessionInfo]) -> tuple[list[SessionInfo], dict[Place, SessionInfo]]:
-    """The sessions that stay, and for each other session the one of which it is a copy."""
+    """Split sessions into those that stay and copies, each with its original."""
     longest: list[SessionInfo] = []
     copies: dict[Place, list[SessionInfo]] = {}
     alike: dict[str, list[SessionInfo]] = {}
@@ -231,7 +231,7 @@ def _preference(info: SessionInfo) -> tuple[int, int, int, str, int]:
 
 
 def _fullest(forms: Sequence[SessionInfo]) -> SessionInfo:
-    """Of the forms of a session, the longest first, the one to store.
+    """Choose the form of a session to store, among its forms, the longest first.
 
     Forms of one format differ in how far the session had got: the longest has it all. Formats differ in what they
     record: one that is made of other logs may have lost the reasoning and still have more messages, of a branch that
@@ -283,7 +283,7 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
 
 
 def _given(stay: Iterable[SessionInfo]) -> dict[Place, tuple[int, Place]]:
-    """For each session that begins like another one, how many messages of its beginning that one has too, and which.
+    """Find the sessions that begin like another one, with the number of common messages and the other's place.
 
     A fork that its log does not mark begins so. Of one file only sessions count whose first messages have one time
     (a database has a fork beside its origin): the runs of a dataset may begin alike by themselves.
@@ -309,13 +309,13 @@ def _began_with(one: SessionInfo, other: SessionInfo) -> bool:
 
 
 def _length_shared(one: str, other: str) -> int:
-    """How many messages two sessions have in common from the first on."""
+    """Count the common first messages of two sessions."""
     pairs = zip(split_digests(one), split_digests(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _n_shared(one: str, other: str) -> int:
-    """How many digests two sessions have in common."""
+    """Count the common digests of two sessions."""
     here, there = _tally(one), _tally(other)
     return sum(min(here[digest], there[digest]) for digest in here.keys() & there.keys())
 

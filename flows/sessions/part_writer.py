@@ -1,4 +1,4 @@
-"""How sessions become a part: row group by row group, as they are read, and visible at the end."""
+"""Writes sessions into a part: row group by row group, as they are read, and visible at the end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLUSH_BYTES = 32_000_000
 
 
 def session_info(transcript: Transcript, input_path: str, ordinal: int, first_row: int, tokenizer: str) -> SessionInfo:
-    """What is to be known of a session whose messages have been counted."""
+    """Describe a session whose messages have been counted."""
     messages = transcript.messages
     kinds = by_kind(messages)
     open_calls, stray = unpaired(messages)

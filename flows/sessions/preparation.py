@@ -1,4 +1,4 @@
-"""What becomes of a session between its log and all that works on it: secrets are masked, messages counted."""
+"""Prepares a session from its log: secrets are masked, messages counted."""
 
 from __future__ import annotations
 

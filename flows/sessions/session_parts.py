@@ -217,7 +217,7 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
 
 
 def _strings_once(body: Any) -> Any:
-    """The same with one object for equal strings: of most sessions half of the text is paths and names said again."""
+    """Share one object between equal strings: half of the text of most sessions is repeated paths and names."""
     known: dict[str, str] = {}
 
     def once(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Whose word counts for a session's type: an operator's label file, then the log, then the rule.
+"""Labels of sessions' types, by precedence: an operator's label file, then the log, then the rule.
 
 A file is read with polars, whatever it was made with: a spreadsheet (CSV), a script or a model (JSON lines), a query
 (Parquet).
@@ -42,7 +42,7 @@ class Labels:
         return self.by_session.get(session_id) or self.by_source.get(os.path.abspath(source_path))
 
     def n_unknown(self, sessions: Iterable[tuple[str, str]]) -> int:
-        """How many labels belong to none of these sessions, each as ``(session_id, source_path)``."""
+        """Count the labels that belong to none of these sessions, each given as ``(session_id, source_path)``."""
         known = list(sessions)
         ids, paths = {id for id, _ in known}, {os.path.abspath(path) for _, path in known}
         return len(self.by_session.keys() - ids) + len(self.by_source.keys() - paths)
@@ -65,7 +65,7 @@ def task_type_of(
 
 
 def as_type(text: str | None) -> TaskType | None:
-    """One of the eight types, whatever its case and outer spaces; None for anything else."""
+    """Parse one of the eight types, whatever its case and outer spaces; None for any other text."""
     plain = (text or "").strip().lower()
     return next((type for type in TASK_TYPES if type == plain), None)
 

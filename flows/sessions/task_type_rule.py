@@ -1,4 +1,4 @@
-"""What kind of work a session was, by a rule of weighted cues.
+"""Finds the kind of work in a session, by a rule of weighted cues.
 
 ``CUES`` and ``DID`` are the whole rule; ``classify`` adds up their points. The words are English: a session in another
 language is told by what was done in it. To change a cue, change its line; docs/task-types.md says how. Labels that come
@@ -43,7 +43,7 @@ MIN_POINTS = 2.0
 
 
 class TaskTyper(Protocol):
-    """Anything that names a session's type with a short reason; ``classify`` is one, a model may be another."""
+    """A function that names a session's type with a short reason; ``classify`` is one, a model may be another."""
 
     def __call__(self, transcript: Transcript, /) -> tuple[TaskType, str]:
         """The type of the session, and what decided."""
@@ -147,7 +147,7 @@ once in what follows (the rest of the first prompt, and the next three) at half.
 
 
 class Work(NamedTuple):
-    """What happened in a session, counted from its messages."""
+    """The work in a session, counted from its messages."""
 
     changed: frozenset[str] = frozenset()
     """Files created, edited, moved or deleted, but for those written only to reproduce or to check something."""
@@ -358,7 +358,7 @@ def _work(transcript: Transcript) -> Work:
 
 
 def _kind(call: ToolCall) -> tuple[Literal["command", "lookup", "file", "note", "foreign"], bool]:
-    """What a call is, and whether it queries data."""
+    """The kind of a call, and whether it queries data."""
     arguments = call.parsed()
     name = tool_name(call).lower()
     is_query = bool(_QUERY.search(call.arguments[:MAX_OUTPUT]))

@@ -78,7 +78,7 @@ def name_damaged_file(root: Path, place: Storage = LOCAL) -> Iterator[None]:
 
 
 def disk_trouble(error: BaseException) -> str | None:
-    """What is wrong with the disk, if an error comes from it; else None.
+    """Describe the disk's fault, if an error comes from it; else None.
 
     pyarrow and DuckDB have the system's error only in their message.
     """

@@ -64,7 +64,7 @@ class WorkingFolder:
         _write_copy(self.copy(seen), content)
 
     def take(self, seen: FileInfo, tmp: Path) -> None:
-        """The same for a temporary file, which is moved."""
+        """Move a temporary file into the copies."""
         copy = self.copy(seen)
         copy.parent.mkdir(parents=True, exist_ok=True)
         tmp.replace(copy)

@@ -113,7 +113,7 @@ class Shards:
         self.place.publish(tmp, path)
 
     def drop_superseded(self) -> int:
-        """Remove failed rows whose unit has been done since, and repetitions of a unit; how many units.
+        """Remove failed rows of units that were done since, and repetitions; return the number of units.
 
         A unit that was tried again stands in two files until this has run. A done one wins over a failed one; of two
         alike the one in the file that was written last.
@@ -149,7 +149,7 @@ class Shards:
         return sum(map(len, losers.values()))
 
     def drop_sessions(self, sessions: Collection[str]) -> int:
-        """Remove all rows of some sessions; how many."""
+        """Remove all rows of some sessions, and return their number."""
         gone = pa.array(sorted(sessions), pa.string())
         n_rows = 0
         for path in self.files():

@@ -97,7 +97,7 @@ class Store:
 
     @property
     def full_name(self) -> str:
-        """The same with an absolute path."""
+        """The store's name with an absolute path."""
         return self.place.display_name(self.root.absolute())
 
     @property
@@ -227,12 +227,12 @@ class Store:
 
     @cached_property
     def points(self) -> Shards:
-        """Where each session's compaction points are."""
+        """The compaction points of each session."""
         return self._shards("points", parquet_schemas.POINTS, ("session_id", "content_sha256", "points_spec"))
 
     @cached_property
     def compactions(self) -> Shards:
-        """What every method left at every point."""
+        """The contexts of every method at every point."""
         return self._shards("compactions", parquet_schemas.COMPACTIONS, ("compaction_id",))
 
     @cached_property
@@ -242,12 +242,12 @@ class Store:
 
     @cached_property
     def answers(self) -> Shards:
-        """What the responder said."""
+        """The responder's answers."""
         return self._shards("answers", parquet_schemas.ANSWERS, ("answer_id",))
 
     @cached_property
     def scores(self) -> Shards:
-        """What the judge made of it."""
+        """The judge's scores of the answers."""
         return self._shards("scores", parquet_schemas.SCORES, ("answer_id", "judge_id", "judge_replicate"))
 
     @cached_property
@@ -257,22 +257,22 @@ class Store:
 
     @cached_property
     def anchor_scores(self) -> Shards:
-        """What the judge made of the anchors, day by day."""
+        """The judge's scores of the anchors, day by day."""
         return self._shards("anchor_scores", parquet_schemas.ANCHOR_SCORES, ("answer_id", "judge_id", "taken_on"))
 
     @cached_property
     def needs(self) -> Shards:
-        """What each session needed again after a point."""
+        """The facts that each session needed again after a point."""
         return self._shards("needs", parquet_schemas.NEEDS, ("needs_id",))
 
     @cached_property
     def measures(self) -> Shards:
-        """What was measured of compacted contexts without a question."""
+        """The measures of compacted contexts without a question."""
         return self._shards("measures", parquet_schemas.MEASURES, ("measure_id",))
 
     @cached_property
     def nights(self) -> Shards:
-        """What the leaderboard was after each night (``flows.pipeline.load.nights``)."""
+        """The leaderboard after each night (``flows.pipeline.load.nights``)."""
         return self._of_no_session("nights", parquet_schemas.NIGHTS, ("study_key", "night"))
 
     @cached_property

@@ -1,1 +1,1 @@
-"""What every other folder may use, and what uses none of them."""
+"""Helpers that every other folder may use, and that use none of them."""

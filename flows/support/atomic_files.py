@@ -101,7 +101,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """The same for a file that a user named. A file that it replaces keeps its access mode."""
+    """Write a file that a user named, atomically. A file that it replaces keeps its access mode."""
     path.parent.mkdir(parents=True, exist_ok=True)
     tmp = temporary_path(path)
     tmp.write_bytes(content)

@@ -12,7 +12,10 @@ def now() -> str:
 
 
 def utc_time(text: str | None) -> datetime | None:
-    """A recorded time as UTC without its offset; None for what is no time. One without an offset is taken as UTC."""
+    """Convert a recorded time to UTC without its offset; None for a text that is no time.
+
+    One without an offset is taken as UTC.
+    """
     try:
         found = datetime.fromisoformat(text) if text else None
         return found.astimezone(UTC).replace(tzinfo=None) if found and found.tzinfo else found

@@ -36,5 +36,5 @@ class StoreError(EvalError):
 
 
 def install_extra(extra: str) -> str:
-    """How to install the packages of an extra: from a checkout, because no package index has compaction-eval."""
+    """The command that installs the packages of an extra: from a checkout, as no package index has compaction-eval."""
     return f"pip install -c constraints.txt '.[{extra}]' in a checkout of compaction-eval"

@@ -36,7 +36,7 @@ class JsonLines(logging.Formatter):
         self._run_id = run_id
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Format a record as a JSON line."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         own = {key: value for key, value in getattr(record, "fields", {}).items() if value is not None}
         line = {"time": time, "run_id": self._run_id, "event": record.getMessage(), **own}
@@ -82,7 +82,7 @@ def wants_items() -> bool:
 
 
 def item(stage: str, **fields: Any) -> None:
-    """Log one item, of which a line is written only where one is wanted."""
+    """Log one item; a line is written only if the log has items."""
     event("item", level=ITEMS, stage=stage, **fields)
 
 

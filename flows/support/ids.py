@@ -1,4 +1,4 @@
-"""Content ids: hashes by which the same work has the same id in every run, on every machine."""
+"""Content ids: hashes that give the same work the same id in every run, on every machine."""
 
 from __future__ import annotations
 

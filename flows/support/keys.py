@@ -1,4 +1,4 @@
-"""What a key of a study means and may be: said once, for the study file, the options of the command and the check.
+"""The meaning and bounds of a study's keys, said once for the study file, the command's options and the check.
 
 This module imports nothing of the project, so that help and completion start at once.
 """

@@ -13,12 +13,12 @@ from flows.support.atomic_files import OWNERS_FILE, make_folder
 
 
 def cache_folder() -> Path:
-    """Where they are: ``compaction-eval`` in the user's folder for caches."""
+    """The folder of cached files: ``compaction-eval`` in the user's folder for caches."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "compaction-eval"
 
 
 def kept(name: str, key: str, make: Callable[[], bytes]) -> bytes:
-    """What ``make`` gives, from the file of this name and key where there is a whole one.
+    """Return the file of this name and key if it is whole, else the content that ``make`` gives.
 
     A new file takes the place of those of the name with other keys. Where none can be read or written, it is made.
     """

@@ -31,7 +31,7 @@ class StageProgress(Protocol):
 
 
 class Report(Protocol):
-    """Shows what a run is doing."""
+    """Shows the progress of a run."""
 
     def say(self, text: str) -> None:
         """Show one line."""

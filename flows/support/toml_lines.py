@@ -58,7 +58,7 @@ def lines_of(text: str) -> dict[tuple[Step, ...], int]:
 
 
 def read_toml(path: Path, what: str) -> tuple[dict[str, Any], KeyPositions]:
-    """The values of a file, and their places; ``what`` is what an error calls such a file.
+    """Read the values of a file, and their places; errors call the file ``what``.
 
     Raises:
         UsageError: there is no such file, or it is no TOML; says which line.

@@ -1,4 +1,4 @@
-"""Audit a judge without people: what reveals methods to it, which instructions it obeys, what it grades right.
+"""Audits a judge without people: signs of methods, hostile instructions, plain gradings.
 
 The measuring is in ``judge`` (``measure_leakage``, ``attacks``, ``clear_cases``); here are the answers of a store for
 it, and a gateway, so that every call is paid for once.
@@ -53,7 +53,7 @@ class LeakageResult:
 
 
 def measure_blinding(store: Store, study: Study, limit: int | None, report: Report) -> list[LeakageResult]:
-    """How well methods can be guessed from what a model as judge would be sent, under each protocol.
+    """Measure how well methods can be guessed from a model judge's requests, under each protocol.
 
     Under ``study`` one answer of every context is taken, under ``closed`` all. Raises UsageError where the store has
     results of fewer than two methods or sessions.
@@ -137,13 +137,16 @@ def open_judging(store: Store, study: Study, report: Report, what: str) -> Itera
 
 
 def attacks(store: Store, study: Study, report: Report) -> AttackReport:
-    """How far hostile text moves the judge's scores of the clear cases. Raises CallsStoppedError at the budget."""
+    """Measure the effect of hostile text on the judge's scores of the clear cases.
+
+    Raises CallsStoppedError at the budget.
+    """
     with open_judging(store, study, report, "cases") as (judge, run):
         return measure_attacks(judge, [clear.case for clear in clear_cases()], run=run)
 
 
 def check_gradings(store: Store, study: Study, report: Report) -> list[Grading]:
-    """How the judge grades answers that are plainly right or wrong."""
+    """Have the judge grade answers that are plainly right or wrong."""
     with open_judging(store, study, report, "cases") as (judge, run):
         return grade_clear_cases(judge, run=run)
 

@@ -1,4 +1,4 @@
-"""People against the judge: what is drawn for them to label, and what their labels are checked against."""
+"""Compares people with the judge: draws answers to label, and checks label sheets."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def write_contexts(store: Store, study: Study, sample: Sample, folder: Path) -> 
 
 
 def label_targets(store: Store) -> LabelTargets:
-    """What a sheet is checked against: criteria, answers and samples of the store."""
+    """Collect the criteria, answers and samples of the store to check a sheet."""
     with connect(store.database) as connection:
         answers = connection.execute("SELECT answer_id, probe_type FROM stg_answers WHERE status = 'done'").fetchall()
         pairs = connection.execute(_ASKED).fetchall()

@@ -45,7 +45,7 @@ class SheetItem:
 
 
 def format_sheet(items: Sequence[SheetItem], criteria: Sequence[str], sample_id: str, rater: str = "") -> bytes:
-    """The sheet as CSV in UTF-8, with the byte order mark by which spreadsheets recognise it."""
+    """Write the sheet as CSV in UTF-8, with a byte order mark for spreadsheets."""
     with_context = any(item.context_file for item in items)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
@@ -99,7 +99,7 @@ def format_guide(
 
 @dataclass(frozen=True, slots=True)
 class LabelTargets:
-    """What the store knows, to check a sheet against."""
+    """The store's criteria, answers and samples, to check a sheet."""
 
     asked: Mapping[str, frozenset[str]]
     """Answer → criteria that a judge was asked about it."""

@@ -77,7 +77,7 @@ def pair_statements(path: Path, contexts: Contexts) -> list[Pair]:
 
 
 def pair_answers(path: Path, contexts: Contexts) -> list[Pair]:
-    """Readers' grades of their answers beside 5 times the mean support of what the truth states. Raises UsageError.
+    """Pair readers' grades of their answers with 5 times the mean support of the truth's statements. Raises UsageError.
 
     Files that were only looked at are left out of a truth, because the embedded prober does not ask for them.
     """
@@ -178,7 +178,7 @@ def _truth(row: Mapping[str, Any]) -> tuple[Statement, ...]:
 
 
 def _statements(probe_type: str, truth: str, seqs: tuple[int, ...]) -> Iterator[Statement]:
-    """One for each item of a line like ``Modified: a.py (f, g); b.py``, and for each other line."""
+    """Yield a statement for each item of a line like ``Modified: a.py (f, g); b.py``, and for each other line."""
     for line in filter(str.strip, truth.splitlines()):
         listed = _LIST_LINE.fullmatch(line)
         if listed is None:

@@ -1,4 +1,4 @@
-"""Whether a judge sees altered answers: true answers of a store's questions, altered, scored and noted in the store."""
+"""Checks that a judge sees altered answers: true answers are altered, scored and noted in the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from judge.audit.validity import TrueAnswer, ValidityRow, measure_validity, spli
 
 
 def check_validity(store: Store, study: Study, a_type: int, report: Report) -> list[ValidityRow]:
-    """How the study's judge scores altered answers.
+    """Have the study's judge score altered answers.
 
     Args:
         store: Must have questions.
@@ -40,7 +40,7 @@ def check_validity(store: Store, study: Study, a_type: int, report: Report) -> l
 
 
 def note_validity(store: Store, study: Study, rows: Sequence[ValidityRow]) -> None:
-    """Keep what was measured, in the place of what was known of this version of the judge; the store is locked."""
+    """Store the measured validity in the place of earlier rows of this judge's version; the store is locked."""
     engine = engine_for(study)
     of_judge = {"judge_id": engine.judge_id, "judge": engine.judge.version.judge, "measured_at": now()}
     store.record("validity", engine.judge_id, {"rows": [{**asdict(row), **of_judge} for row in rows]}, replace=True)

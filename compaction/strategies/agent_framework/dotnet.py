@@ -74,7 +74,7 @@ Text = Literal["results", "names"]
 
 @dataclass(frozen=True)
 class _Rule:
-    """When a strategy begins, and when it has done enough."""
+    """The start and the end of a strategy's work, as triggers."""
 
     trigger: Trigger
     target: Trigger
@@ -260,7 +260,7 @@ def _truncate(history: History, groups: Groups, rule: _Rule, floor: int) -> Grou
 
 
 def _oldest(history: History, groups: Groups, rule: _Rule, floor: int) -> set[int]:
-    """Which groups go, from the oldest, until the target holds or the floor is reached."""
+    """Choose the groups to drop, from the oldest, until the target holds or the floor is reached."""
     meter = _meter(history, groups)
     if not rule.begins(meter):
         return set()
@@ -331,7 +331,7 @@ def _in_one_message(messages: tuple[Message, ...], text: Text) -> Message:
 
 
 def _tool_calls(messages: Sequence[Message]) -> str:
-    """The calls of a group by tool, in the order in which the tools were called first, and what each call gave.
+    """Write the calls of a group by tool, in the order of first use, with each result.
 
     A result without an id belongs to the next call that has none of its own.
     """
@@ -365,5 +365,5 @@ def _summarize(history: History, groups: Groups, rule: _Rule, floor: int, summar
 
 
 def _is_summary(group: IndexedGroup) -> bool:
-    """One that came of a summary; a collapsed group of calls does not count."""
+    """Whether a group came of a summary; a collapsed group of calls does not count."""
     return group.kind == "summary" and group.turn is None

@@ -166,7 +166,7 @@ def context_window(
 
 
 def flatten_groups(history: History, groups: Sequence[Group]) -> Sequence[Message]:
-    """The messages of what is left of a history's groups."""
+    """List the messages of a history's remaining groups."""
     return history.messages if groups is history.groups else flatten(groups)
 
 
@@ -178,7 +178,7 @@ def truncate_groups(
     preserve_system: bool = True,
     preserve_first_user: bool = False,
 ) -> Sequence[Group]:
-    """The groups without the oldest, of which as many go as it takes for their counts to sum to ``drain``."""
+    """Drop the oldest groups until their counts sum to ``drain``."""
     protected = _newest(groups)
     if preserve_system:
         protected |= {i for i, g in enumerate(groups) if g.kind == "system"}

@@ -1,1 +1,1 @@
-"""What strategies share: parts of a history, requests to a summariser, the wire formats of others."""
+"""Common parts of strategies: pieces of a history, requests to a summariser, the wire formats of others."""

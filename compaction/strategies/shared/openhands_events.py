@@ -33,7 +33,7 @@ _WORDS = re.compile(r"[^0-9A-Za-z]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """One event, and the message that it is, or is a part of."""
+    """One event, with its message."""
 
     kind: EventKind
     message: Message
@@ -50,7 +50,7 @@ class Event:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages that it stands for."""
+        """All messages that the event replaces."""
         return (*self.before, self.message)
 
 
@@ -219,7 +219,7 @@ def action_class(tool: str) -> str:
 
 
 def shown_message(history: History, message: Message, max_chars: int | None, *, whole: bool) -> Message:
-    """The message with what the written form of its events tells of it, and no more."""
+    """Reduce a message to the written form of its events."""
     return make_once(history.counter, _shown, message, max_chars, whole)
 
 

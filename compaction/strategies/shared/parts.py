@@ -96,7 +96,7 @@ def compaction_cuts(history: History, start: int) -> Iterator[int]:
 
 
 def whole_cuts(messages: Sequence[Message]) -> set[int]:
-    """Positions from which on no result answers a call before them; the end is one."""
+    """Positions without a later result of an earlier call; the end is one."""
     lowest = len(messages)
     legal = {lowest}
     for position, asked in reversed(list(enumerate(declarations(messages)))):
@@ -107,7 +107,7 @@ def whole_cuts(messages: Sequence[Message]) -> set[int]:
 
 
 def needs_from(history: History) -> list[int]:
-    """For each position the first one that must stay if it stays: where its group begins, or its call is."""
+    """Find for each position the first one that must stay with it: the start of its group, or its call."""
     needed = [position if asked is None else asked for position, asked in enumerate(declarations(history.messages))]
     for group in history.groups:
         first = group.positions[0]
@@ -117,7 +117,7 @@ def needs_from(history: History) -> list[int]:
 
 
 def tail_start(history: History, needed: Sequence[int], start: int, end: int, max_tokens: int) -> int:
-    """Where the longest run of whole groups begins that ends at ``end`` and has at most ``max_tokens``.
+    """Find the start of the longest run of whole groups up to ``end`` within ``max_tokens``.
 
     It does not begin before ``start``. It is empty (``end``) when not even the last group fits.
     """

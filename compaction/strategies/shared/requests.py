@@ -43,7 +43,7 @@ def summary_request(
 
 
 def instructions(prompt: str, sections: Sequence[Section], max_tokens: int, **fields: str) -> str:
-    """A prompt's text with what its sections ask for; ``fields`` are further names in the file."""
+    """Write a prompt with its sections' requests; ``fields`` are further names in the file."""
     asks = "\n\n".join(f"## {section.title}\n{section.ask}" for section in sections)
     return Template(_prompt(prompt)).substitute(fields, sections=asks, max_tokens=max_tokens, empty=EMPTY_SECTION)
 
