@@ -194,7 +194,7 @@ class Strategy:
 
     @property
     def needs(self) -> Needs:
-        """What it cannot do without."""
+        """The key, model or nothing that the strategy requires."""
         return "key" if self.needs_key else "model" if self.needs_model else "nothing"
 
     @cached_property
@@ -246,7 +246,7 @@ class Method:
 
     @property
     def needs(self) -> Needs:
-        """What it cannot do without, the inner method included."""
+        """The key, model or nothing that the method requires, the inner method included."""
         own = self.strategy.needs
         return self.inner.needs if self.inner is not None and own == "nothing" else own
 

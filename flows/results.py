@@ -128,7 +128,7 @@ class Results:
 
     @property
     def tables(self) -> pl.DataFrame:
-        """The tables and views with what a row of each is; the views behind them too, with ``is_inner``."""
+        """The tables and views, each with the content of a row; the views behind them too, with ``is_inner``."""
         found = pl.DataFrame(list_relations(self._connection), schema=["name", "kind", "comment"], orient="row")
         inner = pl.any_horizontal(*(pl.col("name").str.starts_with(prefix) for prefix in INNER))
         return found.with_columns(inner.alias("is_inner")).sort("is_inner", "kind", "name")
@@ -143,7 +143,7 @@ class Results:
 
     @property
     def pandas(self) -> PandasResults:
-        """The same calls with ``pandas.DataFrame``: ``results.pandas.leaderboard()``.
+        """Return the same calls with ``pandas.DataFrame``: ``results.pandas.leaderboard()``.
 
         Raises:
             Problem: pandas is not installed.

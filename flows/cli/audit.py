@@ -1,4 +1,4 @@
-"""``audit``: can the judge be trusted? What gives methods away to it, what it obeys, what it gets right."""
+"""``audit``: tests whether the judge can be trusted: signs of methods, hostile instructions, plain gradings."""
 
 from __future__ import annotations
 

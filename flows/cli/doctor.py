@@ -1,4 +1,4 @@
-"""``doctor``: what is installed, configured, reachable, and what a night would stumble over."""
+"""``doctor``: checks the installation, the servers, the store and the study before a night."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def doctor(
 
 
 def run_checks(location: str | None, study_file: str | None, *, start_prefect: bool) -> list[Finding]:
-    """Run all checks; returns the findings in the order in which they are printed."""
+    """Run all checks; returns the findings in the order of printing."""
     from flows.cli.checkup.installation import check_peers, check_provider, check_tokenizers, check_versions
     from flows.cli.checkup.orchestration import check_nights, check_prefect
     from flows.cli.checkup.store import check_place, check_space, check_store

@@ -74,7 +74,7 @@ def drift(
 
 
 def _study_of_anchors(store: Store, flags: Mapping[str, object]) -> Study:
-    """The study of the store's results with what was given. Raises UsageError where nobody says how many anchors."""
+    """The study of the store's results with the given options. Raises UsageError where nobody says how many anchors."""
     from flows.config.model_check import check_models
     from flows.pipeline.backfill.selection import study_of_backfill
     from flows.support.errors import UsageError

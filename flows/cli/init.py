@@ -66,7 +66,7 @@ def init(
 
 
 def _choose(sources: Sequence[str] | None) -> dict[str, Any]:
-    """The keys that some sources ask for."""
+    """Propose the study's keys for some sources."""
     from flows.config.study import Study
     from flows.pipeline.missing_points import propose_points
     from flows.pipeline.plan import inputs_of

@@ -1,4 +1,4 @@
-"""``plan``: what a run would do, and what it would cost."""
+"""``plan``: the work and the cost of a run, without running it."""
 
 from __future__ import annotations
 

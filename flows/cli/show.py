@@ -115,7 +115,7 @@ def sql(
 
 
 class Grain(StrEnum):
-    """How fine the account is."""
+    """The grain of the account."""
 
     FORMAT = "format"
     KIND = "kind"
@@ -189,7 +189,7 @@ def accounting(
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """The kinds of things that can be listed."""
 
     STRATEGIES = "strategies"
     FORMATS = "formats"

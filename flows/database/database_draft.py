@@ -183,7 +183,7 @@ def new_database(target: Path, place: Storage = LOCAL) -> Iterator[DatabaseDraft
 
 
 def build_database(tables: Mapping[str, pa.Table | Sequence[pa.Table]], target: Path) -> None:
-    """Make the database with these rows, in place of what is at ``target``.
+    """Make the database with these rows, and replace the file at ``target``.
 
     Tables that are not given stay empty; each table has to bring exactly the columns that ``schemas`` lists, as
     ``Draft.insert`` takes them. Fails as a whole: the old file then stays.

@@ -54,7 +54,7 @@ def wanted_judge(connection: duckdb.DuckDBPyConnection, judge: str) -> None:
 
 @contextmanager
 def with_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> Iterator[None]:
-    """Set variables of the connection for what runs inside.
+    """Set variables of the connection for the code inside.
 
     Raises:
         UsageError: what runs inside does not like a value.

@@ -129,7 +129,7 @@ def connect_with_files(path: Path, folder: Path) -> Iterator[duckdb.DuckDBPyConn
 
 
 def set_up(connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
-    """Times in UTC, bounded memory with the rest in a folder, and no progress bar in what a command prints."""
+    """Set times in UTC, bounded memory with the rest in a folder, and no progress bar in a command's output."""
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute(f"SET temp_directory = {literal(str(spill))}")
     _limit_memory(connection)

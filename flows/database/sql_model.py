@@ -38,7 +38,7 @@ def sql_text(folder: str, name: str) -> str:
 
 @cache
 def sql_sha256() -> str:
-    """Hash of all SQL that a database's content and views come from."""
+    """Hash of all SQL behind a database's content and views."""
     digest = hashlib.sha256()
     texts = [(folder, layer_files(folder)) for folder in (*LAYERS, "load")]
     for folder, files_of_folder in (*texts, ("checks", checks().items())):
@@ -85,7 +85,7 @@ def schemas() -> Mapping[str, pa.Schema]:
 
 @cache
 def table_keys() -> Mapping[str, Mapping[str, str]]:
-    """What ``sql/schema/keys.toml`` says: by table, or by what else stands once, its columns as ``key``."""
+    """Read ``sql/schema/keys.toml``: the columns of each table's key."""
     return _toml("schema", "keys.toml")
 
 
@@ -168,12 +168,12 @@ def opening_of(text: str) -> str:
 
 
 def grain_of(text: str) -> str:
-    """The same without its full stop."""
+    """The opening comment without its full stop."""
     return opening_of(text).rstrip(".")
 
 
 def comment_on(connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[str, str]) -> None:
-    """Put what SQL files say on the tables or views that they made, by name, and on their columns."""
+    """Put the comments of SQL files on their tables or views, by name, and on the columns."""
     rows = connection.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
     wanted = {f'{kind} "{name}"': grain_of(text) for name, text in made.items()}
     own = {name: column_comments(text) for name, text in made.items()}
@@ -183,13 +183,13 @@ def comment_on(connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[
 
 
 def _whole_of(text: str) -> str:
-    """The relation all of whose columns a view takes (``select * … from``), which say of themselves what they are."""
+    """The relation whose columns a view takes over entirely (``select * … from``), with their comments."""
     found = re.search(r"^select \*.*\n(?:--.*\n)*from (\w+)", text, re.MULTILINE)
     return found[1] if found else ""
 
 
 def column_comments(text: str) -> dict[str, str]:
-    """What an SQL file says of its columns: column → the comment behind its line, and on the lines below that.
+    """Read the comment of each column in an SQL file: behind its line, and on the lines below that are comments alone.
 
     The line of a table's column begins with the column's name, that of a view's ends with it.
     """

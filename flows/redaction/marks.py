@@ -66,7 +66,7 @@ class SecretMarker:
         return made
 
     def check_value(self) -> str:
-        """Six hex digits that tell one key from another, for what must be read again when the key changes."""
+        """Six hex digits that tell one key from another, so that texts are read again when the key changes."""
         return _check_value(self._key)
 
 

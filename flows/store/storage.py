@@ -39,7 +39,7 @@ class Storage:
     """A folder of this machine."""
 
     def address(self, root: Path) -> str:
-        """Address by which another process opens the store."""
+        """The address that another process opens the store at."""
         return str(root.absolute())
 
     def display_name(self, path: Path) -> str:
@@ -57,7 +57,7 @@ class Storage:
         return sorted(folder.glob(f"*{suffix}"))
 
     def list_files(self, folder: Path, suffix: str = ".parquet") -> list[FileInfo]:
-        """The same files as ``FileInfo``."""
+        """List the files of a folder as ``FileInfo``."""
         return [found for path in self.paths(folder, suffix) for found in [self.stat(path)] if found is not None]
 
     def stat(self, path: Path) -> FileInfo | None:

@@ -102,7 +102,7 @@ class Store:
 
     @property
     def address(self) -> str:
-        """Address by which workers open the store."""
+        """The address for workers to open the store."""
         return self.place.address(self.root)
 
     @property

@@ -50,7 +50,7 @@ class Silent:
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str, note: Note | None = None) -> Iterator[StageProgress]:
-        """Show nothing."""
+        """Show no progress."""
         yield self
 
     def advance(self, number: int) -> None:

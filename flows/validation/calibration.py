@@ -79,7 +79,7 @@ def study_of_results(store: Store) -> Study:
 
 
 def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed: str | None) -> Sample:
-    """Draw answers to be labelled, and record in the store the probability with which each was drawn.
+    """Draw answers to be labelled, and record in the store the probability of each.
 
     Args:
         store: Locked for writing, with results.

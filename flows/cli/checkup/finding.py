@@ -21,7 +21,7 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What is printed behind the state."""
+        """The line printed behind the state."""
         return f"{self.check}: {self.says}" + (f"; {self.do}" if self.do else "")
 
 

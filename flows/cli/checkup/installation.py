@@ -1,4 +1,4 @@
-"""What is installed, configured, reachable."""
+"""Checks of the installation: packages, configuration, servers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check_provider(provider: Provider) -> Finding:
 
 
 def why_unreachable(settings: ModelSettings) -> str:
-    """Why a model's server accepts no connection; empty if it does."""
+    """Return the reason why a model's server accepts no connection; empty if it does."""
     address = urlsplit(settings.base_url)
     port = address.port or (443 if address.scheme == "https" else 80)
     try:

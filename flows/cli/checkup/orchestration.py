@@ -1,4 +1,4 @@
-"""Whether Prefect is there, is the same version, and has a night planned for a store."""
+"""Checks of Prefect: that it is there, has the same version, and has a night planned for a store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ASK_TIMEOUT = 10.0
 
 
 def check_prefect(*, start: bool) -> list[Finding]:
-    """Check what a run would have of Prefect, and who else can use it; ``start`` tries that where it is no server."""
+    """Check a run's use of Prefect, and who else can use it; ``start`` tries that without a server."""
     prepare()
     url = configured_url()
     if url is None:

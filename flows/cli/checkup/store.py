@@ -1,4 +1,4 @@
-"""What lies in a store that a night would stumble over."""
+"""Checks of a store for anything that would stop a night."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def check_store(store: Store) -> list[Finding]:
 
 
 def check_space(path: Path, store: Store | None) -> Finding:
-    """Compare the free disk with what the largest of the last runs wrote; ``path`` is the store's folder here."""
+    """Compare the free disk with the largest growth of the last runs; ``path`` is the store's folder here."""
     place = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     free = shutil.disk_usage(place).free
     said = f"{free / 1e9:,.1f} GB free at {place}"

@@ -1,4 +1,4 @@
-"""What a study's next run would stumble over."""
+"""Checks of a study for anything that would stop its next run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def check_runner(study: Study) -> list[Finding]:
 
 
 def check_tonight(study: Study, store: Store) -> list[Finding]:
-    """What is new, and an estimate of its cost by the cost of earlier sessions. ``plan`` is slower and more exact."""
+    """Count the new inputs, and estimate their cost by the cost of earlier sessions.
+
+    ``plan`` is slower and more exact.
+    """
     try:
         parts = read_parts(store)
         new = unread_inputs(parts, inputs_of(study), study)

@@ -113,7 +113,7 @@ def _method(strategy: Strategy) -> str:
 
 
 def rubric_page() -> str:
-    """One section a rubric: its criteria by dimension, and what is asked of which probe type."""
+    """Make one section a rubric: its criteria by dimension, and the criteria of each probe type."""
     return "\n".join([_RUBRIC, *(part for name in list_rubrics() for part in _rubric(name))])
 
 
@@ -259,7 +259,7 @@ def _value(value: Any) -> str:
 
 
 def lay_out_site(docs: Path, folder: Path) -> None:
-    """Write what the site is built from: the committed docs, the made pages and the notebook."""
+    """Write the sources of the site: the committed docs, the made pages and the notebook."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(docs, folder)
     for name, make in PAGES.items():

@@ -1,1 +1,1 @@
-"""What several commands share: options, completion, exit codes, how a flow is run."""
+"""Common parts of commands: options, completion, exit codes, and the call of a flow."""

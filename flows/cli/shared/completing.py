@@ -20,7 +20,7 @@ Known = Callable[[typer.Context], Iterable[tuple[str, str]]]
 
 
 def _complete_value(known: Known) -> Callable[[typer.Context, str], Offer]:
-    """Complete a value: offer the known values that begin with what was typed."""
+    """Complete a value: offer the known values that begin with the typed text."""
 
     def offer(ctx: typer.Context, incomplete: str) -> Offer:
         try:
@@ -76,7 +76,7 @@ def rubrics(ctx: typer.Context) -> Iterable[tuple[str, str]]:
 
 @_complete_value
 def specs(ctx: typer.Context) -> Iterable[tuple[str, str]]:
-    """Models."""
+    """Offer the specs of models."""
     yield "embedded", "no language model"
     yield "openai:", "a model behind OpenAI's interface"
     yield "anthropic:", "a model behind Anthropic's interface"

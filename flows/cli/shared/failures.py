@@ -1,4 +1,4 @@
-"""How a command ends when something goes wrong: one sentence on stderr, and an exit code."""
+"""The end of a command that fails: one sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _end(text: str, code: int) -> NoReturn:
 
 
 def _describe(error: Exception) -> str:
-    """What went wrong and what to do, of an error that was not foreseen."""
+    """Describe an unforeseen error, and its remedy."""
     from flows.store.damage import disk_trouble  # brings pyarrow, which not every command needs
 
     text = " ".join(str(error).split()) or "no message"

@@ -1,4 +1,4 @@
-"""The help of a command: what it does, examples, arguments, then its options by what they are about."""
+"""The help of a command: purpose, examples, arguments, then its options by subject."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ExamplesFirst(TyperCommand):
     """A command whose examples stand above its options, and that says which value was probably meant."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """As Typer does it; the error about an unknown option or value ends with the nearest that there is."""
+        """Parse like Typer; the error about an unknown option or value ends with the nearest known one."""
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:
@@ -70,7 +70,7 @@ class ExamplesFirst(TyperCommand):
         super().format_epilog(ctx, formatter)
 
     def format_epilog(self, ctx: Context, formatter: Formatter) -> None:
-        """Nothing: the examples stand above."""
+        """Print no epilog: the examples stand above."""
 
     def format_options(self, ctx: Context, formatter: Formatter) -> None:
         """Arguments, then groups of options."""

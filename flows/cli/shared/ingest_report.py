@@ -1,4 +1,4 @@
-"""What ``ingest`` prints of each file."""
+"""The output of ``ingest`` on each file."""
 
 from __future__ import annotations
 

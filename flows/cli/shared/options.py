@@ -147,7 +147,7 @@ def layout(
     most: int | None = None,
     more: str = "--format csv",
 ) -> Layout:
-    """How to print rows: as wide as ``terminal_width``.
+    """Make the layout of printed rows, as wide as ``terminal_width``.
 
     Args:
         format: Of ``--format``.
@@ -162,7 +162,7 @@ def layout(
 
 
 def terminal_width() -> int:
-    """Columns for what is read on a terminal: ``COLUMNS``, else the terminal's; 60 to 220, and 100 where there is none.
+    """Columns for text on a terminal: ``COLUMNS``, else the terminal's; 60 to 220, and 100 without any.
 
     A pipe (``| less``, ``| grep``) has the width of the terminal that it was typed in.
     """

@@ -50,7 +50,7 @@ def write_answer(
 
 
 def print_exported(store: Store, files: Sequence[ExportedFile], *, as_json: bool) -> None:
-    """Say what was written, and of which store."""
+    """Print the exported files, and their store."""
     if as_json:
         rows = [
             {"relation": one.relation, "path": str(one.path), "rows": one.rows, "bytes": one.n_bytes} for one in files

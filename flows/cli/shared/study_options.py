@@ -34,7 +34,7 @@ _COMPLETIONS: Mapping[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What of a study was given on the command line."""
+    """The parts of a study on the command line."""
 
     flags: Mapping[str, Any]
     """Key → value, of the options that were given."""
@@ -43,12 +43,12 @@ class Given:
 
     @property
     def store(self) -> str:
-        """Where everything is kept."""
+        """The address of the store."""
         return str(self.flags.get("store") or DEFAULT_STORE)
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What was given of a study that the store has: all but the store."""
+        """The given keys of a study that the store has: all but the store."""
         return {name: value for name, value in self.flags.items() if name != "store"}
 
     def value(self, name: str) -> Any:
@@ -101,7 +101,7 @@ def _option_name(name: str) -> str:
 
 
 def _declare(name: str) -> dict[str, Any]:
-    """Annotation and default of the parameter of which Typer makes an option."""
+    """Annotation and default of the parameter that Typer makes an option from."""
     if name in (FILE, "store"):
         return {"annotation": StudyOption if name == FILE else StoreOption, "default": None}
     key = MODEL if name == "model" else KEYS[name]
