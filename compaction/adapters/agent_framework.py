@@ -73,7 +73,7 @@ def run(strategy: Any, history: History, asking: Asking) -> Sequence[Message]:
     before = [read(message) for message in sent]
     everything = list(sent)  # the peer puts its summaries into this list and returns what is not excluded
     left = run_awaitable(peer.apply_compaction(everything, strategy=strategy))
-    covered = _covered({m.message_id: i for i, m in enumerate(sent)}, everything)
+    covered = _find_covers({m.message_id: i for i, m in enumerate(sent)}, everything)
     at = {id(message): position for position, message in enumerate(sent)}
     ids = {message.message_id: position for position, message in enumerate(sent)}
     found = []
@@ -127,7 +127,7 @@ def read(message: Any) -> Message:
     return Message(role, text, texts["text_reasoning"], tuple(calls), call_id if role == "tool" else None)
 
 
-def _covered(positions: Mapping[str, int], messages: Sequence[Any]) -> dict[str, tuple[int, ...]]:
+def _find_covers(positions: Mapping[str, int], messages: Sequence[Any]) -> dict[str, tuple[int, ...]]:
     """Map the id of each message that the peer made to the positions of the messages that it replaces."""
     made = {m.message_id: (m.additional_properties.get(GROUP) or {}).get(STANDS_FOR) for m in messages}
     found: dict[str, tuple[int, ...]] = {}

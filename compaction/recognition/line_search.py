@@ -134,11 +134,11 @@ class LineSearch:
         for n in np.flatnonzero(found):
             line = int(first[n])
             if line not in self._new_lines:
-                self._new_lines[line] = self._covered(self.index.tokens_in(line, line + 1)) < SAME_LINE
+                self._new_lines[line] = self._find_cover(self.index.tokens_in(line, line + 1)) < SAME_LINE
             found[n] = self._new_lines[line]
         return found
 
-    def _covered(self, line: Numbers) -> float:
+    def _find_cover(self, line: Numbers) -> float:
         """The largest share of a line's tokens, by weight, that one unit before the cut has; 0 below ``SAME_LINE``."""
         weights = self._rarity[line]
         total = float(weights.sum())

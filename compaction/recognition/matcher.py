@@ -139,7 +139,7 @@ class PointMatcher:
         for text in () if claim.exact else quoted:
             verbatim |= search.standing([text], on_one_line=False)
         reached = self._best(words)
-        lexical, kept = _relative(reached, ceiling), self._kept(evidence)
+        lexical, kept = _relative(reached, ceiling), self._score_evidence(evidence)
         said = 0.4 * self._best(copied)[:, 0].astype(float) + 0.3 * kept + 0.3 * lexical
         first = said if lines else 0.55 * lexical + 0.45 * kept
         support = ((first - 0.25) / 0.45).clip(0.0)
@@ -232,7 +232,7 @@ class PointMatcher:
                 lines.append(line)
         return lines
 
-    def _kept(self, evidence: Mapping[int, int]) -> Doubles:
+    def _score_evidence(self, evidence: Mapping[int, int]) -> Doubles:
         """Score each context's evidence: 1 where an evidence message is uncut, less where it is shortened, else 0."""
         kept = self._has[:, list(evidence.values())].any(axis=1).astype(float)
         shortened = {seq: original for seq, original in evidence.items() if self._history[seq].role != "tool"}

@@ -122,7 +122,7 @@ def _index(history: History, left: Sequence[Message], max_tokens: int) -> Messag
     session = tuple(message for message in history.session if message.seq is not None)
     results = ToolResults(session)
     ops, calls = _files(session, results)
-    away = _away(ops, _gone(session, left, results))
+    away = _away(ops, _find_gone(session, left, results))
     summaries = [message for message in left if message.seq is None and message.covers]
     told = {path for path, seqs in away.items() if _tells(summaries, path, seqs)}
     read, changed = _fates(ops)
@@ -164,7 +164,7 @@ def _away(ops: Sequence[FileOp], gone: set[int]) -> dict[str, set[int]]:
     return away
 
 
-def _gone(session: Sequence[Message], left: Sequence[Message], results: ToolResults) -> set[int]:
+def _find_gone(session: Sequence[Message], left: Sequence[Message], results: ToolResults) -> set[int]:
     """``seq`` of the messages whose calls, or whose results, are not in the context as they were."""
     stays = {message.seq: message for message in left}
     gone = set()

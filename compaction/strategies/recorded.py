@@ -43,7 +43,7 @@ def recorded(history: History) -> Sequence[Message]:
     session = [message for message in history.session if message.seq is not None]
     if not history.recorded:
         raise NotApplicable("the session has no recorded compaction before this point")
-    gone = _gone(session, history.recorded)
+    gone = _find_dropped(session, history.recorded)
     summary, before = _summary(session, history.recorded)
     texts = {seq: compaction.cleared_text for compaction in history.recorded for seq in compaction.cleared}
     held = {_seq_of(message): message for message in history.messages if message.seq is not None}
@@ -58,7 +58,7 @@ def recorded(history: History) -> Sequence[Message]:
     return left if summary is None else [*left, summary]
 
 
-def _gone(session: Sequence[Message], compactions: Sequence[RecordedCompaction]) -> set[int]:
+def _find_dropped(session: Sequence[Message], compactions: Sequence[RecordedCompaction]) -> set[int]:
     """``seq`` of all that was dropped.
 
     A compaction that does not say what it dropped does no harm where the others dropped all that it can have.

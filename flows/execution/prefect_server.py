@@ -330,7 +330,7 @@ def prefect_api(
             with server.in_use():
                 import_flows()
                 server.wait()
-                with _explained(server.url, "see whether memory is short"):
+                with _explain_loss(server.url, "see whether memory is short"):
                     yield asyncio.run
         finally:
             server.stop()
@@ -346,7 +346,7 @@ def prefect_api(
             f"Prefect is configured to use {url}, which does not answer; start that server, or add --ephemeral "
             "to do without one"
         )
-    with _explained(url, "start it"):
+    with _explain_loss(url, "start it"):
         import_flows()
         yield asyncio.run
 
@@ -368,7 +368,7 @@ def is_of_network(error: Exception) -> bool:
 
 
 @contextmanager
-def _explained(url: str, advice: str) -> Iterator[None]:
+def _explain_loss(url: str, advice: str) -> Iterator[None]:
     """Say of a server that has gone in the middle of a run that it has, which Prefect's own errors do not."""
     try:
         yield

@@ -111,7 +111,7 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
     slots = [asyncio.Semaphore(AHEAD * n) for n in lanes]
     open_batches = asyncio.Semaphore(OPEN_BATCHES)
     total = sum(one.n_items for one in units)
-    async with run.executor.page(stage, total, unit) as advance_page, _shipped(run):
+    async with run.executor.page(stage, total, unit) as advance_page, _ship_regularly(run):
         note = run.calls.spending() if any(one.waits for one in units) else None
         with (
             run.report.stage(stage, total, unit, note) as shown,
@@ -124,7 +124,7 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
                     tally = await (tracked if one.waits else computed)(names[one.key])
                     if one.waits or isinstance(run.workers, OwnThread):
                         tally.used.cpu_seconds = 0.0  # tasks share the run's own process, whose time the run counts
-                    tallies.append(_logged(stage, one, tally))
+                    tallies.append(_log_tally(stage, one, tally))
                 del calls[names[one.key]]
                 if not one.waits:
                     shown.advance(one.n_items)
@@ -147,7 +147,7 @@ async def _carry_out(run: Run, one: Unit, name: str) -> Tally:
 
 
 @asynccontextmanager
-async def _shipped(run: Run) -> AsyncIterator[None]:
+async def _ship_regularly(run: Run) -> AsyncIterator[None]:
     """Upload paid answers now and then, and at the end, if the store is not on this machine."""
     if run.store.place is LOCAL:
         yield
@@ -167,7 +167,7 @@ async def _shipped(run: Run) -> AsyncIterator[None]:
     await asyncio.to_thread(run.calls.ship)
 
 
-def _logged(stage: str, one: Unit, tally: Tally) -> Tally:
+def _log_tally(stage: str, one: Unit, tally: Tally) -> Tally:
     """Log a task's tally, and return it."""
     for fields in tally.items:
         event_log.event("item", level=event_log.ITEMS, **fields)

@@ -103,7 +103,7 @@ class Redactor:
         for text, is_json in _texts(transcript):
             for value in _values(text, is_json, finder):
                 self._learn(value, known)
-        printed = set(_printed(transcript))
+        printed = set(_find_printed(transcript))
         for value in printed:
             self._learn(value, known)
         if not known:
@@ -227,7 +227,7 @@ def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
     yield transcript.title or "", False
 
 
-def _printed(transcript: Transcript) -> Iterator[str]:
+def _find_printed(transcript: Transcript) -> Iterator[str]:
     """The secrets that calls were made to print: ``pass show …``, ``kubectl get secret … | base64 -d``."""
     commands = {call.id: call.arguments for message in transcript.messages for call in message.tool_calls}
     for message in transcript.messages:

@@ -59,7 +59,7 @@ def render_text(found: SessionOutcomes, width: int, *, show_all: bool) -> str:
     lines = [*_wrapped(_head(found), width)]
     states: set[State] = set()
     for context in found.contexts:
-        shown, more = _shown(context, show_all)
+        shown, more = _select_shown(context, show_all)
         states |= {one.state for one in shown}
         lines += ["", *_wrapped(_summary(found, context), width)]
         for one in shown:
@@ -74,7 +74,7 @@ def render_markdown(found: SessionOutcomes, *, show_all: bool) -> str:
     """A heading, then for each context a sentence and a table."""
     parts = [f"### {_plain(_head(found))}\n"]
     for context in found.contexts:
-        shown, more = _shown(context, show_all)
+        shown, more = _select_shown(context, show_all)
         parts.append(f"{_plain(_summary(found, context))}\n")
         if shown:
             names = ["state", "what", "message", "statement", "needed at", "nearest"]
@@ -140,7 +140,7 @@ def _counted(number: int, topic: Topic) -> str:
     return f"{number:,} {TOPIC_NAMES[topic]}" if topic == "open" else quantity(number, TOPIC_NAMES[topic])
 
 
-def _shown(context: ContextOutcomes, show_all: bool) -> tuple[Sequence[StatementOutcome], str]:
+def _select_shown(context: ContextOutcomes, show_all: bool) -> tuple[Sequence[StatementOutcome], str]:
     """The statements that are shown, and what is said of the others."""
     if show_all:
         return context.statements, ""

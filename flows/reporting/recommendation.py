@@ -108,7 +108,7 @@ def sentences(rows: Sequence[Row]) -> list[str]:
 
 def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
     of = "" if is_first else " of the methods that may be recommended"
-    highest = f"scores highest{of} ({two_decimals(best['overall'])} of 5{_kept(best)})"
+    highest = f"scores highest{of} ({two_decimals(best['overall'])} of 5{_describe_retention(best)})"
     if best["is_baseline"]:
         return f"{name}, the baseline, {highest}."
     said = f"{best['method']} {highest}"
@@ -134,7 +134,7 @@ def _of_tokens(rows: Sequence[Row], name: str) -> str:
     p = f"p {format_p(cheapest['p_not_worse_adjusted'])}, corrected"
     return (
         f"{cheapest['method']} is shown to be {shown} {name} ({format_signed(cheapest['difference'])}; {p}) and reads "
-        f"{_times(cheapest['token_share'])} tokens{_kept(cheapest, ', keeping')}."
+        f"{_times(cheapest['token_share'])} tokens{_describe_retention(cheapest, ', keeping')}."
     )
 
 
@@ -162,7 +162,7 @@ def _more_sessions(row: Row) -> int | None:
     return more if more < 10 else -(-more // digits) * digits
 
 
-def _kept(row: Row, before: str = ",") -> str:
+def _describe_retention(row: Row, before: str = ",") -> str:
     """The retention in words, behind a comma; nothing where it is not known."""
     if row["retention"] is None:
         return ""

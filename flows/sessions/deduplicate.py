@@ -72,7 +72,7 @@ def deduplicate(store: Store) -> None:
     live = [info for part in parts for info in (*part.sessions, *part.folded) if holds[info.input_path][1] == part.name]
     stay, folds = _without_copies(live)
     here = [info for info in stay if not info.folded_into]
-    names, given = _session_ids(here), _given(here)
+    names, given = _session_ids(here), _find_common_beginnings(here)
     lost = {_place(info) for info in stay if info.folded_into}
     unread = {info.input_path for info in stay if info.folded_into}
     for part in parts:
@@ -282,7 +282,7 @@ def is_copy(short: SessionInfo, long: SessionInfo) -> bool:
     return shared >= LEAST_EVIDENCE and shared >= SAME_SESSION * _tally(short.evidence).total()
 
 
-def _given(stay: Iterable[SessionInfo]) -> dict[Place, tuple[int, Place]]:
+def _find_common_beginnings(stay: Iterable[SessionInfo]) -> dict[Place, tuple[int, Place]]:
     """Find the sessions that begin like another one, with the number of common messages and the other's place.
 
     A fork that its log does not mark begins so. Of one file only sessions count whose first messages have one time

@@ -148,7 +148,7 @@ class Store:
                 raise StoreError(f"store {store.name}: the folder holds other things; name an empty or a new folder")
             try:
                 make_folder(store.root)
-                with store._held("create"):
+                with store._hold("create"):
                     if not store.is_there:  # or else it would take the tokenizer from whoever was faster
                         content = {"format": STORE_FORMAT, "tokenizer": tokenizer}
                         store.place.write(store.root / MARKER, json.dumps(content, indent=2).encode() + b"\n")
@@ -302,14 +302,14 @@ class Store:
 
     @contextmanager
     def locked(self, what: str) -> Iterator[None]:
-        """Lock the store for writing and remove unfinished files of a killed run. Raises as ``_held``."""
-        with self._held(what):
+        """Lock the store for writing and remove unfinished files of a killed run. Raises as ``_hold``."""
+        with self._hold(what):
             self._sweep()
             with name_damaged_file(self.root, self.place):
                 yield
 
     @contextmanager
-    def _held(self, what: str) -> Iterator[None]:
+    def _hold(self, what: str) -> Iterator[None]:
         """Lock the store. Files written under the lock get modes by the folder's (``flows.support.atomic_files``).
 
         The lock is the operating system's: it ends with the process, however that ends. Raises StoreError when

@@ -102,7 +102,7 @@ def measure_leakage(
     places = [groups.index(group) for _, _, group in samples]
     order = Random(seed).sample(range(len(groups)), len(groups))  # noqa: S311 (no secret)
     fold_of = {place: number % min(folds, len(groups)) for number, place in enumerate(order)}
-    documents = _shared(samples, places)
+    documents = _drop_unshared(samples, places)
     scores: list[list[float]] = [[] for _ in samples]
     for fold in range(min(folds, len(groups))):
         train = [i for i, place in enumerate(places) if fold_of[place] != fold]
@@ -196,7 +196,7 @@ def _bucket(feature: str) -> int:
     return zlib.crc32(feature.encode("utf-8", "replace")) % BUCKETS
 
 
-def _shared(samples: Sequence[Sample], places: Sequence[int]) -> list[array[int]]:
+def _drop_unshared(samples: Sequence[Sample], places: Sequence[int]) -> list[array[int]]:
     """The features of each sample, without those of a single session: on another one they say nothing."""
     known: dict[str, array[int]] = {}
     owner = array("l", [-1]) * BUCKETS

@@ -131,7 +131,7 @@ def constraints(session: SessionFacts, cut: int) -> list[Candidate]:
 
 def single_rules(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """Yield a question for each rule that its first words identify."""
-    said = dict.fromkeys(sentence for _, _, told in _given(session, cut) for sentence in told)
+    said = dict.fromkeys(sentence for _, _, told in _list_given(session, cut) for sentence in told)
     for source, statement in rules_in_force(session, cut):
         if beginning := _beginning(statement.text, said):
             question = f"Which rule that begins with “{beginning}” was given by {source}?"
@@ -140,14 +140,14 @@ def single_rules(session: SessionFacts, cut: int) -> Iterator[Candidate]:
 
 def rules_in_force(session: SessionFacts, cut: int) -> Iterator[tuple[str, Statement]]:
     """(who gave it, rule) of each sentence that sets a rule by its own words, whatever stands beside it."""
-    for source, seq, told in _given(session, cut):
+    for source, seq, told in _list_given(session, cut):
         for rule in filter(is_rule, told):
             until = _holds_until(session, rule, seq) if source == PERSON else None
             if until is None or until >= cut:
                 yield source, Statement("constraint", rule, (seq,), (rule,), until=until)
 
 
-def _given(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, list[str]]]:
+def _list_given(session: SessionFacts, cut: int) -> Iterator[tuple[str, int, list[str]]]:
     """(source, seq, sentences) of each message of the person, and of each section that is not about the harness."""
     for message in session.person:
         if (message.seq or 0) < cut:

@@ -80,7 +80,7 @@ def _decided(text: str, seq: int, foils: tuple[str, ...] = ()) -> Statement:
 def _answers(session: SessionFacts, cut: int) -> Iterator[Candidate]:
     """Questions that a tool put to the person, with the options and the choice."""
     for _, call, result in session.tool_calls(cut):
-        for asked, options in _asked(call.parsed()) if not result.is_error else ():
+        for asked, options in _list_asked(call.parsed()) if not result.is_error else ():
             chosen = _answer_to(asked, options, result.text)
             if chosen:
                 foils = tuple(option for option in options if option not in chosen)
@@ -89,7 +89,7 @@ def _answers(session: SessionFacts, cut: int) -> Iterator[Candidate]:
                 yield Candidate("answer", question, chosen, (statement,))
 
 
-def _asked(values: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+def _list_asked(values: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     """(question, labels of the options) of each question in a call's arguments."""
     listed = values.get("questions")
     for item in listed if isinstance(listed, list) else [values]:

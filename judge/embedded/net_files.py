@@ -96,18 +96,18 @@ class NetFile:
 
 def net_files(session: SessionFacts, since: int, cut: int) -> list[NetFile]:
     """The project's files that calls between two positions changed, the last touched at the end."""
-    left = [file for file in _followed(session, cut) if file.changes and file.touched >= since]
+    left = [file for file in _follow_once(session, cut) if file.changes and file.touched >= since]
     return sorted(left, key=lambda file: (file.touched, file.path))
 
 
 def undone_files(session: SessionFacts, cut: int) -> list[NetFile]:
     """The project's files that were changed, put back as they had been, and named by no later command but looks."""
-    found = [file for file in _followed(session, cut) if file.tried and not file.changes and not file.is_new]
+    found = [file for file in _follow_once(session, cut) if file.tried and not file.changes and not file.is_new]
     later = [(seq, command) for seq, command, _ in session.commands if seq < cut and not only_reads(command)]
     return [f for f in found if not any(f.touched < seq and f.path in command for seq, command in later)]
 
 
-def _followed(session: SessionFacts, cut: int) -> list[NetFile]:
+def _follow_once(session: SessionFacts, cut: int) -> list[NetFile]:
     """The project's files with the remaining changes before ``cut``; worked out once a point."""
     if cut not in session.followed:
         session.followed[cut] = list(_follow(session, cut))
@@ -116,7 +116,7 @@ def _followed(session: SessionFacts, cut: int) -> list[NetFile]:
 
 def _follow(session: SessionFacts, cut: int) -> Iterable[NetFile]:
     files: dict[str, NetFile] = {}
-    made = _scaffolded(session, cut)
+    made = _find_scaffolds(session, cut)
     lost = set[str]()  # files that a call would have created which was not carried out
     for seq in range(cut):
         texts = [c for _, c in read_message(session.messages[seq]).commands] if session.happened(seq) else []
@@ -124,7 +124,7 @@ def _follow(session: SessionFacts, cut: int) -> Iterable[NetFile]:
             for file in files.values():
                 if file.is_tracked:
                     file.changes, file.touched = file.changes[: file.committed], seq
-        ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_globbed(files, seq, texts)]
+        ops = [*_plain(project_ops(session.ops.get(seq, ()))), *_find_globbed(files, seq, texts)]
         if any(map(_PATCHES.search, texts)) and _has_failed(session, seq):
             ops = [op for op in ops if op.verb != "modified"]
         if not session.happened(seq):
@@ -217,7 +217,7 @@ def _has_failed(session: SessionFacts, seq: int) -> bool:
     return any(result is not None and result.is_error for result in results)
 
 
-def _globbed(files: dict[str, NetFile], seq: int, commands: list[str]) -> list[FileOp]:
+def _find_globbed(files: dict[str, NetFile], seq: int, commands: list[str]) -> list[FileOp]:
     """The known files that commands remove by a pattern."""
     words = [word for c in commands for m in _GLOB_REMOVED.finditer(c) for word in m[1].split()]
     patterns = [word.strip("'\"").removeprefix("./") for word in words]
@@ -257,7 +257,7 @@ def _as_new(op: FileOp) -> FileOp:
     return FileOp(op.path, "created" if op.verb == "modified" else op.verb, op.seq, op.details)
 
 
-def _scaffolded(session: SessionFacts, cut: int) -> set[str]:
+def _find_scaffolds(session: SessionFacts, cut: int) -> set[str]:
     """Directories that a generator made."""
     return {
         word.strip("./'\"")

@@ -66,10 +66,10 @@ def open_work(session: SessionFacts, since: int, cut: int) -> dict[str, list[Sta
         return {}
     found = {
         "todo": _todo_items(session, cut),
-        "untested": _untested(session, cut),
-        "uncommitted": _uncommitted(session, cut),
+        "untested": _find_untested(session, cut),
+        "uncommitted": _find_uncommitted(session, cut),
         "failing": _failing(session, cut),
-        "next": _announced(session, cut),
+        "next": _find_announced(session, cut),
     }
     found = {part: statements for part, statements in found.items() if statements}
     part, asked = _request(session, cut)
@@ -116,7 +116,7 @@ def _ticked_next(session: SessionFacts, cut: int) -> set[str]:
     return {item.text for item in after.items if item.status == "done"}
 
 
-def _untested(session: SessionFacts, cut: int) -> list[Statement]:
+def _find_untested(session: SessionFacts, cut: int) -> list[Statement]:
     """Code of the project that was changed after its tests were run last; none where that can be disputed."""
     tests = [run for run in session.runs if run.ended < cut and run.is_test]
     tried = max((run.seq for run in tests), default=-1)
@@ -160,7 +160,7 @@ def _tries(session: SessionFacts, cut: int) -> Iterator[tuple[int, str]]:
     return ((seq, command) for seq, command, _ in session.commands if seq < cut and session.may_test(seq, command))
 
 
-def _uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
+def _find_uncommitted(session: SessionFacts, cut: int) -> list[Statement]:
     """Files that differ from the last commit, in a session that commits; none where one of them can be disputed."""
     commits = [seq for seq in session.commits if seq < cut + LOOKAHEAD]
     since = max((seq for seq in commits if seq < cut), default=-1)
@@ -203,7 +203,7 @@ def _failing(session: SessionFacts, cut: int) -> list[Statement]:
     return list(found.values()) if len(found) <= MAX_ITEMS else []
 
 
-def _announced(session: SessionFacts, cut: int) -> list[Statement]:
+def _find_announced(session: SessionFacts, cut: int) -> list[Statement]:
     """The change that the agent announced last, where it has changed no file since and does so next."""
     said = [m for m in session.messages[max(0, cut - ANNOUNCED) : cut] if m.role == "assistant"]
     steps = [(m.seq or 0, s) for m in said for s in sentences(m.text) if _STEP.search(s) and len(terms(s)) >= 4]

@@ -221,15 +221,15 @@ class _SessionProbes:
             open_request = {_key(statement) for part in REQUESTS for statement in parts.get(part, ())}
             later = later_requests(self.facts, since, cut)
             return [
-                *self._balanced(recall_facts(self.facts, cut), cut, asked),
+                *self._balance(recall_facts(self.facts, cut), cut, asked),
                 *first_request(self.facts, cut),
                 *(c for c in later if open_request.isdisjoint(map(_key, c.statements))),
                 *what_was_done(self.facts, cut),
             ]
         whole, single = constraints(self.facts, cut), list(single_rules(self.facts, cut))
-        return [*self._balanced(whole, cut, asked), *self._balanced(single, cut, asked)]
+        return [*self._balance(whole, cut, asked), *self._balance(single, cut, asked)]
 
-    def _balanced(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Sequence[Candidate]:
+    def _balance(self, found: Sequence[Candidate], cut: int, asked: _Asked) -> Sequence[Candidate]:
         """Candidates: first the kinds that were asked for least, and of these what is needed behind the point."""
         needed = {c.kind for c in found if _is_needed(c)}
         return sorted(

@@ -130,7 +130,7 @@ class ModelProber:
         ground = Ground(facts, point.cut_seq, self._counter, _methods(), note, history)
         reasons = []
         try:
-            for shown, drafts in self._written(probe_type, facts, point):
+            for shown, drafts in self._write_drafts(probe_type, facts, point):
                 for draft in drafts:
                     try:
                         probe = BUILDERS[probe_type](draft, shown, ground)
@@ -143,7 +143,7 @@ class ModelProber:
             reasons.append(dropped.reason)
         return NotAsked(probe_type, max(reasons, key=check.REASONS.index, default=check.NOTHING))
 
-    def _written(
+    def _write_drafts(
         self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint
     ) -> Iterator[tuple[ShownHistory, list[ProbeDraft]]]:
         """Yield each shown history with the model's drafts, until enough probes are found.

@@ -86,10 +86,10 @@ def file_mentions(message: Message) -> list[FileOp]:
 @lru_cache(maxsize=16_384)
 def _named_in(said: Said, made: bool) -> tuple[tuple[str, str, FileVerb | None, tuple[str, ...]], ...]:
     """The files that a line names, each with the label of its statement."""
-    return tuple((one.label, *told) for one in said for told in _named(one.text, made))
+    return tuple((one.label, *told) for one in said for told in _find_named(one.text, made))
 
 
-def _named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str, ...]], ...]:
+def _find_named(said: str, made: bool) -> tuple[tuple[str, FileVerb | None, tuple[str, ...]], ...]:
     """The files of a statement, each with its verb, if there is one, and the names told with it."""
     if len(said) > MAX_LINE or not _MAY_NAME.search(said):
         return ()

@@ -92,7 +92,7 @@ class KeptFiles:
         for message in others:
             if message.tool_calls or message.role == "tool":
                 continue  # its calls have been read; the rest of a shortened output is no account of the work
-            uses, named = self._said(message, cut)
+            uses, named = self._read_uses(message, cut)
             for path, use in uses.items():
                 if path not in found or _STRENGTH.index(use) > _STRENGTH.index(found[path]):
                     found[path] = use
@@ -103,7 +103,7 @@ class KeptFiles:
         }
         return {**told, "any": frozenset(also | found.keys()) - told["gone"]}
 
-    def _said(self, message: Message, cut: int) -> tuple[Mapping[str, FileUse], Set[str]]:
+    def _read_uses(self, message: Message, cut: int) -> tuple[Mapping[str, FileUse], Set[str]]:
         """The uses of files that prose states, the strongest of each, and all files that it names."""
         text = message.reasoning, message.text, message.seq is None
         if (cut, *text) not in self._said_by:
@@ -113,12 +113,12 @@ class KeptFiles:
             ops, named = self._mentioned[text]
             uses: dict[str, FileUse] = {}
             for op in ops:
-                if path := self._resolved(op.path, cut):
+                if path := self._resolve(op.path, cut):
                     uses[path] = max(USE[op.verb], uses.get(path, "read"), key=_STRENGTH.index)
-            self._said_by[cut, *text] = uses, {path for name in named if (path := self._resolved(name, cut))}
+            self._said_by[cut, *text] = uses, {path for name in named if (path := self._resolve(name, cut))}
         return self._said_by[cut, *text]
 
-    def _resolved(self, path: str, cut: int) -> str:
+    def _resolve(self, path: str, cut: int) -> str:
         """The session's name for a path; the path itself for one that no call touched, empty for an ambiguous one."""
         name = self.session.roots.name(path)[0].removeprefix("./")
         known = self._known(cut).get(name.rsplit("/", 1)[-1], [])

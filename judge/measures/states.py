@@ -122,7 +122,7 @@ class ContextReader:
         by_statement = [
             self._files(statement, point, files, {path for path in paths if same_file(statement.text, path)})
             if statement.kind in FILE_USE
-            else self._said(statement, point, contexts, lists)
+            else self._judge_words(statement, point, contexts, lists)
             for statement in statements
         ]
         return [[states[n] for states in by_statement] for n in range(1, len(contexts))]
@@ -152,7 +152,7 @@ class ContextReader:
                 states.append(_state(NAMED if has or named.is_named else 0.0, named.line))
         return states
 
-    def _said(
+    def _judge_words(
         self,
         statement: Statement,
         point: PointMatcher,

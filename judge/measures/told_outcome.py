@@ -41,14 +41,14 @@ def told_outcome(matter: str, context: Sequence[Message], todo: TodoList | None)
 @lru_cache(maxsize=4_096)
 def _said_last(matter: str, text: str) -> Outcome | None:
     asked = _words(matter)
-    for label, said in reversed(_marked(text)):
+    for label, said in reversed(_find_marked(text)):
         if len(asked & _words(said)) >= SAME_MATTER * len(asked) and (outcome := _outcome(f"{label}: {said}", matter)):
             return outcome
     return None
 
 
 @lru_cache(maxsize=2_048)
-def _marked(text: str) -> tuple[tuple[str, str], ...]:
+def _find_marked(text: str) -> tuple[tuple[str, str], ...]:
     """Label and text of the statements that call anything open or done."""
     return tuple(
         (joined(heading, one.label), one.text)

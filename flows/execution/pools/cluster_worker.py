@@ -82,7 +82,7 @@ def misfit(terms: Terms) -> str:
 
 
 def _misfit(terms: Terms) -> str:
-    if why := _unreached(terms):
+    if why := _explain_unreached(terms):
         return why
     mine = _versions()
     other = [
@@ -102,7 +102,7 @@ def _misfit(terms: Terms) -> str:
     return ""
 
 
-def _unreached(terms: Terms) -> str:
+def _explain_unreached(terms: Terms) -> str:
     """Return the reason why this process cannot work on the run's store, or a blank."""
     try:
         store = Store.at(terms.root)

@@ -87,7 +87,7 @@ class Taker:
             unusable: list[tuple[str, str]] = []
             for key, result in results.items():
                 wanted = missing[key]
-                seen = self._seen(wanted.settings, wanted.outline, result.line)
+                seen = self._read_result(wanted.settings, wanted.outline, result.line)
                 taken.add(seen.use, seen.usd)
                 self._keep(key, result, wanted, seen, cached.get(key))
                 if seen.reply is not None:
@@ -122,8 +122,8 @@ class Taker:
         record = self._record(marker)
         total = Taken()
         is_known = True
-        for key, result, cached in self._unjournaled(marker):
-            seen = self._seen(record.settings, result.outline, result.line)
+        for key, result, cached in self._find_unjournaled(marker):
+            seen = self._read_result(record.settings, result.outline, result.line)
             total.add(seen.use, seen.usd)
             is_known &= seen.use is not None or seen.usd == 0.0
             if key in wanted:
@@ -133,7 +133,7 @@ class Taker:
             self._store.settle((key,) if cached else (), (), () if cached else (key,))
         return Charge(total.use.input_tokens + total.use.output_tokens, total.usd) if is_known else None
 
-    def _unjournaled(self, marker: str) -> Iterator[tuple[str, Result, StoredCall | None]]:
+    def _find_unjournaled(self, marker: str) -> Iterator[tuple[str, Result, StoredCall | None]]:
         """Results whose cost is not in the journal, and what the cache has for them."""
         keys = self._store.unjournaled(marker)
         for start in range(0, len(keys), CHUNK):
@@ -154,7 +154,7 @@ class Taker:
         )
         return replace(entry, call_id=uuid.uuid5(CALL_IDS, f"{result.marker} {key}").hex)
 
-    def _seen(self, settings: ModelSettings, outline: ModelRequest, line: BatchLine) -> _Seen:
+    def _read_result(self, settings: ModelSettings, outline: ModelRequest, line: BatchLine) -> _Seen:
         """Look at a result as the gateway looks at a live answer."""
         try:
             if line.fault is not None:

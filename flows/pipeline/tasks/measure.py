@@ -104,7 +104,7 @@ class Measuring:
         self._fetched[job.compaction_id] = found
         return found
 
-    def _told(self, job: MeasureJob) -> Files:
+    def _read_files(self, job: MeasureJob) -> Files:
         """Return the files that a context names."""
         if job.compaction_id not in self._files:
             context = self._contexts[job.compaction_id]
@@ -125,7 +125,7 @@ class Measuring:
         cut = job.point.point.cut_seq
         needs = self.needs(cut)
         loss = self._session.loss(needs, context)
-        counts = compare_uses(self._kept_files.true(cut), self._told(job))
+        counts = compare_uses(self._kept_files.true(cut), self._read_files(job))
         numbers = [n for told in counts.values() for n in (told.n_true, told.n_told, told.n_right)]
         lost = set(loss.lost)
         by_kind = {
@@ -159,7 +159,7 @@ class Measuring:
         more = [(job.compaction_id, id, context) for job in jobs for id, context in self._with_fetched(job).items()]
         contexts = [*(self._contexts[job.compaction_id] for job in jobs), *(context for *_, context in more)]
         files = [
-            *(self._told(job) for job in jobs),
+            *(self._read_files(job) for job in jobs),
             *(self._kept_files.told(context, cut) for *_, context in more),
         ]
         statements = [one.statement for one in tracked]

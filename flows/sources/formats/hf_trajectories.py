@@ -57,7 +57,7 @@ def _is_row(value: Any) -> bool:
     if not isinstance(value, dict) or "history" in value:  # a `history` beside a `trajectory` is SWE-agent's own file
         return False
     for key in _MESSAGES:
-        turns = _decoded(value.get(key))
+        turns = _decode(value.get(key))
         if isinstance(turns, list) and any(map(_is_turn, turns[:5])):
             is_plain = key == "messages" and turns is value[key] and any(map(is_message, turns[:5]))
             return not is_plain or any(mark in value for mark in _MARKS)
@@ -77,7 +77,7 @@ def _is_of_swe_agent(turn: Record) -> bool:
     return turn.get("role") in ("system", "user", "ai") and has_text and "content" not in turn
 
 
-def _decoded(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     """The list that a JSON text is; anything else as it is."""
     if isinstance(value, str) and value.lstrip()[:1] == "[":
         try:
@@ -132,7 +132,7 @@ def _digest(drafts: list[MessageDraft]) -> str:
 
 def _turns_of(row: Any) -> list[Any]:
     row = need_object(row, "a row")
-    found = [turns for key in _MESSAGES if isinstance(turns := _decoded(row.get(key)), list)]
+    found = [turns for key in _MESSAGES if isinstance(turns := _decode(row.get(key)), list)]
     if not found:
         given = next((key for key in _MESSAGES if key in row), None)
         what = f"`{given}` is {kind_of(row[given])}" if given else "none of them"

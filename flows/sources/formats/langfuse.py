@@ -34,14 +34,14 @@ _ITEMS = ("function_call", "reasoning", "message")
 
 def detect(head: Head) -> bool:
     """Whether there is a generation, on its own or in a trace or a page of them."""
-    return any(_is_generation(one) for value in head.values(5) for one in [value, *_held(value)])
+    return any(_is_generation(one) for value in head.values(5) for one in [value, *_list_observations(value)])
 
 
 def _is_generation(value: Any) -> bool:
     return nested(value, "type") == "GENERATION" and all(_field(value, name) for name in ("trace", "start"))
 
 
-def _held(value: Any) -> list[Record]:
+def _list_observations(value: Any) -> list[Record]:
     """The observations of a trace, or of a page."""
     return objects_in(nested(value, "observations")) or objects_in(nested(value, "data"))
 
@@ -58,7 +58,7 @@ def read(source: Source) -> Iterator[Transcript]:
 def _by_start(source: Source) -> Iterator[tuple[int | None, str, Record]]:
     found: list[tuple[str, int | None, str, Record]] = []
     for where, ref, value in source.values(1):
-        held = _held(value) if nested(value, "type") is None else []
+        held = _list_observations(value) if nested(value, "type") is None else []
         about = {"session_id": _field({**as_dict(value.get("trace")), **value}, "session")} if held else {}
         for index, one in enumerate(held or [value]):
             place = f"{ref}#{index}" if held else ref

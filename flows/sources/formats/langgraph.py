@@ -81,7 +81,7 @@ def _read_thread(source: Source, database: Database, listed: StoredSession) -> l
     with database.snapshot() as select:
         rows = list(select(_CHAIN, listed.id))
         following = dict(pairwise(own for own, *_ in rows))
-        applied = _applied(rows)
+        applied = _find_applied(rows)
         for number, checkpoint, channel, kind, data in list(select(_WRITES, listed.id)):
             ref = f"{source.name}#{number}"
             time = iso_time(_seconds(following.get(checkpoint, checkpoint)) or None)
@@ -97,7 +97,7 @@ def _read_thread(source: Source, database: Database, listed: StoredSession) -> l
     return thread.session.build(NAME, listed.id)
 
 
-def _applied(rows: list[tuple[Any, ...]]) -> set[Any]:
+def _find_applied(rows: list[tuple[Any, ...]]) -> set[Any]:
     """Find the checkpoints whose writes the latest one has: its ancestors, but for those that new input passed over."""
     steps = {own: (parent, metadata) for own, parent, metadata in rows}
     here = rows[-1][0] if rows else None

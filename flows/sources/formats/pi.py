@@ -70,7 +70,7 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file, along the branch that was live at its end."""
     entries = list(_slim_entries(source))
     reading = _Reading(source)
-    tree = [_linked(entry) for _, entry in entries if entry.get("type") != "session" and not _is_beside(entry)]
+    tree = [_link(entry) for _, entry in entries if entry.get("type") != "session" and not _is_beside(entry)]
     reading.not_live = rewound_ids(tree, "id", "parentId")
     for where, entry in entries:
         source.guard(reading.take, where, entry)
@@ -85,7 +85,7 @@ def read(source: Source) -> Iterator[Transcript]:
     yield from session.build(NAME, text_or_none(header.get("id")), parent_session_id=parent, is_fork=True)
 
 
-def _linked(entry: Record) -> Record:
+def _link(entry: Record) -> Record:
     """An entry with the one before it: from a ``leaf`` the way leads to its target."""
     return {**entry, "parentId": entry.get("targetId")} if entry.get("type") == "leaf" else entry
 

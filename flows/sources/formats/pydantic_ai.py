@@ -120,11 +120,11 @@ class _Reading:
         session, kind = self.session, part.get("part_kind")
         time = iso_time(part.get("timestamp")) or time
         if kind == "user-prompt":
-            session.say("user", _shown(part.get("content")), self.ref, time, typed=True)
+            session.say("user", _show(part.get("content")), self.ref, time, typed=True)
         elif kind == "speech":
             session.say("user", _speech(part), self.ref, time, typed=True)
         elif kind == "retry-feedback" or (kind == "retry-prompt" and not part.get("tool_name")):
-            session.say("user", _shown(part.get("content")), self.ref, time, is_harness=True)
+            session.say("user", _show(part.get("content")), self.ref, time, is_harness=True)
         elif kind in _RESULTS:
             self._result(part, time)
         elif kind == "compaction":
@@ -140,7 +140,7 @@ class _Reading:
     def _result(self, part: Record, time: str | None) -> None:
         failed = part.get("part_kind") == "retry-prompt" or part.get("outcome", "success") != "success"
         content = part.get("content")
-        text = _shown(content) if isinstance(content, str) or _has_files(content) else dumps(content)
+        text = _show(content) if isinstance(content, str) or _has_files(content) else dumps(content)
         self.session.result(part.get("tool_call_id"), text, self.ref, time, is_error=failed, name=part.get("tool_name"))
 
     def _response(self, message: Record, parts: list[Any]) -> None:
@@ -176,7 +176,7 @@ class _Reading:
         elif kind == "builtin-tool-return":
             self._result(part, time)
         elif kind == "file":
-            draft.add_text(_shown(part.get("content")))
+            draft.add_text(_show(part.get("content")))
         elif kind == "speech":
             draft.add_text(_speech(part))
         elif kind != "compaction":
@@ -209,7 +209,7 @@ def _has_files(content: Any) -> bool:
     return any(isinstance(_item(item), dict) for item in (content if isinstance(content, list) else [content]))
 
 
-def _shown(content: Any) -> str:
+def _show(content: Any) -> str:
     """The text of a part for the model: text, marks for files, any other value as JSON."""
     if isinstance(content, str) or content is None:
         return text_of(content)

@@ -81,7 +81,7 @@ def _assistant(session: SessionDraft, blocks: list[Record], ref: str, time: str 
         elif isinstance(thought := block.get("reasoningContent"), dict):
             draft.add_reasoning(nested(thought, "reasoningText", "text"))
         else:
-            draft.add_text(_shown(session, block))
+            draft.add_text(_show(session, block))
 
 
 def _user(session: SessionDraft, blocks: list[Record], ref: str, time: str | None) -> None:
@@ -89,16 +89,16 @@ def _user(session: SessionDraft, blocks: list[Record], ref: str, time: str | Non
     for block in blocks:
         result = block.get("toolResult")
         if isinstance(result, dict):
-            parts = [_shown(session, part) for part in objects_in(result.get("content"))]
+            parts = [_show(session, part) for part in objects_in(result.get("content"))]
             failed = result.get("status") == "error"
             session.result(result.get("toolUseId"), "\n".join(filter(None, parts)), ref, time, is_error=failed)
         else:
-            texts.append(_shown(session, block))
+            texts.append(_show(session, block))
     if any(texts) or not any("toolResult" in block for block in blocks):
         session.say("user", "\n".join(filter(None, texts)), ref, time, typed=True)
 
 
-def _shown(session: SessionDraft, block: Record) -> str:
+def _show(session: SessionDraft, block: Record) -> str:
     """The text of a block for the model: text, a value as JSON, a mark for a file."""
     if "json" in block:
         return dumps(block["json"])

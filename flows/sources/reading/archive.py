@@ -204,7 +204,7 @@ class Archive:
             return None
         try:
             stream = _Stream(self.file, member, begin)
-            for _ in self._unpacked(stream):
+            for _ in self._unpack(stream):
                 pass
         except ArchiveError:
             return None
@@ -230,7 +230,7 @@ class Archive:
             raise ArchiveError("no member begins where the archive says")
         n_name, n_extra = _HEADER.unpack(start)[-2:]
         out, crc = bytearray(), 0
-        for piece in self._unpacked(_Stream(self.file, member, member.offset + _HEADER.size + n_name + n_extra)):
+        for piece in self._unpack(_Stream(self.file, member, member.offset + _HEADER.size + n_name + n_extra)):
             out += piece
             crc = zlib.crc32(piece, crc)
         if member.size is not None and len(out) != member.size:
@@ -239,7 +239,7 @@ class Archive:
             raise ArchiveError("its checksum is wrong")
         return out
 
-    def _unpacked(self, stream: _Stream) -> Iterator[bytes]:
+    def _unpack(self, stream: _Stream) -> Iterator[bytes]:
         """The unpacked pieces of a member. Raises ArchiveError when the archive as a whole looks like a zip bomb."""
         try:
             for piece in stream:

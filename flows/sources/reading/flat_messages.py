@@ -42,10 +42,10 @@ def _collect(attributes: Record, names: re.Pattern[str]) -> list[Record]:
                     break
             else:
                 at.setdefault(last, value)
-    return _numbered(tree)
+    return _list_numbered(tree)
 
 
-def _numbered(value: Any) -> list[Record]:
+def _list_numbered(value: Any) -> list[Record]:
     """The objects under the numbers of an object, in their order."""
     held = as_dict(value)
     return [as_dict(held[key]) for key in sorted((key for key in held if key.isdecimal()), key=int)]
@@ -53,11 +53,11 @@ def _numbered(value: Any) -> list[Record]:
 
 def _chat(held: Record, role: str) -> list[Record]:
     message = as_dict(held.get("message")) or held
-    calls = [_call(as_dict(one.get("tool_call")) or one) for one in _numbered(message.get("tool_calls"))]
+    calls = [_call(as_dict(one.get("tool_call")) or one) for one in _list_numbered(message.get("tool_calls"))]
     if "function_call_name" in message:
         function = {"name": message["function_call_name"], "arguments": message.get("function_call_arguments_json")}
         calls.append({"id": None, "function": function})
-    blocks = [_block(one) for one in _numbered(message.get("contents"))]
+    blocks = [_block(one) for one in _list_numbered(message.get("contents"))]
     known = {call["id"] for call in calls}
     content = [block for block in blocks if block.get("type") != "tool_call" or block.get("id") not in known]
     told = message.get("content")

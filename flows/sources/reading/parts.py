@@ -46,9 +46,11 @@ def as_chat(message: Record, role: str = "user") -> list[Record]:
         elif kind in _RESULTS:
             results.append(_result(held))
         elif kind in _THOUGHTS:
-            thoughts.append(first_text(*(held.get(key) for key in ("content", "text", "thinking")), _thought(held)))
+            thoughts.append(
+                first_text(*(held.get(key) for key in ("content", "text", "thinking")), _read_thought(held))
+            )
         else:
-            texts.append(_shown(kind, held) if isinstance(block, dict) else block)
+            texts.append(_show(kind, held) if isinstance(block, dict) else block)
     told = {**named, "content": texts}
     if calls:
         told["tool_calls"] = calls
@@ -129,13 +131,13 @@ def _value(value: Any) -> Any:
     return dumps(value)
 
 
-def _thought(held: Record) -> Any:
+def _read_thought(held: Record) -> Any:
     """The reasoning in a block of Bedrock, which older traces wrap once more."""
     inner = as_dict(held.get("content")) or held
     return nested(inner, "reasoningText", "text")
 
 
-def _shown(kind: str, held: Record) -> Any:
+def _show(kind: str, held: Record) -> Any:
     """A block of text or of a file as chat-completions shows it."""
     if kind in ("text", "") and isinstance(held.get("content"), str):
         return {"type": "text", "text": held["content"]}

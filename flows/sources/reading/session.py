@@ -185,7 +185,7 @@ class SessionDraft:
         name: Any = None,
     ) -> MessageDraft | None:
         """Adds a tool result; None when it repeats one that is there (a resumed session copies its history)."""
-        own = self._answered(_id(call_id), text)
+        own = self._find_call(_id(call_id), text)
         if own is not None:
             before = self._results.setdefault(own, [])
             if text in before:
@@ -198,7 +198,7 @@ class SessionDraft:
         draft.is_error = is_error or shows_failure(text)
         return draft
 
-    def _answered(self, logged: str | None, text: str) -> str | None:
+    def _find_call(self, logged: str | None, text: str) -> str | None:
         """The call that a result belongs to, where several have the id: the latest, if it has no result yet.
 
         Otherwise the first without a result; where all have one, the one whose result this repeats.
@@ -291,7 +291,7 @@ class SessionDraft:
                 counts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items()) if count)
                 self.source.quarantine(None, f"no message in it: {counts}")
             return []
-        ordered = self._ordered()
+        ordered = self._order()
         for seq, draft in enumerate(ordered):
             draft.seq = seq
             draft.timestamp = self._held_time(draft.timestamp)
@@ -345,7 +345,7 @@ class SessionDraft:
         self.leave_out(NO_TIME)
         return None
 
-    def _ordered(self) -> list[MessageDraft]:
+    def _order(self) -> list[MessageDraft]:
         """The messages with every result behind its call: a few logs have a result's line before its call's."""
         holder: dict[str, int] = {}
         for at, draft in enumerate(self.drafts):

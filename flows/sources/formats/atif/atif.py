@@ -182,7 +182,7 @@ class _Run:
             return
         is_compaction = nested(extra, "context_management", "type") == "compaction"
         if kind == "system" and (is_compaction or self._is_handoff(step)):
-            self._summarised(step)
+            self._note_compaction(step)
             return
         if kind == "system":
             self.session.say("system", text, ref, time)
@@ -217,7 +217,7 @@ class _Run:
             for ref in references_of(step.get("observation"))
         )
 
-    def _summarised(self, step: Record) -> None:
+    def _note_compaction(self, step: Record) -> None:
         """A notice of a compaction. Terminus keeps the task, and has its summary in the file of a sub-agent."""
         self.session.leave_out(BOOKKEEPING, "system")
         refs = list(references_of(step.get("observation")))

@@ -135,7 +135,7 @@ class ClaudeThread:
         self._note_compaction(None)
         if record.get("subtype") == "compact_boundary":
             # The summary is on a later line, with what was kept counted from here.
-            kept, comes_first = self._preserved(as_dict(record.get("compactMetadata")), record.get("uuid"))
+            kept, comes_first = self._find_preserved(as_dict(record.get("compactMetadata")), record.get("uuid"))
             self._boundary = {"record": record, "at": len(self.session.drafts), "kept": kept, "first": comes_first}
             self.session.leave_out(BOOKKEEPING)
             return
@@ -173,7 +173,7 @@ class ClaudeThread:
             at=boundary["at"],
         )
 
-    def _preserved(self, data: Record, boundary: Any) -> tuple[set[int], bool]:
+    def _find_preserved(self, data: Record, boundary: Any) -> tuple[set[int], bool]:
         """Ids of the messages before the boundary that newer versions keep in the context, and whether they lead it.
 
         Their anchor is the summary, or the boundary itself when only later messages were summarised.

@@ -143,7 +143,7 @@ class _Log:
         self.forked_from = self.forked_from or text_or_none(nested(record, "forkedFrom", "sessionId"))
         if isinstance(uuid, str):
             if uuid in self.parents:
-                self._repeated(self.session_id or "", record)
+                self._count_repeated(self.session_id or "", record)
                 return
             self._node(uuid, record.get("logicalParentUuid") or record.get("parentUuid"))
         if kind in ("user", "assistant") or (kind == "system" and "boundary" in str(record.get("subtype"))):
@@ -173,12 +173,12 @@ class _Log:
     def _agent_line(self, where: int, said: Record) -> None:
         key = (said["agentId"], str(said.get("uuid")))
         if said.get("uuid") is not None and key in self._seen:
-            self._repeated(said["agentId"], said)
+            self._count_repeated(said["agentId"], said)
             return
         self._seen.add(key)
         self.agent_lines.append((where, slim_line(said)))
 
-    def _repeated(self, whose: str, record: Record) -> None:
+    def _count_repeated(self, whose: str, record: Record) -> None:
         """Counts a line that was there before; the pieces of one response are one message."""
         kinds: list[Kind | None] = []
         for kind, response in kinds_of(record):

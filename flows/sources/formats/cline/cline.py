@@ -142,9 +142,9 @@ class _Task:
         if removed is not None:
             self.session.compacted(summary=None, dropped=self._between(*removed))
         if index + 1 == self.number_compacted:
-            self._compacted()
+            self._note_compaction()
 
-    def _compacted(self) -> None:
+    def _note_compaction(self) -> None:
         """Notes a compaction of Cline 4: messages outside the context are dropped, new ones in it are the summary."""
         context = objects_in(self.compaction.get("messages"))
         left = [(one.get("role"), one.get("content")) for one in context]
@@ -251,11 +251,11 @@ class _Task:
         text = "\n".join(held.texts)
         if held.name == "summarize_task" and texts.CONTINUED in text[:1000]:
             self._take_open(held.name)
-            self._shortened(text, last=len(self.spans) - 1)
+            self._note_shortening(text, last=len(self.spans) - 1)
             return
         self._result(held.name, text, ref, time, failed=texts.says_failure(held.body))
         if held.name == "condense" and texts.ACCEPTED in text[:1000]:
-            self._shortened(None, last=len(self.spans) - 2)
+            self._note_shortening(None, last=len(self.spans) - 2)
 
     def _result(self, name: str, text: str, ref: str, time: str | None, *, failed: bool) -> None:
         self.session.result(self._take_open(name), text, ref, time, is_error=failed, name=name)
@@ -265,7 +265,7 @@ class _Task:
         at = next((at for at, call in enumerate(self.open) if call[1] == name), 0)
         return self.open.pop(at)[0] if self.open else None
 
-    def _shortened(self, summary: str | None, last: int) -> None:
+    def _note_shortening(self, summary: str | None, last: int) -> None:
         """Cline's own summary: the first exchange stays, up to ``last`` the rest leaves the context."""
         index = len(self.spans)
         told = next((at for at in range(index - 1, index + 2) if at in self.screen.removed), None)

@@ -55,7 +55,7 @@ class Lineage:
     def follow(self, kind: str, payload: Record, ordinal: Any, time: str | None) -> bool | None:
         """Takes the next line behind the first header; returns whether it was copied."""
         at = utc_time(time)
-        told = self._told(kind, payload, int_or_none(ordinal), at)
+        told = self._tell_copied(kind, payload, int_or_none(ordinal), at)
         pauses = bool(at and self._before and at - self._before >= _BURST)
         if told is None and pauses and self.is_copied is not False:
             told = False
@@ -82,7 +82,7 @@ class Lineage:
             elif self._since_applied is not None:
                 self._since_applied = self._since_applied or payload.get("role") == "assistant"
 
-    def _told(self, kind: str, payload: Record, ordinal: int | None, at: datetime | None) -> bool | None:
+    def _tell_copied(self, kind: str, payload: Record, ordinal: int | None, at: datetime | None) -> bool | None:
         """Whether the line itself shows that it was copied; None if it does not tell."""
         if kind == "session_meta":
             other = text_or_none(payload.get("id"))

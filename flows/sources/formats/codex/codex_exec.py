@@ -83,7 +83,7 @@ class _Thread:
             raise MalformedError("an item without a type")
         item = {**item, "type": kind}
         if kind == "todo_list":
-            self._planned(item, ref)
+            self._take_plan(item, ref)
         elif event == "item.updated" or (event == "item.started" and kind in (*_TEXTS, "reasoning")):
             session.leave_out(BOOKKEEPING)
         elif kind in _TEXTS:
@@ -114,7 +114,7 @@ class _Thread:
             self.session.result(own, text, ref, is_error=failed, name=name)
             self.response = None
 
-    def _planned(self, item: Record, ref: str) -> None:
+    def _take_plan(self, item: Record, ref: str) -> None:
         """A new state of the list of steps; at the end of a turn it comes again."""
         if item.get("items") == self.plan:
             self.session.leave_out(BOOKKEEPING)

@@ -109,7 +109,7 @@ class _Rollout:
         elif kind == "session_meta":
             self._meta(payload, self.source.ref(where), time)
         elif kind == "compacted":
-            self._compacted(payload, self.source.ref(where), time)
+            self._note_compaction(payload, self.source.ref(where), time)
         elif kind == "inter_agent_communication" and isinstance(payload.get("payload"), dict):
             self.items.take({**payload["payload"], "type": "agent_message"}, self.source.ref(where), time)
         elif kind not in _ENVELOPES and _holds_message(payload):
@@ -197,7 +197,7 @@ class _Rollout:
         self.used, self.totals = used, usage
         self.session.use(f"run {self.runs}", less(usage, self.given_totals) if self.given_totals else usage)
 
-    def _compacted(self, payload: Record, ref: str, time: str | None) -> None:
+    def _note_compaction(self, payload: Record, ref: str, time: str | None) -> None:
         """The context was replaced by ``replacement_history``; without one the log does not say what stayed."""
         self.items.end_response()
         history = payload.get("replacement_history")

@@ -118,7 +118,7 @@ class Reading:
         """A call and what it came to, which one bubble has."""
         arguments = first_text(tool.get("rawArgs"), tool.get("params")) or tool.get("params")
         call = self.session.call(answer, tool.get("toolCallId"), tool.get("name"), arguments)
-        result, error = tool.get("result"), _decoded(tool.get("error"))
+        result, error = tool.get("result"), _decode(tool.get("error"))
         failed = bool(error) or tool.get("status") == "error" or nested(tool, "additionalData", "status") == "error"
         texts = [_result_text(result), first_text(nested(error, "modelVisibleErrorMessage"), error) if error else None]
         text = "\n".join(filter(None, texts))
@@ -128,7 +128,7 @@ class Reading:
 
     def _summary(self, summary: Any) -> None:
         """Notes a summary that replaced the history up to a bubble; some versions keep it from the log."""
-        told = as_dict(_decoded(summary))
+        told = as_dict(_decode(summary))
         last = text_or_none(told.get("truncationLastBubbleIdInclusive"))
         if last in self.summarized:
             return  # the chat has its latest summary beside it
@@ -173,7 +173,7 @@ def _thought(thinking: Any) -> str | None:
     return first_text(thinking, nested(thinking, "text"), nested(thinking, "thinking"))
 
 
-def _decoded(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     """The value in a string of JSON; any other string as it is."""
     if not isinstance(value, str):
         return value
@@ -186,7 +186,7 @@ def _decoded(value: Any) -> Any:
 def _rich_text(value: Any) -> str:
     """The text of a prompt in the form of Cursor's editor, a tree as JSON; a paragraph is a line."""
     lines: list[str] = []
-    waiting: list[Any] = [nested(_decoded(value), "root")]
+    waiting: list[Any] = [nested(_decode(value), "root")]
     while waiting:
         node = waiting.pop()
         if nested(node, "type") == "paragraph" or not lines:
@@ -198,7 +198,7 @@ def _rich_text(value: Any) -> str:
 
 def _result_text(result: Any) -> str:
     """A result as Cursor notes it: mostly an object as JSON, which stays as it is."""
-    value = _decoded(result)
+    value = _decode(result)
     if isinstance(value, str):
         return text_of(value)
     return text_of(result) if isinstance(result, str) else ""

@@ -193,7 +193,7 @@ class _Log:
         draft = session.respond(None, entry.ref, time)
         draft.add_text(turn.text)
         for thought in [*turn.thoughts, *as_list(record.get("thoughts"))]:
-            draft.add_reasoning(thought if isinstance(thought, str) else _thought(thought))
+            draft.add_reasoning(thought if isinstance(thought, str) else _write_thought(thought))
         session.use(entry.own, _usage(record.get("tokens")))
         calls = calls_of(record)
         held = {call.get("id") for call in calls if isinstance(call.get("id"), str)}
@@ -222,7 +222,7 @@ class _Log:
             self.results[own] = draft
 
 
-def _thought(thought: Any) -> str:
+def _write_thought(thought: Any) -> str:
     """A thought as the model wrote it; Gemini CLI stores its bold heading separately."""
     thought = need_object(thought, "a thought")
     subject, text = text_or_none(thought.get("subject")), text_or_none(thought.get("description"))

@@ -57,7 +57,7 @@ def detect(head: Head) -> bool:
         return True
     if isinstance(head.document, dict) and _is_export(head.document):
         return True
-    return any(_is_header(record) or _is_message(_unwrapped(record)) for record in head.records)
+    return any(_is_header(record) or _is_message(_unwrap(record)) for record in head.records)
 
 
 def _is_export(document: Record) -> bool:
@@ -69,7 +69,7 @@ def _is_header(record: Record) -> bool:
     return "message_count" in record and "description" in record and "role" not in record
 
 
-def _unwrapped(record: Record) -> Any:
+def _unwrap(record: Record) -> Any:
     """The message of a line, also of one that `goose run --output-format stream-json` printed."""
     return record.get("message") if record.get("type") == "message" else record
 
@@ -101,7 +101,7 @@ def _read_file(source: Source) -> Iterator[Transcript]:
 
     def take(where: int, record: Record) -> None:
         nonlocal beside
-        message = _unwrapped(record)
+        message = _unwrap(record)
         if isinstance(message, dict) and "role" in message:
             rows.append(row_of(message, source.ref(where)))
         elif _is_header(record) or isinstance(record.get("type"), str):

@@ -85,13 +85,13 @@ def _tool(part: Record) -> Record:
         "attachments": [{**one, "url": one.get("uri")} for one in content if one.get("type") == "file"],
     }
     if state.get("status") == "completed":
-        made["output"] = "\n".join(filter(None, texts)) or _structured(state, is_alone=not content)
+        made["output"] = "\n".join(filter(None, texts)) or _render_structured(state, is_alone=not content)
     elif state.get("status") == "error":
         made["error"] = "\n".join(filter(None, (*texts, text_of(nested(state, "error", "message")))))
     return {**part, "callID": part.get("callID") or part.get("id"), "tool": part.get("name"), "state": made}
 
 
-def _structured(state: Record, is_alone: bool) -> str:
+def _render_structured(state: Record, is_alone: bool) -> str:
     """A result without text: the text of a file that was read, or the values themselves."""
     values = next((state[key] for key in ("structured", "result") if state.get(key)), None)
     text = first_text(values, nested(values, "content"))

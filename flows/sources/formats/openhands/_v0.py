@@ -234,7 +234,7 @@ class V0Events:
         level = self.level
         session, time = level.session, iso_time(event.get("timestamp"))
         if kind == "recall":
-            self._recalled(ref, time, extras)
+            self._take_recall(ref, time, extras)
             return None
         if kind == "condense":
             session.compacted(summary=text or None, dropped=None)
@@ -291,7 +291,7 @@ class V0Events:
                 return call
         return None
 
-    def _recalled(self, ref: str, time: str | None, extras: Record) -> None:
+    def _take_recall(self, ref: str, time: str | None, extras: Record) -> None:
         """Adds knowledge from the harness to the prompt that asked for it, as the model sees it."""
         session = self.level.session
         session.leave_out(BOOKKEEPING)

@@ -183,14 +183,14 @@ class Conversation:
             for own, draft in self.drafts.items()
             if own in self.forgotten and draft is not None and id(draft) not in kept
         ]
-        dropped = {id(draft): draft for draft in [*gone, *self._unmatched({id(draft) for draft in gone})]}
+        dropped = {id(draft): draft for draft in [*gone, *self._find_unmatched({id(draft) for draft in gone})]}
         self.session.compacted(
             summary=text_or_none(event.get("summary")),
             dropped=dropped.values(),
             summary_at=self._place(event.get("summary_offset"), set(dropped)),
         )
 
-    def _unmatched(self, gone: set[int]) -> list[MessageDraft]:
+    def _find_unmatched(self, gone: set[int]) -> list[MessageDraft]:
         """Messages that the SDK keeps from the model because the other half of a call was forgotten."""
         calls, results = set[str](), set[str]()
         for draft in self.session.drafts:

@@ -165,7 +165,7 @@ class _Simulation:
         if message.get("is_chunk") and not text:
             self.session.leave_out(BOOKKEEPING)
         elif message.get("is_chunk"):
-            self._spoken("user", message, text, ref, time)
+            self._take_speech("user", message, text, ref, time)
         elif calls and not text:
             self.session.leave_out(USER_TOOLS, "user")
         else:
@@ -183,7 +183,7 @@ class _Simulation:
             session.leave_out(BOOKKEEPING)
             return
         if message.get("is_chunk") and not calls:
-            draft = self._spoken("assistant", message, text, ref, time)
+            draft = self._take_speech("assistant", message, text, ref, time)
         else:
             draft = session.respond(None, ref, time)
             draft.add_text(text)
@@ -199,7 +199,7 @@ class _Simulation:
         usage, cost = as_dict(message.get("usage")), message.get("cost")
         session.use(None, from_openai({"cost": cost, **usage}) if usage else make_usage(cost=cost))
 
-    def _spoken(self, role: str, message: Record, text: str, ref: str, time: str | None) -> MessageDraft:
+    def _take_speech(self, role: str, message: Record, text: str, ref: str, time: str | None) -> MessageDraft:
         """Adds a piece of speech. All pieces of an utterance are one message, even if the other side speaks between."""
         ids = message.get("utterance_ids")
         key = (role, str(ids[0]) if isinstance(ids, list) and ids else "")

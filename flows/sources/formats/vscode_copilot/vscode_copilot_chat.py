@@ -143,7 +143,7 @@ class _Reading:
         for at, one in enumerate(rounds):
             self._round(one, results, ref, thoughts.get(at, []))
         if not rounds:
-            self._shown(self.session, parts, ref)
+            self._take_answer(self.session, parts, ref)
 
     def _rewound(self, request: Record) -> None:
         self.session.leave_out(REWOUND, "user")
@@ -199,14 +199,14 @@ class _Reading:
                 self.session.result(own, result_text(result), ref, time, name=name)
         summary = self.summaries.pop(one["id"], None) if isinstance(one.get("id"), str) else None
         if summary is not None:
-            self._summarized(summary)
+            self._note_compaction(summary)
 
-    def _summarized(self, summary: Record) -> None:
+    def _note_compaction(self, summary: Record) -> None:
         """Notes that the summary replaces all earlier messages."""
         drafts = list(self.session.drafts)
         self.session.compacted(summary=text_in(summary["text"]), dropped=drafts, trigger=summary.get("source"))
 
-    def _shown(self, session: SessionDraft, parts: list[Record], ref: str) -> None:
+    def _take_answer(self, session: SessionDraft, parts: list[Record], ref: str) -> None:
         """An answer as it is on the screen: one response until a call has a result."""
         draft: MessageDraft | None = None
         texts: list[str] = []
@@ -243,7 +243,7 @@ class _Reading:
         data = as_dict(start.get("toolSpecificData"))
         if text_in(data.get("prompt")):
             session.say("user", text_in(data["prompt"]), ref, self.time, typed=True)
-        self._shown(session, parts, ref)
+        self._take_answer(session, parts, ref)
         if text_in(data.get("result")):
             session.respond(None, ref, self.time).add_text(text_in(data["result"]))
         session.title = first_text(data.get("description"), data.get("agentName"))
