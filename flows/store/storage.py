@@ -39,7 +39,7 @@ class Storage:
     """A folder of this machine."""
 
     def address(self, root: Path) -> str:
-        """The address that another process opens the store at."""
+        """The address of the store for other processes."""
         return str(root.absolute())
 
     def display_name(self, path: Path) -> str:

@@ -227,7 +227,7 @@ NOTEBOOK = "results.ipynb"
 
 
 def find_sections(name: str) -> dict[str, str]:
-    """Page → the whole of it, if it is called so, else its section of this name; pages without one are left out.
+    """Page → its whole text if this is its name, else its section of this name; other pages are left out.
 
     Raises:
         UsageError: No page and no section has the name.
