@@ -143,6 +143,10 @@ class Transcript:
     """Of a fork: messages that are left out of it as its parent's; None for any other session."""
     n_inherited: int = field(default=0, metadata={"added": "later"})
     """Messages of its parent that its log has too: they are set aside here and stored there."""
+    resolved: bool | None = field(default=None, metadata={"added": "later"})
+    """Whether the task was solved, as the log says; None where it does not."""
+    exit_status: str | None = field(default=None, metadata={"added": "later"})
+    """How the run ended, in the log's own words; None where it says nothing."""
 
     def __len__(self) -> int:
         return len(self.messages)

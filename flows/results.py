@@ -64,7 +64,7 @@ class Results:
 
         Args:
             judge: A judge's name or the beginning of its id; without it every judge, in rows of its own.
-            by: ``task_type``, ``length``, ``probe_type``, ``cycle`` or ``source``.
+            by: ``task_type``, ``length``, ``probe_type``, ``cycle``, ``source``, ``resolved`` or ``exit_status``.
 
         Raises:
             UsageError: the store has no such judge, or there is no such split.

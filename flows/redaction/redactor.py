@@ -91,9 +91,10 @@ class Redactor:
     def redact_transcript(self, transcript: Transcript) -> tuple[Transcript, dict[str, int]]:
         """A session with its secrets masked, and how many places of each kind there were.
 
-        Message texts, reasoning, call arguments, the title and what recorded compactions put in place of messages are
-        masked; ids and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others as well when
-        it is long and mixed enough (``is_spread``). In the name of a tool only what it gives away by itself is masked.
+        Message texts, reasoning, call arguments, title, exit status and what recorded compactions put in place of
+        messages are masked; ids and paths stay. What one text gives away (``API_KEY=…``) is masked in all the others
+        as well when it is long and mixed enough (``is_spread``). In the name of a tool only what it gives away by
+        itself is masked.
 
         Returns:
             The session, the same object when nothing was found. A changed message has ``tokens`` None.
@@ -117,13 +118,15 @@ class Redactor:
         messages = tuple(self._message(message, plain, spread, tally, finder) for message in transcript.messages)
         compactions = tuple(_compaction(recorded, plain) for recorded in transcript.compactions)
         title = transcript.title and _drop_cut_secret(plain(transcript.title), known)
-        is_same = title == transcript.title and all(
+        ended = transcript.exit_status and _drop_cut_secret(plain(transcript.exit_status), known)
+        is_same = (title, ended) == (transcript.title, transcript.exit_status) and all(
             new is old
             for new, old in zip((*messages, *compactions), (*transcript.messages, *transcript.compactions), strict=True)
         )
         if is_same:
             return transcript, {}
-        return replace(transcript, messages=messages, compactions=compactions, title=title), dict(sorted(tally.items()))
+        masked = replace(transcript, messages=messages, compactions=compactions, title=title, exit_status=ended)
+        return masked, dict(sorted(tally.items()))
 
     def _message(
         self, message: Message, plain: Callable[[str], str], known: Known, tally: Counter[str], finder: _CachedFinder
@@ -225,6 +228,7 @@ def _texts(transcript: Transcript) -> Iterator[tuple[str, bool]]:
         yield recorded.summary or "", False
         yield recorded.cleared_text, False
     yield transcript.title or "", False
+    yield transcript.exit_status or "", False
 
 
 def _find_printed(transcript: Transcript) -> Iterator[str]:

@@ -61,6 +61,8 @@ def session_info(transcript: Transcript, input_path: str, ordinal: int, first_ro
         said_from=next((message.timestamp for message in messages if message.timestamp), None),
         task_type=task_type,
         task_type_by=task_type_by,
+        resolved=transcript.resolved,
+        exit_status=transcript.exit_status,
         usage=transcript.usage,
         n_open_calls=len(open_calls),
         n_stray_results=len(stray),

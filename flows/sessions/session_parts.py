@@ -100,6 +100,8 @@ class SessionInfo:
     task_type: str | None = None
     task_type_by: str | None = None
     """What the task type comes from: the log, or the rule."""
+    resolved: bool | None = None
+    exit_status: str | None = None
     usage: Usage = field(default_factory=Usage)
     n_open_calls: int = 0
     """Number of calls without a result."""
@@ -287,6 +289,8 @@ def load_session(store: Store, info: SessionInfo) -> Transcript:
         forked_at=info.forked_at,
         n_inherited=info.n_inherited,
         task_type=info.task_type if info.task_type_by == "log" else None,
+        resolved=info.resolved,
+        exit_status=info.exit_status,
         usage=info.usage,
         compactions=info.compactions,
         set_aside=info.set_aside,

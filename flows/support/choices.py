@@ -17,7 +17,7 @@ Format = Literal["table", "markdown", "csv", "json"]
 FileFormat = Literal["parquet", "csv", "json", "markdown"]
 """Formats of rows written to a file."""
 
-Split = Literal["task_type", "length", "probe_type", "cycle", "source"]
+Split = Literal["task_type", "length", "probe_type", "cycle", "source", "resolved", "exit_status"]
 """Columns by which the leaderboard and a comparison can be split."""
 Versions = Literal["current", "all"]
 """Which methods: those of the newest run of the study, or those of earlier runs too."""

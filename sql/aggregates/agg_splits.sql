@@ -1,8 +1,8 @@
 -- One row per judge × method × split × value of the split × dimension (and 'overall').
 --
--- Splits are task_type, length, probe_type, cycle and source (the format of the session's log). The interval is
--- clustered by session (`cluster_figures`): answers of one session depend on each other. With a single session there is
--- no interval (NULL).
+-- Splits are task_type, length, probe_type, cycle, source (the format of the session's log), resolved and exit_status
+-- (how the session ended, as its log says). The interval is clustered by session (`cluster_figures`): answers of one
+-- session depend on each other. With a single session there is no interval (NULL).
 create view agg_splits as
 with session_scores as (
     select
@@ -29,7 +29,9 @@ sessions_of_split as (
         unnest([
             { 'split': 'task_type', 'value': scored.task_type },
             { 'split': 'length', 'value': scored.length },
-            { 'split': 'source', 'value': sessions.source_format }
+            { 'split': 'source', 'value': sessions.source_format },
+            { 'split': 'resolved', 'value': yes_or_no(sessions.resolved) },
+            { 'split': 'exit_status', 'value': coalesce(sessions.exit_status, 'unknown') }
         ]) as label
     from session_scores as scored
     inner join sessions on scored.session_id = sessions.session_id
@@ -80,7 +82,7 @@ select
     figures.scored.df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when
     -- few hold most answers
     stg_methods.is_current,
-    figures.split  -- task_type, length, probe_type, cycle or source
+    figures.split  -- task_type, length, probe_type, cycle, source, resolved or exit_status
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 left join judges on figures.judge_id = judges.judge_id;

@@ -18,7 +18,9 @@ select
     leaderboard_long.n_answers,
     parts.n_answers as n_in_parts
 from leaderboard_long
-cross join (values ('task_type'), ('length'), ('probe_type'), ('cycle'), ('source')) as every_split (split)
+cross join
+    (values ('task_type'), ('length'), ('probe_type'), ('cycle'), ('source'), ('resolved'), ('exit_status'))
+        as every_split (split)
 left join parts
     on
         leaderboard_long.judge_id = parts.judge_id

@@ -9,6 +9,8 @@ create table sessions (
     check (task_type in ('debugging', 'review', 'feature', 'refactoring', 'test', 'data', 'research', 'other')),
     task_type_by varchar check (task_type_by in ('rule', 'log', 'label file', 'model')),  -- Where the task type comes
     -- from: rule (docs/task-types.md), log, label file (--task-types) or model
+    resolved boolean,  -- Whether the task was solved, as the log says (docs/formats.md); NULL where it does not
+    exit_status varchar,  -- How the run ended, in the log's own words; NULL where it says nothing
     n_messages bigint not null check (n_messages >= 0),  -- Messages of all roles
     n_tokens bigint not null check (n_tokens >= 0),  -- Tokens of all messages, by the row's tokenizer: text, reasoning,
     -- names and arguments of calls (docs/formats.md)

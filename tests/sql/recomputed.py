@@ -108,7 +108,13 @@ def random_store(seed: int) -> Rows:
     ]
     for s in range(rng.choice((1, 2, 4, 6))):
         rows["sessions"].append(
-            session(f"s{s}", task_type=rng.choice(("debugging", None)), n_tokens=4000 * 10 ** (s % 3))
+            session(
+                f"s{s}",
+                task_type=rng.choice(("debugging", None)),
+                n_tokens=4000 * 10 ** (s % 3),
+                resolved=(True, None, False)[s % 3],
+                exit_status=("submitted", None)[s % 2],
+            )
         )
         for cycle in range(1, rng.randint(1, 3) + 1):
             _add_point(rows, rng, f"s{s}-{cycle}", f"s{s}", cycle)

@@ -106,6 +106,8 @@ VIEWS = {
     "backfill_progress": "judge_id judge day method n_answers n_judged n_failed n_left",
     "coverage_by_judge": "judge_id judge method expected done unscored missing",
     "leaderboard_by_source": "judge_id judge method source dimension mean",
+    "leaderboard_by_resolved": "judge_id judge method resolved dimension mean",
+    "leaderboard_by_exit_status": "judge_id judge method exit_status dimension mean",
     "reliability": "judge_id dimension methods n_methods n_sessions split_half",
     "against_baseline": "judge_id judge dimension baseline method difference std_error ci_low ci_high p_value "
     "p_adjusted p_fdr p_not_worse p_not_worse_adjusted p_equivalent p_equivalent_adjusted says "

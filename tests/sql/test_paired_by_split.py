@@ -113,6 +113,8 @@ def parts(store: Rows) -> Iterator[tuple[str, str, set[str]]]:
             "probe_type": row["probe_type"],
             "cycle": str(point["cycle"]),
             "source": session["source_format"],
+            "resolved": {True: "yes", False: "no", None: "unknown"}[session["resolved"]],
+            "exit_status": session["exit_status"] or "unknown",
         }
         for item in values.items():
             found[item].add(row["probe_id"])

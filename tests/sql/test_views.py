@@ -192,6 +192,10 @@ def test_a_split_leaderboard_has_the_same_figures_of_a_part(store: Path) -> None
         WHERE judge_id = 'j1' AND dimension = 'overall'
         UNION ALL SELECT 'cycle', cycle::VARCHAR, method, mean, n_answers FROM leaderboard_by_cycle
         WHERE judge_id = 'j1' AND dimension = 'overall'
+        UNION ALL SELECT 'resolved', resolved, method, mean, n_answers FROM leaderboard_by_resolved
+        WHERE judge_id = 'j1' AND dimension = 'overall'
+        UNION ALL SELECT 'exit_status', exit_status, method, mean, n_answers FROM leaderboard_by_exit_status
+        WHERE judge_id = 'j1' AND dimension = 'overall'
         ORDER BY ALL
         """,
     )
@@ -200,12 +204,18 @@ def test_a_split_leaderboard_has_the_same_figures_of_a_part(store: Path) -> None
         [
             ("cycle", "1", "cut", 3.25, 2),
             ("cycle", "1", "keep", 10.25 / 3, 3),
+            ("exit_status", "submitted", "cut", 3.25, 2),
+            ("exit_status", "submitted", "keep", 3.125, 2),
+            ("exit_status", "unknown", "keep", 4, 1),
             ("length", "short", "cut", 3.25, 2),
             ("length", "short", "keep", 10.25 / 3, 3),
             ("probe_type", "artifact", "cut", 3, 1),
             ("probe_type", "artifact", "keep", 3, 1),
             ("probe_type", "recall", "cut", 3.5, 1),
             ("probe_type", "recall", "keep", 3.625, 2),
+            ("resolved", "no", "cut", 3.25, 2),
+            ("resolved", "no", "keep", 3.125, 2),
+            ("resolved", "unknown", "keep", 4, 1),
             ("task_type", "debugging", "cut", 3.25, 2),
             ("task_type", "debugging", "keep", 3.125, 2),
             ("task_type", "unknown", "keep", 4, 1),

@@ -216,7 +216,16 @@ def scores(answer_id: str, judge_id: str, replicate: int = 1, **by_criterion: fl
 def tiny() -> Rows:
     """The rows of the store that the module describes."""
     return {
-        "sessions": [session("s1", task_type="debugging", started_at="2026-03-01T12:00:00+02:00"), session("s2")],
+        "sessions": [
+            session(
+                "s1",
+                task_type="debugging",
+                resolved=False,
+                exit_status="submitted",
+                started_at="2026-03-01T12:00:00+02:00",
+            ),
+            session("s2"),
+        ],
         "inputs": [read("s1"), read("s2", copies=1)],
         "messages_met": [
             *met("s1", system=3, user=9, assistant=20, tool=20, tool_call=20),

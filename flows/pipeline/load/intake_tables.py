@@ -76,9 +76,9 @@ def as_table(name: str, rows: Iterable[Row]) -> pa.Table:
     return pa.Table.from_pylist(picked, schema=schema)
 
 
-_OF_SESSION = """session_id source_format input_path title task_type task_type_by n_messages n_tokens started_at
-    ended_at n_tool_calls n_open_calls n_stray_results parent_session_id forked_at n_inherited model tokenizer
-    content_sha256 n_given given_by""".split()
+_OF_SESSION = """session_id source_format input_path title task_type task_type_by resolved exit_status n_messages
+    n_tokens started_at ended_at n_tool_calls n_open_calls n_stray_results parent_session_id forked_at n_inherited
+    model tokenizer content_sha256 n_given given_by""".split()
 _OF_USAGE = "input_tokens output_tokens cached_tokens cost_usd".split()
 
 

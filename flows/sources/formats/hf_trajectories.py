@@ -114,7 +114,10 @@ def _session(source: Source, row: Any, ref: str, line: int | None) -> list[Trans
     convert_text_calls(session)
     task = next((str(row[key]) for key in _TASKS if isinstance(row.get(key), (str, int))), "")
     session.model = first_text(*map(row.get, _MODELS))
-    session.title = ": ".join(filter(None, (task, _outcome(row)))) if task else None
+    solved = next((row[key] for key in _SOLVED if row.get(key) in (0, 1)), None)
+    session.resolved = None if solved is None else bool(solved)
+    session.exit_status = text_or_none(row.get("exit_status"))
+    session.title = ": ".join(filter(None, (task, _outcome(session)))) if task else None
     identity = [task, str(row.get("id", "")), _digest(session.drafts)]
     built = session.build(NAME, first_text(*map(row.get, _IDS)), identity=identity)
     if not session.drafts and not turns:
@@ -140,10 +143,9 @@ def _turns_of(row: Any) -> list[Any]:
     return next((turns for turns in found if turns), found[0])
 
 
-def _outcome(row: Record) -> str:
-    solved = next((row[key] for key in _SOLVED if row.get(key) in (0, 1)), None)
-    said = [] if solved is None else ["resolved" if solved else "not resolved"]
-    return ", ".join((*said, *filter(None, [text_or_none(row.get("exit_status"))])))
+def _outcome(session: SessionDraft) -> str:
+    said = {None: None, True: "resolved", False: "not resolved"}[session.resolved]
+    return ", ".join(filter(None, (said, session.exit_status)))
 
 
 class _Reading:
@@ -262,6 +264,6 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=255,
-    version=2,
+    version=3,
     shared_suffixes=(".parquet",),
 )

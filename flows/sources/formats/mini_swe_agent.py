@@ -74,6 +74,7 @@ def read(source: Source) -> Iterator[Transcript]:
     session.use(None, cost)
     session.model = text_or_none(nested(info, "config", "model", "model_name")) or answered_by
     session.cwd = text_or_none(nested(info, "config", "environment", "cwd"))
+    session.exit_status = text_or_none(nested(info, "exit_status"))
     yield from session.build(NAME, None, identity=identity)
 
 
@@ -151,5 +152,6 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=110,
+    version=2,
     suffixes=(".json",),
 )

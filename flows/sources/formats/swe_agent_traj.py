@@ -52,6 +52,7 @@ def _session(
         with source.setting_aside(None, f"history entry {index}", entry):
             open_call = _take(session, entry, f"{ref}#{index}", open_call)
     session.model = _model(attempt.get("replay_config")) or _model(document.get("replay_config"))
+    session.exit_status = text_or_none(nested(attempt, "info", "exit_status"))
     stats = as_dict(nested(attempt, "info", "model_stats"))
     session.use(
         None, make_usage(stats.get("tokens_sent"), stats.get("tokens_received"), cost=stats.get("instance_cost"))
@@ -119,5 +120,6 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=100,
+    version=2,
     suffixes=(".traj", ".json"),
 )

@@ -51,6 +51,8 @@ class SessionDraft:
         self.left_out: Counter[str] = Counter()
         self.n_inherited = 0
         self.task_type: str | None = None
+        self.resolved: bool | None = None
+        self.exit_status: str | None = None
         self.ended_at: str | None = None
         self.title: str | None = None
         self.started_at: str | None = None
@@ -313,6 +315,8 @@ class SessionDraft:
             forked_at=self.n_inherited if is_fork and parent_session_id else None,
             n_inherited=self.n_inherited,
             task_type=self.task_type,
+            resolved=self.resolved,
+            exit_status=first_line(self.exit_status) if self.exit_status else None,
             usage=sum_usages(self._usage.values()),
             compactions=tuple(self._compaction(event) for event in self._compactions),
             set_aside={reason: count for reason, count in sorted(self.left_out.items()) if count},

@@ -1,13 +1,13 @@
 -- One row per judge × split × value of the split × dimension (and 'overall') with questions that both methods have a
 -- score for.
 --
--- Splits are task_type, length, probe_type, cycle and source, and 'all' for no split, where the value is 'all' too.
--- The same comparison as in `paired_differences`: A - B, paired on the probe, clustered by session. p_adjusted_of_pair
--- is of another family: Holm's correction over the values and dimensions of a split, for this pair alone. It holds for
--- a pair that was named before its figures were seen, and not for one that was picked by them. detectable_difference is
--- the true difference that would be shown (95 %, not corrected) in 80 % of such data. p_equivalent_of_pair is of a
--- difference of 0.2 or more either way (`t_test_within`), with Holm's correction over the same family: where it is
--- small, the two are shown to be as good.
+-- Splits are task_type, length, probe_type, cycle, source, resolved and exit_status, and 'all' for no split, where the
+-- value is 'all' too. The same comparison as in `paired_differences`: A - B, paired on the probe, clustered by session.
+-- p_adjusted_of_pair is of another family: Holm's correction over the values and dimensions of a split, for this pair
+-- alone. It holds for a pair that was named before its figures were seen, and not for one that was picked by them.
+-- detectable_difference is the true difference that would be shown (95 %, not corrected) in 80 % of such data.
+-- p_equivalent_of_pair is of a difference of 0.2 or more either way (`t_test_within`), with Holm's correction over the
+-- same family: where it is small, the two are shown to be as good.
 with probe_means as (
     select
         scored.judge_id,
@@ -39,7 +39,9 @@ pairs as (
             { 'split': 'length', 'value': a.length },
             { 'split': 'probe_type', 'value': a.probe_type },
             { 'split': 'cycle', 'value': cast(a.cycle as varchar) },
-            { 'split': 'source', 'value': sessions.source_format }
+            { 'split': 'source', 'value': sessions.source_format },
+            { 'split': 'resolved', 'value': yes_or_no(sessions.resolved) },
+            { 'split': 'exit_status', 'value': coalesce(sessions.exit_status, 'unknown') }
         ]) as label
     from probe_means as a
     inner join probe_means as b on a.judge_id = b.judge_id and a.dimension = b.dimension and a.probe_id = b.probe_id

@@ -10,7 +10,7 @@
 --
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
---   split   task_type, length, probe_type, cycle or source (default: all five)
+--   split   task_type, length, probe_type, cycle, source, resolved or exit_status (default: all)
 --   versions   all: earlier versions of methods and dropped ones, too (default: the current ones)
 --
 -- Columns:
@@ -144,5 +144,5 @@ left join flips
 order by
     orders.judge,
     orders.judge_id,
-    list_position(['task_type', 'length', 'probe_type', 'cycle', 'source'], orders.split),
+    list_position(['task_type', 'length', 'probe_type', 'cycle', 'source', 'resolved', 'exit_status'], orders.split),
     orders.part

@@ -41,7 +41,14 @@ def session() -> Transcript:
     )
     recorded = RecordedCompaction(3, summary=f"The key is {secret}.", cleared_text=f"[{secret}]")
     plain = RecordedCompaction(2, summary="nothing here")
-    return Transcript("s", messages, title=f"Use {secret[:9]}", cwd=f"/{secret}", compactions=(plain, recorded))
+    return Transcript(
+        "s",
+        messages,
+        title=f"Use {secret[:9]}",
+        exit_status=f"refused {secret}",
+        cwd=f"/{secret}",
+        compactions=(plain, recorded),
+    )
 
 
 def test_a_secret_found_once_is_masked_everywhere_in_its_session() -> None:
@@ -55,8 +62,8 @@ def test_a_secret_found_once_is_masked_everywhere_in_its_session() -> None:
     assert json.loads(new.messages[1].tool_calls[1].arguments) == {"command": f"echo {mark} é\n", "n": 1}
     assert new.compactions[1].summary == f"The key is {mark}."
     assert new.compactions[1].cleared_text == f"[{mark}]"
-    assert new.title == f"Use {mark}"
-    assert tally == {"credential": 8}
+    assert (new.title, new.exit_status) == (f"Use {mark}", f"refused {mark}")
+    assert tally == {"credential": 9}
     assert new.messages[2].tokens is None
 
 

@@ -57,7 +57,13 @@ def check_transcript(transcript: Transcript) -> None:
     known = asdict(replace(transcript, messages=()))
     json.dumps(known, allow_nan=False)  # as it is stored beside the messages
     texts = (transcript.title, transcript.model, transcript.cwd, transcript.started_at, transcript.ended_at)
-    for text in (transcript.session_id, transcript.parent_session_id, transcript.task_type, *texts):
+    for text in (
+        transcript.session_id,
+        transcript.parent_session_id,
+        transcript.task_type,
+        transcript.exit_status,
+        *texts,
+    ):
         assert text is None or (isinstance(text, str) and text.encode())
     usage = transcript.usage
     for count in (usage.input_tokens, usage.output_tokens, usage.cached_tokens):

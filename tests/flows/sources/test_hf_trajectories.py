@@ -53,6 +53,26 @@ def test_title_and_model_say_task_outcome_and_model(tmp_path):
     assert (run.title, run.model) == ("Weigh the corn.", None)
 
 
+@pytest.mark.parametrize(
+    ("row", "resolved", "exit_status"),
+    [(OPENHANDS, True, "submit"), (SWE_AGENT, False, "submitted"), (SWE_SMITH, True, None), (SHAREGPT, None, None)],
+)
+def test_columns_say_how_a_run_ended(row, resolved, exit_status, tmp_path):
+    write_table(tmp_path / "rows.parquet", [row])
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (tmp_path / "rows.json").write_text(json.dumps([row]), encoding="utf-8")
+    for name in ("rows.parquet", "rows.jsonl", "rows.json"):
+        [run] = check(tmp_path / name).transcripts
+        assert (run.resolved, run.exit_status) == (resolved, exit_status), name
+
+
+def test_a_column_that_says_neither_is_no_outcome(tmp_path):
+    for value in ("yes", 2, None, [True]):
+        row = {**OPENHANDS, "resolved": value, "exit_status": 7}
+        [run] = read_row(row, tmp_path / "row.json").transcripts
+        assert (run.resolved, run.exit_status) == (None, None)
+
+
 def test_the_last_block_of_swe_agents_response_is_the_call_that_the_next_prompt_answers(tmp_path):
     turns = [*SWE_AGENT["trajectory"]]
     turns[2] = {"role": "ai", "text": "First\n```\nno\n```\nthen\n```\nedit 1:2\nx\nend_of_edit\n```\nDone."}

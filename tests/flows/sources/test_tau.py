@@ -15,6 +15,7 @@ def test_a_list_of_runs_is_a_session_each_with_task_and_reward_as_title(read):
     result = read("runs.json", tau_bench.DOCUMENT)
     assert result.format == "tau_bench"
     assert [t.title for t in result.transcripts] == ["task 3, trial 1: reward 1", "task 4, trial 0: reward 0"]
+    assert [t.resolved for t in result.transcripts] == [True, False]
     assert [m.role for m in result.transcripts[0].messages] == [
         "system",
         "user",
@@ -104,6 +105,7 @@ def test_domain_model_usage_and_cost_are_the_agents_alone(read):
     session = read("results.json", tau2_bench.DOCUMENT).transcripts[0]
     assert (session.task_type, session.model) == ("telecom", "claude-test-1")
     assert session.title == "telecom task 7, trial 0: reward 1"
+    assert (session.resolved, session.exit_status) == (True, "user_stop")
     assert (session.usage.input_tokens, session.usage.output_tokens, session.usage.cost_usd) == (100, 10, 0.25)
 
 

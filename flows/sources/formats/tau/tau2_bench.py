@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.formats.tau.tau_bench import EMPTY_RUN, message_ref, run_title, whole_digest
+from flows.sources.formats.tau.tau_bench import EMPTY_RUN, is_solved, message_ref, run_title, whole_digest
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import add_reasoning, first_choice
@@ -124,7 +124,10 @@ class _Simulation:
         session.model = first_text(*named, about.get("model"), session.model)
         session.started_at = iso_time(run.get("start_time"))
         session.ended_at = iso_time(run.get("end_time"))
-        session.title = run_title(session.task_type or "", run, nested(run, "reward_info", "reward"))
+        reward = nested(run, "reward_info", "reward")
+        session.title = run_title(session.task_type or "", run, reward)
+        session.resolved = is_solved(reward)
+        session.exit_status = text_or_none(run.get("termination_reason"))
         return session.build(NAME, text_or_none(run.get("id")), identity=whole_digest(run, messages))
 
     def _take(self, message: Any, ref: str) -> None:
@@ -231,4 +234,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=240,
+    version=2,
 )

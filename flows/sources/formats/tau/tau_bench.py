@@ -63,6 +63,11 @@ def run_title(domain: str, run: Record, reward: Any) -> str:
     return f"{title}: reward {reward:g}" if is_number else title
 
 
+def is_solved(reward: Any) -> bool | None:
+    """Whether a run solved its task, by the rule of tau-bench and tau2-bench: a reward of 1; None without a reward."""
+    return None if type(reward) not in (int, float) else abs(reward - 1) <= 1e-6
+
+
 def whole_digest(run: Record, messages: list[Any]) -> list[str]:
     """The key of a run among those of its task: all its messages, as a finished run never grows."""
     digest = hashlib.blake2b(digest_size=8)
@@ -90,6 +95,7 @@ def _session(source: Source, run: Record, ref: str, line: int | None) -> list[Tr
             if before is not None and before.role == "tool":
                 before.is_error = before.is_error or text.startswith(_ERRORS)
     session.title = run_title("", run, run.get("reward"))
+    session.resolved = is_solved(run.get("reward"))
     return session.build(NAME, None, identity=whole_digest(run, run["traj"]))
 
 
@@ -116,4 +122,5 @@ FORMAT = SourceFormat(
     detect,
     read,
     order=250,
+    version=2,
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -111,6 +112,37 @@ def test_a_secret_is_nowhere_in_the_store_unless_that_was_asked_for(
     assert "secrets were not looked for" in again.stdout
     assert SECRET in all_text(store)
     assert rows(store, "FROM masked_secrets") == []
+
+
+@pytest.mark.slow
+def test_how_runs_of_a_dataset_ended_splits_the_leaderboard(working_command: Command, tmp_path: Path) -> None:
+    """A run that says nothing of its end has NULL, and is in the part `unknown`."""
+    names = ("resolved", "exit_status")
+    ends = [(1, "submit"), (0, "error"), (None, None)]
+    dataset = [
+        {"instance_id": f"mill-{n}", "trajectory": _long_run(n), **dict(zip(names, end, strict=True))}
+        for n, end in enumerate(ends)
+    ]
+    pq.write_table(pa.Table.from_pylist(dataset), tmp_path / "runs.parquet")
+    store = tmp_path / "store"
+    working_command("run", tmp_path / "runs.parquet", "--store", store, "--strategies", "none,empty")
+    found = rows(store, "SELECT resolved, exit_status FROM sessions ORDER BY title")
+    assert found == [(True, "submit"), (False, "error"), (None, None)]
+    for by, parts in zip(names, (["no", "unknown", "yes"], ["error", "submit", "unknown"]), strict=True):
+        board = json.loads(working_command("leaderboard", "--by", by, "--store", store, "--json").stdout)
+        assert sorted({row[by] for row in board}) == parts
+
+
+def _long_run(number: int) -> list[dict[str, Any]]:
+    """A run that is long enough for a compaction point."""
+    turns: list[dict[str, Any]] = [{"role": "user", "content": f"Mend the mill {number} in /src/mill{number}.py."}]
+    for step in range(12):
+        fn = {"name": "bash", "arguments": json.dumps({"command": f"cat /src/mill{number}_{step}.py"})}
+        call = {"id": f"c{step}", "type": "function", "function": fn}
+        output = f"def turn_{number}_{step}(): ...\n" * 400
+        turns.append({"role": "assistant", "content": f"I read mill{number}_{step}.py.", "tool_calls": [call]})
+        turns.append({"role": "tool", "content": output, "tool_call_id": f"c{step}"})
+    return turns
 
 
 @pytest.mark.slow
