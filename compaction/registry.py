@@ -28,6 +28,7 @@ def strategy(
     limit: LimitFunction | None = None,
     recall: RecallFunction | None = None,
     markers: Sequence[Declared] = (),
+    every_turn: bool = False,
     by_default: bool = True,
     bites: Mapping[str, Any] | None = None,
 ) -> Callable[[StrategyFunction], StrategyFunction]:
@@ -38,7 +39,8 @@ def strategy(
     is 1, and of a plug-in the hash of its source. ``limit`` says how many tokens its contexts have at most, where its
     parameters promise that; one with more is flagged. ``wraps`` are name and default of a parameter that names another
     method; the function is given that ``Method``. ``markers`` are the texts by which its contexts could be told from
-    those of others; a judge is not shown them. ``bites`` are parameters with which it changes a
+    those of others; a judge is not shown them. ``every_turn`` says that its original works at every call of the
+    model, which the replay of its cost then does too. ``bites`` are parameters with which it changes a
     history of ten or twenty short messages, for tests; none are needed where the defaults do.
     """
 
@@ -64,6 +66,7 @@ def strategy(
             needs_key=needs_key,
             is_opaque=is_opaque,
             markers=tuple(markers),
+            every_turn=every_turn,
             by_default=by_default,
             bites=dict(bites or {}),
             declared_version=version,

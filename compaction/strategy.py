@@ -186,6 +186,8 @@ class Strategy:
     """Its mode where that is no parameter."""
     parts: tuple[Method, ...] = field(default=(), kw_only=True)
     """The methods that it is made of, where it is made of some."""
+    every_turn: bool = field(default=False, kw_only=True)
+    """Whether its original shows the model a view of the history at every call, in place of compacting at times."""
     by_default: bool = field(default=True, kw_only=True)
     """Whether it is run where no strategies are named."""
     bites: Mapping[str, Any] = field(default_factory=dict, kw_only=True)

@@ -18,6 +18,7 @@ MARKERS = removed("Skipped {n} messages.")
 
 @strategy(
     "autogen_head_tail",
+    every_turn=True,
     peer="autogen-core",
     peer_version="0.7.5",
     markers=MARKERS,

@@ -111,7 +111,9 @@ def langchain_summary(
     return (*apart, Message("user", PREFIX + text, covers=covers), *state[cut:])
 
 
-@strategy("clear_tool_uses", peer=PEER, peer_version=VERSION, markers=removed(CLEARED), bites={"keep": 1})
+@strategy(
+    "clear_tool_uses", every_turn=True, peer=PEER, peer_version=VERSION, markers=removed(CLEARED), bites={"keep": 1}
+)
 def clear_tool_uses(
     history: History,
     *,

@@ -26,7 +26,7 @@ MASKED = removed(MASK)
 _OMITTED = re.compile(r"Old environment output: \(\d+ lines omitted\)")
 
 
-@strategy("mask_sweagent", peer="SWE-agent", peer_version="1.1.0", markers=OMITTED, bites={"n": 2})
+@strategy("mask_sweagent", every_turn=True, peer="SWE-agent", peer_version="1.1.0", markers=OMITTED, bites={"n": 2})
 def mask_sweagent(history: History, *, n: Positive = 10, polling: Positive = 1) -> Sequence[Message]:
     """All but the last ``n`` tool results are replaced by the number of their lines.
 
@@ -44,6 +44,7 @@ def mask_sweagent(history: History, *, n: Positive = 10, polling: Positive = 1) 
 
 @strategy(
     "mask_openhands_v0",
+    every_turn=True,
     peer="openhands-ai",
     peer_version="0.62.0",
     variants=({"attention_window": 10},),
@@ -82,7 +83,9 @@ def mask_openhands_v0(
     return stays
 
 
-@strategy("mask_seed", peer="article", peer_version="undated", markers=MASKED, bites={"attention_window": 3})
+@strategy(
+    "mask_seed", every_turn=True, peer="article", peer_version="undated", markers=MASKED, bites={"attention_window": 3}
+)
 def mask_seed(history: History, *, attention_window: int = 10) -> Sequence[Message]:
     """Tool results *and user messages* before the last ``attention_window`` messages become ``<MASKED>``.
 

@@ -10,7 +10,7 @@ from compaction.strategy import History
 from compaction.transcript import Message
 
 
-@strategy("strands_sliding", peer="strands-agents", peer_version="1.62.0", bites={"window_size": 3})
+@strategy("strands_sliding", every_turn=True, peer="strands-agents", peer_version="1.62.0", bites={"window_size": 3})
 def strands_sliding(history: History, *, window_size: int = 40, pin_first: int = 0) -> Sequence[Message]:
     """The last ``window_size`` messages from the first user message among them on, and the system prompt.
 

@@ -21,7 +21,7 @@ def _limit(history: History, *, context_length: int | None, **_: object) -> int:
     return history.budget if context_length is None else context_length
 
 
-@strategy("tool_fifo", peer="article", peer_version="undated", markers=MARKERS, limit=_limit)
+@strategy("tool_fifo", every_turn=True, peer="article", peer_version="undated", markers=MARKERS, limit=_limit)
 def tool_fifo(
     history: History, *, context_length: Positive | None = None, mode: Literal["valid", "faithful"] = "valid"
 ) -> Sequence[Message]:

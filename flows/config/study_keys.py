@@ -99,6 +99,16 @@ class StudyKeys:
     anchor_days: Annotated[
         int, Key("Days from one scoring of the anchors to the next.", metavar="N", least=1, most=36_500)
     ] = 1
+    replay: Annotated[
+        float,
+        Key(
+            "Share of the sessions, 0 to 1, that are replayed call by call under every method, for what each would "
+            "cost (view replay_cost); 0 for none.",
+            metavar="SHARE",
+            least=0,
+            most=1,
+        ),
+    ] = 0.0
     limit: Annotated[
         int | None,
         Key("Take N sessions only, those of the sources first.", "all", "N", least=1, most=10**9, example=100),

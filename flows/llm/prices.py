@@ -50,6 +50,15 @@ class Rate:
         total = plain * self.input + cached * cached_price + written * write_price + use.output_tokens * self.output
         return total / MILLION
 
+    def as_dict(self) -> dict[str, float]:
+        """The four prices, those that are not known in their place."""
+        return {
+            "input": self.input,
+            "cached_input": self.input if self.cached_input is None else self.cached_input,
+            "cache_write": self.input if self.cache_write is None else self.cache_write,
+            "output": self.output,
+        }
+
     @property
     def dearest_input(self) -> float:
         """The most that a token of input can cost."""
@@ -112,6 +121,14 @@ class Prices:
             return None
         write_usd = CACHE_WRITE * input_usd if settings.is_official else None
         return Price(Rate(input_usd, output_usd, cached_usd, write_usd), "the study")
+
+    def list_prices(self) -> dict[str, Price]:
+        """The table's prices by spec (``openai:NAME``)."""
+        return {
+            f"{provider}:{name}": price
+            for provider, (models, _) in self._table.items()
+            for name, price in models.items()
+        }
 
     def cost(self, settings: ModelSettings, use: TokenUse, *, batch: bool = False) -> float | None:
         """US dollars that a call has cost; None when the price is not known. Batches at the provider's discount."""

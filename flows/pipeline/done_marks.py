@@ -18,6 +18,7 @@ from flows.config.study import Study
 from flows.pipeline.engine import Engine
 from flows.pipeline.measure_plan import measure_code_version
 from flows.pipeline.plan import method_rows
+from flows.pipeline.replay_plan import replay_code_version
 from flows.sessions.session_parts import SessionInfo
 from flows.store.store import Store
 from flows.support.ids import content_id
@@ -39,6 +40,7 @@ def study_hash(study: Study, engine: Engine) -> str:
         measure_code_version(),
         asdict(engine.judge.version),
         study.judge_replicates,
+        *((study.replay, replay_code_version()) if study.replay else ()),
     )
 
 

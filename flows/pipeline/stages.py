@@ -28,11 +28,13 @@ from flows.pipeline.plan import (
     scores_to_do,
     shuffle_jobs,
 )
+from flows.pipeline.replay_plan import ReplayJob, replays_to_do
 from flows.pipeline.scope import Scope
 from flows.pipeline.tasks.answer import answer_all
 from flows.pipeline.tasks.compact import compact_all, find_points_of
 from flows.pipeline.tasks.measure import measure_all
 from flows.pipeline.tasks.probe import make_probes
+from flows.pipeline.tasks.replay import replay_all
 from flows.pipeline.tasks.score import score_all
 from flows.pipeline.tasks.task_context import Tally, TaskContext, TaskTools, timed_task
 from flows.sessions.buckets import Bucket, Slice, bucket_slices, buckets_of
@@ -99,6 +101,10 @@ def _measures(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str
     return measures_to_do(task.store, task.study, task.engine, sessions, _known(task, sessions))
 
 
+def _replays(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str, Sequence[ReplayJob]]:
+    return replays_to_do(task.store, task.study, sessions, _known(task, sessions))
+
+
 def _answers(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str, Sequence[AnswerJob]]:
     return answers_to_do(task.store, task.study, task.engine, _known(task, sessions))
 
@@ -126,16 +132,18 @@ MEASURE = Stage(
     _measures,
     measure_all,
 )
+REPLAY = Stage("replay", "replay", "sessions", None, ("compact", "summarize"), ("replays",), _replays, replay_all)
 ANSWER = Stage(
     "answer", "answer", "answers", "responder", ("compact", "summarize", "probe"), ("answers",), _answers, answer_all
 )
 SCORE = Stage("score", "score", "answers", "judge", ("answer",), ("scores",), _scores, score_all)
-STAGES = {stage.key: stage for stage in (POINTS, COMPACT, SUMMARIZE, PROBE, MEASURE, ANSWER, SCORE)}
+STAGES = {stage.key: stage for stage in (POINTS, COMPACT, SUMMARIZE, PROBE, MEASURE, REPLAY, ANSWER, SCORE)}
 
 
-def stages_of(parts: Engine) -> list[Stage]:
-    """The stages of a run with this engine, in order."""
-    return [stage for stage in STAGES.values() if stage is not SUMMARIZE or "summarizer" in parts.remote]
+def stages_of(study: Study, parts: Engine) -> list[Stage]:
+    """The stages of a run of this study with this engine, in order."""
+    left_out = {SUMMARIZE.key: "summarizer" not in parts.remote, REPLAY.key: not study.replay}
+    return [stage for stage in STAGES.values() if not left_out.get(stage.key)]
 
 
 def done_marks_of(store: Store, study: Study, stage: Stage, bits: str) -> DoneMarks:
@@ -165,7 +173,7 @@ def is_complete(scope: Scope) -> bool:
     if scope.unread():
         return False
     buckets = buckets_of(scope.sessions, scope.depth(1))
-    stages = stages_of(engine_for(scope.study))
+    stages = stages_of(scope.study, engine_for(scope.study))
     return not any(unfinished_buckets(scope.store, scope.study, stage, buckets) for stage in stages)
 
 
@@ -199,7 +207,7 @@ def _drop_repeated(store: Store, stage: Stage) -> int:
 def _mark(task: TaskContext, stage: Stage, bucket: Bucket) -> None:
     left = stage.plan(task, bucket.sessions)
     through = [info for info in bucket.sessions if not left.get(info.session_id)]
-    for before in stages_of(task.engine):
+    for before in stages_of(task.study, task.engine):
         if before.key in stage.after:
             marked = done_marks_of(task.store, task.study, before, bucket.bits).not_done(through)
             behind = {info.session_id for info in marked}

@@ -210,6 +210,18 @@ reason in ``error``. ``states`` has one entry a statement of the probes until th
 tells of it, and how far it can be read with what the method fetches for the question (``with_fetched``, NULL where it
 fetches nothing). ``code`` is the version of the measures."""
 
+REPLAYED_CALL = pa.struct([("seq", pa.int32()), *_longs("input_tokens cached_tokens output_tokens")])
+"""One model call of a session (``compaction.measures.replay.ReplayedCall``)."""
+
+REPLAYS = pa.schema(
+    [
+        *_texts("replay_id session_id content_sha256 method_id points_spec code status error"),
+        ("seconds", pa.float64()),
+        ("calls", pa.list_(REPLAYED_CALL)),
+    ]
+)
+"""One row a session as it is and a method: its calls as they would have been. ``code`` is the replay's version."""
+
 NIGHTS = pa.schema(
     [
         ("study_key", pa.string()),

@@ -208,6 +208,7 @@ class Store:
             self.probes,
             self.needs,
             self.measures,
+            self.replays,
             self.answers,
             self.scores,
             self.anchor_scores,
@@ -269,6 +270,11 @@ class Store:
     def measures(self) -> Shards:
         """The measures of compacted contexts without a question."""
         return self._shards("measures", parquet_schemas.MEASURES, ("measure_id",))
+
+    @cached_property
+    def replays(self) -> Shards:
+        """What the model calls of sessions would have been sent under each method."""
+        return self._shards("replays", parquet_schemas.REPLAYS, ("replay_id",))
 
     @cached_property
     def nights(self) -> Shards:

@@ -54,6 +54,8 @@ TABLES = {
     "needs": "point_id number kind value observation_seq observation_tokens needed_at turns_after",
     "measures": "compaction_id status error n_needs n_lost lost n_fetches refetch_tokens",
     "statement_states": "compaction_id probe_id position since state support lines with_fetched",
+    "replay_calls": "session_id method_id seq input_tokens cached_tokens output_tokens",
+    "price_lists": "price_list source input cached_input cache_write output above",
     "checks": "invariant violations meaning",
     "store_info": "schema_version sql_sha256 made_by store_format tokenizer study_key made_at",
 }
@@ -113,6 +115,8 @@ VIEWS = {
     "p_adjusted p_fdr p_not_worse p_not_worse_adjusted p_equivalent p_equivalent_adjusted says "
     "detectable_difference n_pairs n_sessions df is_control is_default baseline_id method_id",
     "rank_intervals": "judge_id method rank_low rank_high p_best p_best_three method_id",
+    "replay_cost": "method price_list usd_per_session session_ci_low session_ci_high usd_per_task task_ci_low "
+    "task_ci_high share_of_none usd_without_cache summary_usd read_tokens written_tokens uncached_tokens output_tokens",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""

@@ -23,10 +23,12 @@ from flows.config.study import Study
 from flows.database.database_draft import MATERIALIZED, DatabaseDraft, new_database, store_info, write_text_views
 from flows.database.scores_db import is_sound
 from flows.database.sql_model import sql_sha256, table_keys
+from flows.llm.prices import Prices
 from flows.pipeline.load.intake_tables import as_table, fill_intake, fill_quarantine
 from flows.pipeline.load.nights import TakeNight, night_tables
 from flows.pipeline.load.provenance import Provenance, newest_study, read_note, write_note
 from flows.pipeline.plan import method_rows, sessions_in_scope
+from flows.pipeline.replay_plan import replay_code_version
 from flows.sessions.session_parts import read_parts
 from flows.sessions.task_type_labels import Labels, read_labels
 from flows.store.human_labels import stored_labels
@@ -41,13 +43,15 @@ Rows = list[dict[str, Any]]
 EMBEDDED = "embedded-"
 """What the names of the embedded engine's parts begin with."""
 
-SHARDS = tuple("points compactions probes answers scores label_samples anchor_scores needs measures calls".split())
+SHARDS = tuple(
+    "points compactions probes answers scores label_samples anchor_scores needs measures replays calls".split()
+)
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
 LOADED = tuple(
     """item_costs points equal_contexts compactions probes probes_not_asked answers superseded_scores scores
     verdicts human_scores label_samples anchor_scores measured_points wanted_measures needs measures
-    statement_states calls""".split()
+    statement_states replay_calls calls""".split()
 )
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
@@ -56,7 +60,7 @@ STEPS = len(LOADED) + len(MATERIALIZED) + 2
 
 MET_TWICE = frozenset(
     """points compactions probes answers verdicts label_samples anchor_scores needs measures statement_states
-    calls""".split()
+    replay_calls calls""".split()
 )
 """Tables of which one row of each key is loaded: a run that was killed can leave a unit of work in two shards."""
 
@@ -171,6 +175,7 @@ def fill_tables(
     draft.insert("judges", as_table("judges", map(_with_params, judges)))
     draft.insert("criteria", as_table("criteria", _criteria(judges)))
     tried = (row for record in store.records("validity") for row in record["rows"])
+    draft.insert("price_lists", as_table("price_lists", _price_lists(study)))
     draft.insert("judge_validity", as_table("judge_validity", tried))
     for name, rows in night_tables(store, study.study_key).items():
         draft.insert(name, rows)
@@ -199,6 +204,7 @@ def _load_variables(store: Store, study: Study, makers: Provenance) -> dict[str,
         "prober": makers.prober,
         "responder": makers.responder,
         "measuring": makers.measuring,
+        "replaying": replay_code_version(),
         "embedded": EMBEDDED,
         "probe_types": list(PROBE_TYPES),
         "id_length": ID_LENGTH,
@@ -225,7 +231,7 @@ def _key(study: Study) -> dict[str, Any]:
 def files_stamp(store: Store) -> str:
     """Hash all files that go into the database."""
     folders = """transcripts points compactions probes answers scores calls methods judges validity quarantine labels
-    label_samples anchor_scores needs measures""".split()
+    label_samples anchor_scores needs measures replays""".split()
     return content_id(
         [
             (folder, one.path.name, one.size, one.version or one.written_ns)
@@ -303,6 +309,22 @@ def _current(store: Store, study: Study, *, is_whole_store: bool) -> list[str] |
 
 def _with_params(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "params": json.dumps(row["params"])}
+
+
+def _price_lists(study: Study) -> Rows:
+    """Prices of the dated table, and of the study's own models where it says them."""
+    prices = Prices()
+    found = {**prices.list_prices(), **{own.spec: price for own in study.model_settings if (price := prices.price(own))}}
+    return [
+        {
+            "price_list": spec,
+            "source": price.source,
+            "above": price.above,
+            **{f"{name}{suffix}": value for suffix, rate in (("", price.rate), ("_long", price.long or price.rate))
+               for name, value in rate.as_dict().items()},
+        }
+        for spec, price in found.items()
+    ]  # fmt: skip
 
 
 def _criteria(judges: Rows) -> Iterable[dict[str, Any]]:

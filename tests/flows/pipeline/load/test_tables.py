@@ -43,6 +43,7 @@ def test_every_query_of_the_load_is_run_and_every_table_filled() -> None:
         "checks",
         "store_info",
         "published_leaderboard",
+        "price_lists",
         *INTAKE,
     }
     assert set(schemas()) == by_python | (set(tables.LOADED) & set(schemas()))
