@@ -111,6 +111,10 @@ VIEWS = {
     "p_adjusted p_fdr p_not_worse p_not_worse_adjusted p_equivalent p_equivalent_adjusted says "
     "detectable_difference n_pairs n_sessions df is_control is_default baseline_id method_id",
     "rank_intervals": "judge_id method rank_low rank_high p_best p_best_three method_id",
+    "lost_statements": "session_id cycle method kind text state stated_at needed_at lines support "
+    "with_fetched evidence",
+    "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "
+    "baseline baseline_answer baseline_score difference",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""
