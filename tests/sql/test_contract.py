@@ -187,6 +187,19 @@ def test_every_column_has_a_comment(described: dict[str, list[tuple[Any, ...]]])
     assert bare == []
 
 
+def test_a_view_with_a_methods_id_has_its_name_beside_it(described: dict[str, list[tuple[Any, ...]]]) -> None:
+    """But stg_ views, which are a table's rows and stand before the names, and checks of keys, whose rows are keys."""
+    names = [name for name, _ in described["view"] if not name.startswith(("stg_", "check_unique_"))]
+    assert len(names) > 80
+    bare = [
+        (name, column)
+        for name in names
+        for column in columns(described, name)
+        if re.fullmatch("method_id(_[ab])?", column) and column.replace("_id", "") not in columns(described, name)
+    ]
+    assert bare == []
+
+
 def test_an_empty_store_answers_every_view(tmp_path: Path, described: dict[str, list[tuple[Any, ...]]]) -> None:
     path = tmp_path / "scores.duckdb"
     build_database({}, path)
