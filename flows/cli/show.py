@@ -81,10 +81,13 @@ def leaderboard(
 @command(
     'sql "SELECT method, overall, tokens_removed FROM leaderboard ORDER BY place"',
     'sql "SELECT table_name, comment FROM duckdb_tables()" --format markdown',
+    "sql",
     order=120,
 )
 def sql(
-    query: Annotated[str, typer.Argument(help="One SELECT over the tables and views of the store.")],
+    query: Annotated[
+        str | None, typer.Argument(help="One SELECT over the tables and views of the store; without one, a shell.")
+    ] = None,
     store: o.StoreOption = None,
     wide: o.Wide = False,
     format: o.FormatOption = "table",
@@ -100,17 +103,26 @@ def sql(
 ) -> None:
     """Query the store, read-only.
 
-    A terminal shows the first 1,000 rows of a table. Memory is limited: COMPACTION_EVAL_MEMORY (default: 1GB).
+    Without a query it opens a shell: statements end with ;, Tab completes names, .help lists its commands. What is
+    piped into it is read as statements, up to the first that fails. A terminal shows the first 1,000 rows of a table.
+    Memory is limited: COMPACTION_EVAL_MEMORY (default: 1GB).
     """
     from flows.cli.shared.query_files import print_exported, write_query
+    from flows.cli.shared.sql_shell import run_shell
     from flows.reporting.query_result import render_query
+    from flows.support.errors import UsageError
 
+    if query is None and output is not None:
+        raise UsageError("--output is for the answer of one query: compaction-eval sql QUERY --output FILE")
     found = o.open_store(store)
-    if output is not None:
+    if query is not None and output is not None:
         print_exported(found, [write_query(found, query, output, force, timeout)], as_json=as_json)
         return
     most = MOST_SHOWN if sys.stdout.isatty() else None
     layout = o.layout(format, as_json, wide=wide, most=most, more="--wide")
+    if query is None:
+        run_shell(found, layout, timeout)
+        return
     o.echo_of(found, render_query(found.database, query, layout, store=found, seconds=timeout), layout)
 
 

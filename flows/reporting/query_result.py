@@ -38,13 +38,29 @@ def render_query(
         StoreError: there is no database yet.
         UsageError: the query cannot be run.
     """
+    with connect(path) as connection:
+        for name, value in (variables or {}).items():
+            connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+        return render_answer(connection, sql, layout, store, seconds)
+
+
+def render_answer(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    layout: Layout = AS_WIDE_AS_IT_IS,
+    store: Store | None = None,
+    seconds: float | None = None,
+) -> str:
+    """The same on an open connection.
+
+    Raises:
+        UsageError: the query cannot be run.
+    """
     shown = None if layout.is_data else layout.most
-    with connect(path) as connection, query_limits(connection, seconds):
+    with query_limits(connection, seconds):
         try:
             if store is not None:
                 show_texts(connection, sql, store.texts)
-            for name, value in (variables or {}).items():
-                connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
             rows = fetch_rows(connection, sql, None if shown is None else shown + 1)
         except duckdb.Error as error:
             raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None

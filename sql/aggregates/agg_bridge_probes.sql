@@ -33,6 +33,7 @@ select
     two_judges.judge_id_from,
     two_judges.judge_id_to,
     scores_from.method_id,
+    (select m.method from stg_methods as m where m.method_id = scores_from.method_id) as method,
     scores_from.dimension,
     scores_from.session_id,
     scores_from.probe_id,

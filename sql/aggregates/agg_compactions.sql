@@ -2,6 +2,7 @@
 create view agg_compactions as
 select
     compactions.method_id,
+    (select m.method from stg_methods as m where m.method_id = compactions.method_id) as method,
     count(*) as n_compactions,  -- Compactions of any status
     count(*) filter (where compactions.status = 'done') as n_done,  -- Compactions that are done
     count(*) filter (where compactions.status = 'failed') as n_failed,  -- Compactions that failed

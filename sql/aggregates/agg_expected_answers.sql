@@ -34,6 +34,7 @@ given as (
 
 select
     questions.method_id,
+    (select m.method from stg_methods as m where m.method_id = questions.method_id) as method,
     cast(coalesce(questions.n_questions, 0) * coalesce(given.n_times, 1) as bigint) as n_expected,  -- Answers that its
     -- done compactions call for
     coalesce(given.n_done, 0) as n_done,  -- Answers that are done

@@ -48,6 +48,7 @@ given as (
 select
     replicates.judge_id,
     done_answers.method_id,
+    (select m.method from stg_methods as m where m.method_id = done_answers.method_id) as method,
     done_answers.n_answers * replicates.n_replicates as n_expected,  -- Verdicts that the method's done answers call for
     coalesce(given.n_done, 0) as n_done,  -- Verdicts with at least one score
     coalesce(given.n_unscored, 0) as n_unscored  -- Verdicts without any score

@@ -3,6 +3,7 @@
 create view agg_fact_survival as
 select
     method_id,
+    (select m.method from stg_methods as m where m.method_id = int_statement_states.method_id) as method,
     session_id,
     age,  -- Cycles since the point that stated it first
     coalesce(kind, 'any') as kind,  -- Kind of statement

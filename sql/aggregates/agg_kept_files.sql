@@ -44,6 +44,7 @@ with long as (
 
 select
     method_id,
+    (select m.method from stg_methods as m where m.method_id = long.method_id) as method,
     session_id,
     files,  -- created, modified, read or any
     count(*) as n_compactions,

@@ -166,6 +166,8 @@ select
     cells.dimension,
     a.method_id as method_id_a,  -- Identity of the one method
     b.method_id as method_id_b,  -- Identity of the other
+    a.method as method_a,  -- Name of the one method
+    b.method as method_b,  -- Name of the other
     figures.paired.mean as difference,  -- Mean of a - b over the questions that both have
     figures.paired.std_error,  -- Standard error, clustered by session; NULL with a single session
     figures.paired.df,  -- Degrees of freedom of std_error

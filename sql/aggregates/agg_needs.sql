@@ -2,6 +2,7 @@
 create view agg_needs as
 select
     method_id,
+    (select m.method from stg_methods as m where m.method_id = stg_measures.method_id) as method,
     session_id,
     count(*) as n_compactions,
     sum(tokens_before) as tokens_before,  -- Tokens before, summed

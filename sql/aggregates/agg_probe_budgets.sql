@@ -10,6 +10,7 @@ create view agg_probe_budgets as
 select
     int_answer_scores.judge_id,
     int_answer_scores.method_id,
+    (select m.method from stg_methods as m where m.method_id = int_answer_scores.method_id) as method,
     int_answer_scores.probe_id,
     int_answer_scores.session_id,  -- Session that it asks about
     avg(int_answer_scores.score) as score,  -- Mean of overall over the replicates, 0 to 5

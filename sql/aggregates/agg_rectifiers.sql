@@ -49,6 +49,7 @@ select
     sums.judge_id,
     sums.dimension,
     sums.method_id,
+    (select m.method from stg_methods as m where m.method_id = sums.method_id) as method,
     'method' as rectifier_of,  -- method: its own labels; all methods: those of all
     sums.session_id,
     tuned.judge_weight,  -- Weight of the judge's scores (lambda of PPI++), 0 to 1
@@ -64,6 +65,7 @@ select
     methods.judge_id,
     methods.dimension,
     methods.method_id,
+    (select m.method from stg_methods as m where m.method_id = methods.method_id) as method,
     'all methods' as rectifier_of,
     sums.session_id,
     1 as judge_weight,

@@ -3,6 +3,7 @@ create view agg_session_scores as
 select
     judge_id,
     method_id,
+    (select m.method from stg_methods as m where m.method_id = int_answer_scores.method_id) as method,
     session_id,
     dimension,
     sum(score) as score_sum,  -- Sum of the answers' scores

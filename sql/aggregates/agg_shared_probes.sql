@@ -34,6 +34,7 @@ shared_probes as (
 select
     probe_means.judge_id,
     probe_means.method_id,
+    (select m.method from stg_methods as m where m.method_id = probe_means.method_id) as method,
     avg(probe_means.overall) as overall_on_shared_probes,
     count(*) as n_shared_probes
 from probe_means

@@ -183,6 +183,7 @@ letters as (
 select
     placed.judge_id,
     placed.method_id,
+    (select m.method from stg_methods as m where m.method_id = placed.method_id) as method,
     placed.is_partial,  -- Whether it is not applicable at some points, where other methods are
     placed.overall as overall_for_rank,  -- Overall; of a partial method what its paired differences to the others come
     -- to, 0 to 5; NULL: nothing to compare

@@ -146,6 +146,7 @@ select
     judge_id,
     dimension,
     method_id,  -- Method; NULL in the row of all methods
+    (select m.method from stg_methods as m where m.method_id = cleaned.method_id) as method,
     cast(n_verdicts as bigint) as n_verdicts,  -- Verdicts
     cast(n_answers as bigint) as n_answers,  -- Answers, copies included
     cast(n_compaction_questions as bigint) as n_compaction_questions,  -- Compaction × question with an answer, equal

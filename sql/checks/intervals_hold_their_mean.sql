@@ -2,6 +2,7 @@
 select
     judge_id,
     method_id,
+    method,
     dimension,
     mean,
     ci_low,

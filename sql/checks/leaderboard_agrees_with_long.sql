@@ -4,6 +4,7 @@ with wide as (
         select
             judge_id,
             method_id,
+            method,
             overall,
             accuracy,
             context_awareness,
@@ -23,6 +24,7 @@ long as (
     select
         judge_id,
         method_id,
+        method,
         dimension,
         mean
     from leaderboard_long
@@ -36,6 +38,7 @@ long as (
 select
     coalesce(wide.judge_id, long.judge_id) as judge_id,
     coalesce(wide.method_id, long.method_id) as method_id,
+    coalesce(wide.method, long.method) as method,
     coalesce(wide.dimension, long.dimension) as dimension,
     wide.mean as in_leaderboard,
     long.mean as in_leaderboard_long

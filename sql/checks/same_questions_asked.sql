@@ -12,6 +12,7 @@ with asked as (
 
 select
     compactions.method_id,
+    (select m.method from stg_methods as m where m.method_id = compactions.method_id) as method,
     compactions.compaction_id,
     asked.probe_id,
     asked.responder,

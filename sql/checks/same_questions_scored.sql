@@ -29,6 +29,7 @@ judge_probes as (
 select
     judge_methods.judge_id,
     judge_methods.method_id,
+    (select m.method from stg_methods as m where m.method_id = judge_methods.method_id) as method,
     judge_probes.probe_id
 from judge_methods
 inner join judge_probes on judge_methods.judge_id = judge_probes.judge_id

@@ -13,6 +13,7 @@ with parts as (
 select
     leaderboard_long.judge_id,
     leaderboard_long.method_id,
+    leaderboard_long.method,
     leaderboard_long.dimension,
     every_split.split,
     leaderboard_long.n_answers,

@@ -38,6 +38,7 @@ select
     with_overall.dimension,
     with_overall.score,  -- 0 to 5: mean over the judge's replicates
     stg_answers.method_id,
+    (select any_value(m.method) from stg_methods as m where m.method_id = stg_answers.method_id) as method,
     stg_answers.probe_id,
     stg_answers.probe_type,
     stg_answers.point_id,  -- Compaction point

@@ -87,6 +87,7 @@ select
     draws.judge_id,
     draws.dimension,
     draws.method_id,
+    (select m.method from stg_methods as m where m.method_id = draws.method_id) as method,
     draws.session_id,
     draws.point_id,  -- Compaction point
     draws.probe_id,

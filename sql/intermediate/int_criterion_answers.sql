@@ -33,6 +33,7 @@ select
     (whole_answers.score_sum - given.score) / nullif(whole_answers.n_scored - 1, 0) as rest,  -- Mean of the answer's
     -- other criteria; NULL where it has none
     stg_answers.method_id,
+    (select m.method from stg_methods as m where m.method_id = stg_answers.method_id) as method,
     stg_answers.session_id,
     stg_answers.probe_id
 from given

@@ -13,6 +13,7 @@ with stated as (
 select
     statement_states.compaction_id,  -- Compaction
     stg_measures.method_id,
+    (select m.method from stg_methods as m where m.method_id = stg_measures.method_id) as method,
     stg_measures.session_id,
     statement_states.probe_id,
     statement_states.position,  -- Number of the statement in its probe

@@ -13,9 +13,7 @@
 -- difference is shown to be less than 0.2 either way (`margin`). p_not_worse is the one of them that a choice by price
 -- needs: small where the method is shown to be at most 0.2 worse, or better. Both have Holm's correction beside them.
 --
--- is_default marks the baseline that is taken where none is named: of the methods that are no control the one with
--- scores in the most sessions, then on the most questions, then the first by name. Scores have no say in it, since a
--- baseline that is picked for its score is picked for its luck, too.
+-- is_default marks the baseline that is taken where none is named (`agg_default_baselines`).
 create view against_baseline as
 with both_ways as (
     select
@@ -43,31 +41,6 @@ with both_ways as (
         n_pairs,
         n_sessions
     from agg_method_pairs
-),
-
-asked as (
-    select
-        scored.judge_id,
-        scored.method_id,
-        count(distinct scored.session_id) as n_sessions,
-        count(distinct scored.probe_id) as n_questions
-    from int_answer_scores as scored
-    inner join stg_methods on scored.method_id = stg_methods.method_id
-    where scored.dimension = 'overall' and stg_methods.is_current and not stg_methods.is_control
-    group by scored.judge_id, scored.method_id
-),
-
-defaults as (
-    select
-        asked.judge_id,
-        asked.method_id
-    from asked
-    inner join stg_methods on asked.method_id = stg_methods.method_id
-    qualify
-        row_number() over (
-            partition by asked.judge_id
-            order by asked.n_sessions desc, asked.n_questions desc, stg_methods.method asc
-        ) = 1
 ),
 
 tested as (
@@ -147,7 +120,8 @@ select
     corrected.method_id
 from corrected
 left join judges on corrected.judge_id = judges.judge_id
-left join defaults on corrected.judge_id = defaults.judge_id and corrected.baseline_id = defaults.method_id
+left join agg_default_baselines as defaults
+    on corrected.judge_id = defaults.judge_id and corrected.baseline_id = defaults.method_id
 order by
     judges.judge asc, corrected.judge_id asc, corrected.dimension asc, corrected.baseline asc,
     corrected.difference desc, corrected.method asc;

@@ -117,6 +117,10 @@ VIEWS = {
     "rank_intervals": "judge_id method rank_low rank_high p_best p_best_three method_id",
     "replay_cost": "method price_list usd_per_session session_ci_low session_ci_high usd_per_task task_ci_low "
     "task_ci_high share_of_none usd_without_cache summary_usd read_tokens written_tokens uncached_tokens output_tokens",
+    "lost_statements": "session_id cycle method kind text state stated_at needed_at lines support "
+    "with_fetched evidence",
+    "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "
+    "baseline baseline_answer baseline_score difference",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""
@@ -186,6 +190,19 @@ def test_every_table_and_view_has_a_comment_that_says_its_grain(
 def test_every_column_has_a_comment(described: dict[str, list[tuple[Any, ...]]]) -> None:
     """But those of a check's violations, which are named for what they are taken from."""
     bare = [(t, c) for t, c, comment in described["column"] if not comment and not t.startswith("check_")]
+    assert bare == []
+
+
+def test_a_view_with_a_methods_id_has_its_name_beside_it(described: dict[str, list[tuple[Any, ...]]]) -> None:
+    """But stg_ views, which are a table's rows and stand before the names, and checks of keys, whose rows are keys."""
+    names = [name for name, _ in described["view"] if not name.startswith(("stg_", "check_unique_"))]
+    assert len(names) > 80
+    bare = [
+        (name, column)
+        for name in names
+        for column in columns(described, name)
+        if re.fullmatch("method_id(_[ab])?", column) and column.replace("_id", "") not in columns(described, name)
+    ]
     assert bare == []
 
 
