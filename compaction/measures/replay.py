@@ -50,9 +50,9 @@ def replay_calls(
             since = upcoming.pop(0)
             base = contexts[since]
         shown = list(view(start)) if view else [*base, *messages[since:start]]
-        call = ReplayedCall(start, _tokens(shown), _tokens(shown[: _count_shared(sent, shown)]), _tokens(messages[start:end]))
         if start >= first:
-            calls.append(call)
+            cached = _tokens(shown[: _count_shared(sent, shown)])
+            calls.append(ReplayedCall(start, _tokens(shown), cached, _tokens(messages[start:end])))
         sent = shown
     return calls
 

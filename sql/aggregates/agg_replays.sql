@@ -33,6 +33,7 @@ made as (
 select
     calls.session_id,
     calls.method_id,
+    stg_methods.method,
     calls.n_calls,  -- Model calls of the session
     calls.input_tokens,  -- Tokens that they were sent, summed
     calls.cached_tokens,  -- Of these, tokens that the call before was sent too
@@ -46,4 +47,5 @@ select
     -- fetched again; NULL where no context could be measured
     case when made.session_id is null then 0 else made.refetch_tokens end as refetch_tokens  -- Tokens of these
 from calls
+inner join stg_methods on calls.method_id = stg_methods.method_id
 left join made on calls.session_id = made.session_id and calls.method_id = made.method_id;

@@ -59,7 +59,7 @@ OF_VIEWS = {
             "leaderboard_long",
             "CASE WHEN judge_id = 'j2' AND dimension = 'overall' THEN 2 ELSE n_answers END AS n_answers",
         ),
-        5,
+        7,
     ),
     "intervals_hold_their_mean": ("UPDATE scores SET score = 9 WHERE judge_id = 'j2' AND score IS NOT NULL", 3),
     "p_values_in_order": (
@@ -72,7 +72,7 @@ OF_VIEWS = {
         1,
     ),
 }
-"""Splits: overall of j2 in each of the five. p-values: the four rows of tiny have none, being of one session."""
+"""Splits: overall of j2 in each of the seven. p-values: the four rows of tiny have none, being of one session."""
 
 OF_JUDGES_AND_FILES = {
     "one_id_a_judge_version": (
@@ -125,7 +125,15 @@ STATE = (
     "INSERT INTO statement_states BY NAME SELECT 'A/p1' AS compaction_id, 'q1' AS probe_id, 1 AS position, "
     "'q1' AS since, 'lost' AS state, 0.1 AS support; "
 )
+CALL = (
+    "INSERT INTO replay_calls BY NAME SELECT 's1' AS session_id, 'A' AS method_id, 1 AS seq, 9 AS input_tokens, "
+    "0 AS cached_tokens, 5 AS output_tokens; "
+)
+PRICES = "INSERT INTO price_lists BY NAME SELECT 'openai:m' AS price_list, 'by hand' AS source, 1.0 AS input; "
 OF_MEASURES = {
+    "unique_replay_calls": (CALL + CALL, 1),
+    "unique_price_lists": (PRICES + PRICES, 1),
+    "replays_answer_alike": (CALL + CALL.replace("'A'", "'B'").replace("5 AS", "6 AS"), 1),
     "unique_needs": (f"{NEED} INSERT INTO needs FROM needs LIMIT 1", 1),
     "unique_measures": (MEASURE + MEASURE, 1),
     "unique_statement_states": (STATE + STATE, 1),
@@ -241,16 +249,17 @@ BROKEN_BY = {
         "INSERT INTO human_scores SELECT * REPLACE ('gone' AS answer_id) FROM human_scores; "
         f"{NEED} UPDATE needs SET point_id = 'gone'; {MEASURE} UPDATE measures SET compaction_id = 'gone'; "
         f"{STATE} UPDATE statement_states SET compaction_id = 'gone', probe_id = 'gone'; "
+        f"{CALL} UPDATE replay_calls SET method_id = 'gone'; "
         f"{SAMPLE} UPDATE label_samples SET answer_id = 'gone'; "
         f"{ANCHOR} UPDATE anchor_scores SET answer_id = 'gone', judge_id = 'gone'",
-        26,
+        28,
     ),
 }
 """Check → what breaks it, and the violations that this makes.
 
 Orphans: 1 point of s1; of p2 3 compactions, 1 probe and 3 that are not asked; 2 compactions of C; 6 scores of j2;
-1 label; 2 needs, 1 measurement and both references of a statement's state; 1 drawn answer; both references of an
-anchor.
+1 label; 2 needs, 1 measurement and both references of a statement's state; both of a replayed call; 1 drawn answer;
+both of an anchor.
 """
 
 KNOWN = {"same_questions_scored": 1}

@@ -314,7 +314,7 @@ def _with_params(row: dict[str, Any]) -> dict[str, Any]:
 def _price_lists(study: Study) -> Rows:
     """Prices of the dated table, and of the study's own models where it says them."""
     prices = Prices()
-    found = {**prices.list_prices(), **{own.spec: price for own in study.model_settings if (price := prices.price(own))}}
+    own = {model.spec: price for model in study.model_settings if (price := prices.price(model))}
     return [
         {
             "price_list": spec,
@@ -323,7 +323,7 @@ def _price_lists(study: Study) -> Rows:
             **{f"{name}{suffix}": value for suffix, rate in (("", price.rate), ("_long", price.long or price.rate))
                for name, value in rate.as_dict().items()},
         }
-        for spec, price in found.items()
+        for spec, price in {**prices.list_prices(), **own}.items()
     ]  # fmt: skip
 
 
