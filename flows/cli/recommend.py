@@ -13,6 +13,7 @@ from flows.cli.shared.commands import command
 @command(
     "recommend --baseline codex_local",
     "recommend --baseline codex_local --min-retention 0.9 --max-tokens 20000",
+    "recommend --max-cost 0.5 --price-list openai:gpt-5-mini",
     "recommend --json",
     order=85,
 )
@@ -39,6 +40,23 @@ def recommend(
             help="Mean tokens that a question may be answered from.",
         ),
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="USD",
+            min=0,
+            max=10**9,
+            callback=o.finite,
+            help="US dollars that a session may cost on average; known of sessions that --replay of run replayed.",
+        ),
+    ] = None,
+    price_list: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC",
+            help="The model at whose prices a session is reckoned, of the table price_lists.",
+        ),
+    ] = "anthropic:claude-sonnet-5-5",
     allow_lost_constraints: Annotated[
         bool, typer.Option("--allow-lost-constraints", help="Recommend methods that lose constraints, too.")
     ] = False,
@@ -54,5 +72,7 @@ def recommend(
 
     found = o.open_store(store)
     layout = o.layout(format, as_json, more="--json")
-    wanted = recommendation.Wanted(baseline, min_retention, max_tokens, allow_lost_constraints)
+    wanted = recommendation.Wanted(
+        baseline, min_retention, max_tokens, max_cost, price_list, allows_lost_constraints=allow_lost_constraints
+    )
     o.echo_of(found, recommendation.recommend(found.database, wanted, judge, layout), layout)

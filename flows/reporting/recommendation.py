@@ -34,6 +34,7 @@ LEFT_OUT = {
     "loses constraints": "loses constraints that the baseline keeps (--allow-lost-constraints)",
     "keeps too little": "keeps less than asked for",
     "too many tokens": "reads more tokens than allowed",
+    "costs too much": "costs more than allowed, or nobody knows what",
     "not applicable everywhere": "not applicable at every point, so asked other questions",
 }
 """Why a method is not recommended, and how it is said."""
@@ -52,6 +53,10 @@ class Wanted:
     """Share (0 to 1) of the history's worth that it has to keep."""
     most_tokens: int | None = None
     """Mean tokens that a question may be answered from."""
+    most_usd: float | None = None
+    """US dollars that a session may cost on average."""
+    price_list: str = ""
+    """The model at whose prices; empty for no prices."""
     allows_lost_constraints: bool = False
     """Whether it may lose constraints that the baseline keeps."""
 
@@ -61,8 +66,8 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
 
     Raises:
         StoreError: there is no database yet.
-        UsageError: the store has no such judge or method, the baseline has no score of it, or a retention is asked for
-            that is not known.
+        UsageError: the store has no such judge or method, the baseline has no score of it, or a retention or a cost is
+            asked for that is not known.
     """
     with connect(path) as connection:
         baseline_id = None
@@ -72,6 +77,8 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
             "baseline_id": baseline_id,
             "least_retention": wanted.least_retention,
             "most_tokens": wanted.most_tokens,
+            "most_usd": wanted.most_usd,
+            "price_list": wanted.price_list,
             "allow_lost_constraints": wanted.allows_lost_constraints,
         }
         with with_variables(connection, variables):
@@ -83,6 +90,11 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
         raise UsageError("nothing to compare: no two methods have a score for the same question")
     if wanted.least_retention is not None and all(row["retention"] is None for of in by_judge.values() for row in of):
         raise UsageError("--min-retention: how much is kept is not known without the controls: run none and empty, too")
+    if wanted.most_usd is not None and all(row["usd"] is None for of in by_judge.values() for row in of):
+        raise UsageError(
+            f"--max-cost: what a session costs at the prices of {wanted.price_list} is not known: replay sessions with "
+            "run --replay 1, and name a model of the table price_lists"
+        )
     if layout.is_data:
         if layout.format == "csv":
             return render_rows(rows, "csv")
@@ -197,6 +209,8 @@ def _section(rows: list[Row], wanted: Wanted, layout: Layout) -> str:
     if len(said) == 3:
         blocks.append(_table(rows, layout))
     blocks += [layout.note(note) for note in _notes(rows)]
+    if any(row["usd"] is not None for row in rows):
+        blocks.append(layout.note(f"$: of a session on average, replayed at the prices of {wanted.price_list}."))
     return ("\n" if layout.format == "markdown" else "").join(blocks)
 
 
@@ -210,7 +224,8 @@ def _table(rows: Sequence[Row], layout: Layout) -> str:
     shown = [row["method"] for _, row in picked if row is not None]
     unknown = (row for row in rows if row["says"] == "cannot tell" and row["left_out_because"] is None)
     picked.append(("cannot tell", next((row for row in unknown if row["method"] not in shown), None)))
-    names = ["", "method", "against base", "says", "kept", "tokens", "overall", "more sessions"]
+    is_priced = any(row["usd"] is not None for row in rows)
+    names = ["", "method", "against base", "says", "kept", "tokens", *(["$"] * is_priced), "overall", "more sessions"]
     cells = [
         [
             what,
@@ -219,13 +234,14 @@ def _table(rows: Sequence[Row], layout: Layout) -> str:
             row["says"] or "",
             MISSING if row["retention"] is None else f"{rounded(100 * row['retention']):.0f}%",
             MISSING if row["tokens"] is None else f"{row['tokens']:,.0f}",
+            *([MISSING if row["usd"] is None else two_decimals(row["usd"])] * is_priced),
             two_decimals(row["overall"]),
             f"{_more_sessions(row):,}" if row["says"] == "cannot tell" and _more_sessions(row) else "",
         ]
         for what, row in picked
         if row is not None
     ]
-    return layout.table(names, cells, [name in ("overall", "kept", "tokens", "more sessions") for name in names])
+    return layout.table(names, cells, [name in ("overall", "kept", "tokens", "$", "more sessions") for name in names])
 
 
 def _difference(row: Row) -> str:

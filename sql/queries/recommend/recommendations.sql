@@ -22,6 +22,8 @@
 --   baseline_id               method to compare with; NULL: the default of `against_baseline`
 --   least_retention           share (0 to 1) that a recommended method has to keep; NULL: any
 --   most_tokens               mean tokens that a question may be answered from; NULL: any
+--   price_list                model at whose prices a session is reckoned, of price_lists
+--   most_usd                  US dollars that a session may cost on average (view replay_cost); NULL: any
 --   allow_lost_constraints    whether a method may lose more constraints than the baseline
 with baselines as (
     select distinct
@@ -84,6 +86,7 @@ candidates as (
         retention.ci_low as retention_ci_low,
         retention.ci_high as retention_ci_high,
         pareto.tokens_read as tokens,
+        replay_cost.usd_per_session as usd,
         tokens.tokens / tokens.baseline_tokens as token_share,
         retention.retention - pareto.tokens_read / ceilings.tokens as value,
         baselines.baseline,
@@ -117,6 +120,7 @@ candidates as (
                 then 'loses constraints'
             when coalesce(retention.retention, 0) < getvariable('least_retention') then 'keeps too little'
             when pareto.tokens_read > getvariable('most_tokens') then 'too many tokens'
+            when coalesce(replay_cost.usd_per_session, 'inf'::double) > getvariable('most_usd') then 'costs too much'
         end as left_out_because
     from leaderboard
     inner join stg_methods on leaderboard.method_id = stg_methods.method_id
@@ -137,6 +141,8 @@ candidates as (
             and leaderboard.method = retention.method
             and retention.dimension = 'overall'
     left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.method_id = pareto.method_id
+    left join replay_cost
+        on leaderboard.method_id = replay_cost.method_id and replay_cost.price_list = getvariable('price_list')
     left join tokens on leaderboard.judge_id = tokens.judge_id and leaderboard.method_id = tokens.method_id
     left join ceilings on leaderboard.judge_id = ceilings.judge_id
     where leaderboard.is_current and not stg_methods.is_control and leaderboard.overall is not null
@@ -163,6 +169,7 @@ select
     retention_ci_low,
     retention_ci_high,
     tokens,
+    usd,
     token_share,
     value,
     tie_group,

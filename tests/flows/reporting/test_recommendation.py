@@ -93,6 +93,42 @@ def test_bounds_leave_methods_out_and_say_so(path: Path) -> None:
     assert "No method does what is asked for." in recommend(path, Wanted("now", least_retention=1.0, most_tokens=1))
 
 
+def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
+    store = store_of()
+    prices = {
+        f"{name}{suffix}": 2.0
+        for name in ("input", "cached_input", "cache_write", "output")
+        for suffix in ("", "_long")
+    }
+    store["price_lists"] = [{"price_list": "openai:m", "source": "by hand", **prices}]
+    store["replay_calls"] = [
+        {
+            "session_id": "s00",
+            "method_id": name,
+            "seq": 1,
+            "input_tokens": tokens * 1000,
+            "cached_tokens": 0,
+            "output_tokens": 0,
+        }
+        for name, tokens in TOKENS.items()
+        if name != "rough"
+    ]
+    path = make(store, tmp_path)
+    found = candidates(path, most_usd=0.85, price_list="openai:m")
+    assert {name: row["usd"] for name, row in found.items()} == {
+        "now": 0.8, "good": 0.9, "cheap": 0.2, "poor": 0.1, "rough": None
+    }  # fmt: skip
+    assert [name for name, row in found.items() if row["left_out_because"] == "costs too much"] == ["good", "rough"]
+    text = recommend(path, Wanted("now", most_usd=0.85, price_list="openai:m"), layout=Layout(width=200))
+    assert "$: of a session on average, replayed at the prices of openai:m." in text
+    assert "costs more than allowed, or nobody knows what: good, rough." in " ".join(text.split())
+
+
+def test_a_cost_cannot_be_asked_for_where_nothing_was_replayed(path: Path) -> None:
+    with pytest.raises(UsageError, match="--max-cost: what a session costs at the prices of openai:m is not known"):
+        recommend(path, Wanted("now", most_usd=1.0, price_list="openai:m"))
+
+
 def test_a_retention_cannot_be_asked_for_without_the_controls(tmp_path: Path) -> None:
     figures = {(f"s{i}", "q"): 2.0 + i / 5 for i in range(6)}
     path = make(graded({"a": figures, "b": {k: x + 0.1 for k, x in figures.items()}}), tmp_path)
