@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import product
 from typing import Any
 
 import compaction.strategies  # noqa: F401 (registers the project's own)
@@ -107,13 +108,14 @@ def default_methods() -> list[Method]:
 
 
 def parse_methods(spec: str) -> list[Method]:
-    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), or one method.
+    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), one method, or a sweep.
 
-    Raises StrategyError for a set that does not exist, and as ``parse_method``.
+    A sweep has lists in the place of values: ``head_tail(tail=[5,10,20])`` is three methods. Raises StrategyError for a
+    set that does not exist, and as ``parse_method``.
     """
     name = spec.strip()
     if not name.startswith("@"):
-        return [parse_method(spec)]
+        return _sweep(spec)
     if name not in METHOD_SETS:
         known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
         raise StrategyError(f"unknown set of methods {name!r}{did_you_mean(name, METHOD_SETS) or f'; known: {known}'}")
@@ -125,24 +127,41 @@ def parse_methods(spec: str) -> list[Method]:
     return [make_method("empty"), *steps, make_method("none")]
 
 
+def _sweep(spec: str) -> list[Method]:
+    """The methods with each combination of the values in a text's lists; one method without lists."""
+    label, id, params = _read_spec(spec)
+    lists = {name: value for name, value in params.items() if isinstance(value, list) and not id.startswith(PEER)}
+    if not lists:
+        return [parse_method(spec)]
+    if label or not all(lists.values()):
+        expected = "no name of its own before a sweep" if label else "values in every list"
+        raise StrategyError(f"strategy {spec!r}: expected {expected}, as in head_tail(tail=[5,10,20])")
+    return [make_method(id, {**params, **dict(zip(lists, one, strict=True))}) for one in product(*lists.values())]
+
+
 def parse_method(spec: str) -> Method:
     """Read ``id`` or ``id(name=value,…)``, with a name of the user's own before it: ``ours = head_tail(tail=20)``.
 
     ``FILE.py:ID`` names a strategy in a file of the user's own.
     """
+    label, id, params = _read_spec(spec)
+    method = make_method(id, params)
+    if not label:
+        return method
+    if label == PIPELINE or label in load_registry():
+        raise StrategyError(f"strategy {spec!r}: {label!r} is the name of a strategy; give it another one")
+    return replace(method, label=label)
+
+
+def _read_spec(spec: str) -> tuple[str, str, dict[str, Any]]:
+    """The name of the user's own (or an empty text), the strategy's id and the parameters of a method's text."""
     match = re.fullmatch(rf"\s*(?:({NAME})\s*=\s*)?([\w:./~-]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
         raise StrategyError(f"strategy {spec!r}: expected an id, or an id with parameters such as head_tail(tail=20)")
     try:
-        params = read_items(match[3] or "")
+        return match[1] or "", match[2], read_items(match[3] or "")
     except ValueError as error:
         raise StrategyError(f"strategy {spec!r}: {error}") from None
-    method = make_method(match[2], params)
-    if not match[1]:
-        return method
-    if match[1] == PIPELINE or match[1] in load_registry():
-        raise StrategyError(f"strategy {spec!r}: {match[1]!r} is the name of a strategy; give it another one")
-    return replace(method, label=match[1])
 
 
 def parse_steps(text: str) -> tuple[Step, ...]:

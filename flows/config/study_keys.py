@@ -44,8 +44,9 @@ class StudyKeys:
     strategies: Annotated[
         tuple[str, ...],
         Key(
-            "Strategies to compare, `id`, `id(name=value,…)` or `FILE.py:id` for one of your own; sets: @defaults (all "
-            "that can run), @recency-ladder (plain recency at several sizes, for the view matched_budget).",
+            "Strategies to compare, `id`, `id(name=value,…)` or `FILE.py:id` for one of your own; `id(name=[1,2])` is "
+            "one for each value; sets: @defaults (all that can run), @recency-ladder (plain recency at several sizes, "
+            "for the view matched_budget).",
             "@defaults",
             "A,B(X=1),@SET",
             longest=100_000,

@@ -61,7 +61,7 @@ whose dimension is a column of its own and no part of overall; a rubric that has
 """
 
 _QUERIES = """\
-# Ten queries
+# Eleven queries
 
 What results are asked most, each a file of `sql/queries/ready` that runs as it stands (`compaction-eval describe
 queries` prints this page). `compaction-eval query NAME` runs one, `--set NAME=VALUE` sets a parameter, `--judge` picks

@@ -142,6 +142,23 @@ def test_the_study_key_changes_with_what_makes_answers_comparable_and_with_nothi
     assert len({study.study_key for study in [Study(), *other]}) == 4
 
 
+def test_a_list_in_the_place_of_a_value_is_a_method_for_each() -> None:
+    swept = make_study({"strategies": "head_tail(head=[1,2],tail=[5,8]),none"}).methods()
+    assert [m.name for m in swept] == [
+        "head_tail(head=1,tail=5)",
+        "head_tail(head=1)",
+        "head_tail(tail=5)",
+        "head_tail",
+        "none",
+    ]
+    for wrong, said in (
+        ("ours = head_tail(tail=[5])", "no name of its own"),
+        ("head_tail(tail=[])", "values in every"),
+    ):
+        with pytest.raises(UsageError, match=f"--strategies: .*expected {said}"):
+            make_study({"strategies": wrong})
+
+
 def test_a_set_of_methods_stands_for_its_members_and_each_stands_once() -> None:
     ladder = [m.name for m in make_study({"strategies": "@recency-ladder"}).methods()]
     assert ladder == [
