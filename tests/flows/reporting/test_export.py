@@ -253,9 +253,9 @@ def test_the_answer_of_an_own_query_goes_into_a_file(folder: Path, tmp_path: Pat
     assert pyarrow.parquet.read_table(target).to_pylist() == [{"n": 26}]
 
 
-def test_a_query_of_the_ten_is_listed_shown_run_and_written(folder: Path, tmp_path: Path) -> None:
+def test_a_ready_query_is_listed_shown_run_and_written(folder: Path, tmp_path: Path) -> None:
     listed = json.loads(command_without_store("query", "--json").stdout)
-    assert [row["number"] for row in listed] == list(range(1, 11))
+    assert [row["number"] for row in listed] == list(range(1, 12))
     assert command_without_store("query", "gaps", "--show").stdout.startswith("-- Gaps: ")
     shown = command(folder, "query", "weakest", "--judge", "j1")
     assert shown.stdout.startswith("Weakest dimension: what does every method lose first?\n")
