@@ -197,7 +197,8 @@ def test_every_answer_and_every_reason_of_a_question_is_there(page: Browser, sto
     answers = rows(
         store,
         f"""
-        SELECT stg_methods.method, text, score FROM stg_answers JOIN stg_methods USING (method_id) JOIN answers USING (answer_id)
+        SELECT stg_methods.method, text, score
+        FROM stg_answers JOIN stg_methods USING (method_id) JOIN answers USING (answer_id)
         LEFT JOIN (FROM int_answer_scores WHERE dimension = 'overall') AS s USING (answer_id)
         WHERE stg_answers.probe_id = '{probe["probe_id"]}'
     """,
