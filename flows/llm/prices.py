@@ -45,13 +45,12 @@ class Rate:
         written = use.cache_write_tokens
         # A server may count what it cached beside the input instead of in it.
         plain = max(0, use.input_tokens - cached - written)
-        cached_price = self.input if self.cached_input is None else self.cached_input
-        write_price = self.input if self.cache_write is None else self.cache_write
-        total = plain * self.input + cached * cached_price + written * write_price + use.output_tokens * self.output
-        return total / MILLION
+        price = self.as_dict()
+        sent = plain * price["input"] + cached * price["cached_input"] + written * price["cache_write"]
+        return (sent + use.output_tokens * price["output"]) / MILLION
 
     def as_dict(self) -> dict[str, float]:
-        """The four prices, those that are not known in their place."""
+        """The four prices; the price of input where one of its kinds has none of its own."""
         return {
             "input": self.input,
             "cached_input": self.input if self.cached_input is None else self.cached_input,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from compaction import History, Message, parse_method
 from compaction.measures.replay import ReplayedCall, replay_calls
 from compaction.registry import REGISTRY
@@ -79,3 +82,9 @@ def test_methods_that_work_at_every_turn_ask_nobody_and_leave_what_they_promise_
         assert method.needs == "nothing"
         for cut in range(1, len(SESSION)):
             assert len(method.run(History(tuple(SESSION[:cut]), counter, 1_000))) <= cut + 1
+
+
+def test_the_docs_name_the_methods_that_work_at_every_turn() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "replay-cost.md").read_text("utf-8")
+    said = page.partition("a view at every call (")[2].partition(")")[0]
+    assert set(re.findall(r"`(\w+)`", said)) == {id for id, one in REGISTRY.items() if one.every_turn}
