@@ -177,7 +177,7 @@ class Results:
     def _columns(self, relation: str) -> list[tuple[str, str, str | None]]:
         found = self._connection.execute(
             "SELECT column_name, data_type, comment FROM duckdb_columns() "
-            "WHERE database_name = 'store' AND table_name = $name ORDER BY column_index",
+            "WHERE database_name = 'store' AND schema_name = 'main' AND table_name = $name ORDER BY column_index",
             {"name": relation},
         ).fetchall()
         if not found:

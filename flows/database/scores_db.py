@@ -182,9 +182,10 @@ INNER = ("stg_", "int_", "agg_", "check_")
 def list_relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str | None]]:
     """Every table and view of a store by name: its name, ``table`` or ``view``, and its comment."""
     return connection.execute(
-        "SELECT table_name, 'table', comment FROM duckdb_tables() WHERE database_name = 'store' UNION ALL "
-        "SELECT view_name, 'view', comment FROM duckdb_views() WHERE database_name = 'store' AND NOT internal "
-        "ORDER BY 1"
+        "SELECT table_name, 'table', comment FROM duckdb_tables() "
+        "WHERE database_name = 'store' AND schema_name = 'main' UNION ALL "
+        "SELECT view_name, 'view', comment FROM duckdb_views() "
+        "WHERE database_name = 'store' AND schema_name = 'main' AND NOT internal ORDER BY 1"
     ).fetchall()
 
 

@@ -22,6 +22,9 @@ LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
 load makes tables of (``flows.database.database_draft.MATERIALIZED``)."""
 
+SCHEMAS = {"raw": LAYERS[1:2], "staging": LAYERS[2:5], "marts": LAYERS[5:], "checks": ("checks",)}
+"""Schemas of a database, for tools that show its relations as a tree: views of what the layers made."""
+
 Kind = Literal["TABLE", "VIEW"]
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
@@ -138,12 +141,17 @@ def _create(connection: duckdb.DuckDBPyConnection) -> None:
         for name, text in texts.items():
             run_sql(connection, f"{folder}/{name}.sql", text)
     views = {name: text for folder in LAYERS[2:] for name, text in made[folder].items()}
-    comment_on(connection, "TABLE", made["schema"])
-    comment_on(connection, "VIEW", views)
     for name, text in checks().items():
         run_sql(connection, f"checks/{name}.sql", f'CREATE VIEW "check_{name}" AS\n{text}')
-        violations = literal(f"Violations of: {grain_of(text)}")
-        connection.execute(f'COMMENT ON VIEW "check_{name}" IS {violations}')
+        views[f"check_{name}"] = f"-- Violations of: {grain_of(text)}"
+    comment_on(connection, "TABLE", made["schema"])
+    comment_on(connection, "VIEW", views)
+    made["checks"] = {name: text for name, text in views.items() if name.startswith("check_")}
+    for schema, folders in SCHEMAS.items():
+        relations = {name: text for folder in folders for name, text in made[folder].items()}
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(";".join(f'CREATE VIEW {schema}."{name}" AS FROM main."{name}"' for name in relations))
+        comment_on(connection, "VIEW", relations, schema)
 
 
 def run_sql(connection: duckdb.DuckDBPyConnection, origin: str, text: str) -> None:
@@ -172,13 +180,19 @@ def grain_of(text: str) -> str:
     return opening_of(text).rstrip(".")
 
 
-def comment_on(connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[str, str]) -> None:
+def comment_on(
+    connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[str, str], schema: str = "main"
+) -> None:
     """Put the comments of SQL files on their tables or views, by name, and on the columns."""
-    rows = connection.execute("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal").fetchall()
-    wanted = {f'{kind} "{name}"': grain_of(text) for name, text in made.items()}
+    rows = connection.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = ?", [schema]
+    ).fetchall()
+    wanted = {f'{kind} {schema}."{name}"': grain_of(text) for name, text in made.items()}
     own = {name: column_comments(text) for name, text in made.items()}
     said = {name: {**_common_columns(), **own.get(_whole_of(text), {}), **own[name]} for name, text in made.items()}
-    wanted |= {f'COLUMN "{name}"."{column}"': said[name].get(column, "") for name, column in rows if name in said}
+    wanted |= {
+        f'COLUMN {schema}."{name}"."{column}"': said[name].get(column, "") for name, column in rows if name in said
+    }
     connection.execute(";".join(f"COMMENT ON {what} IS {literal(text)}" for what, text in wanted.items() if text))
 
 

@@ -53,7 +53,7 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) ->
         found: dict[str, list[str]] = {}
         for table, column in connection.execute(
             "SELECT table_name, column_name FROM duckdb_columns() SEMI JOIN duckdb_tables() "
-            "USING (database_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
+            "USING (database_name, schema_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
         ).fetchall():
             if table not in (*without, *MATERIALIZED, "run_stages"):  # what a run took is its own
                 found.setdefault(table, []).extend([] if column in NOT_COMPARED else [column])

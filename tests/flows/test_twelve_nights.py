@@ -169,7 +169,7 @@ class Nights:
             columns: dict[str, list[str]] = {}
             for table, column in connection.execute(
                 "SELECT table_name, column_name FROM duckdb_columns() SEMI JOIN duckdb_tables() "
-                "USING (database_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
+                "USING (database_name, schema_name, table_name) WHERE database_name = 'store' ORDER BY ALL"
             ).fetchall():
                 columns.setdefault(table, []).append(column)
             ids = {

@@ -9,12 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from sqlfluff.core import FluffConfig, Linter
 
 from flows.database.database_draft import MATERIALIZED, build_database
 from flows.database.scores_db import connect, violations
-from flows.database.sql_model import grain_of, schemas
+from flows.database.sql_model import grain_of, relations, schemas
 
 SQL = Path(__file__).parents[2] / "sql"
 FILES = sorted(SQL.rglob("*.sql"))
@@ -132,7 +133,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[
     """Of an empty store: (relation, comment) and (relation, column, comment)."""
     path = tmp_path_factory.mktemp("empty") / "scores.duckdb"
     build_database({}, path)
-    relations = "FROM {0}() WHERE database_name = 'store' AND NOT internal"
+    relations = "FROM {0}() WHERE database_name = 'store' AND schema_name = 'main' AND NOT internal"
     with connect(path) as connection:
         found = {
             kind: connection.execute(f"SELECT {kind}_name, comment {relations.format(f'duckdb_{kind}s')}").fetchall()
@@ -278,3 +279,24 @@ def test_sqlfluff_has_nothing_to_say(path: Path, linter: Linter, pytestconfig: p
         [linted] = linter.lint_path(str(path)).files
         assert [f"{v.line_no} {v.rule_code()} {v.desc()}" for v in linted.get_violations()] == []
         pytestconfig.cache.set(remembered, key)
+
+
+def test_every_relation_stands_in_the_schema_of_its_layer_too(tmp_path: Path) -> None:
+    path = tmp_path / "scores.duckdb"
+    build_database({}, path)
+    with duckdb.connect(path, read_only=True) as connection:  # as other programs open it
+        found = connection.execute(
+            "SELECT view_name, schema_name FROM duckdb_views() WHERE schema_name <> 'main' AND NOT internal"
+        ).fetchall()
+        assert dict(found).keys() == relations()
+        assert len(found) == len(relations())
+        place = dict(found)
+        assert (place["scores"], place["agg_variance"]) == ("raw", "staging")
+        assert (place["leaderboard"], place["check_orphan_rows"]) == ("marts", "checks")
+        for name, schema in found:
+            assert connection.table(f"{schema}.{name}").columns == connection.table(f"main.{name}").columns
+        [(comment,)] = connection.execute(
+            "SELECT comment FROM duckdb_columns() WHERE schema_name = 'marts' AND column_name = 'overall_of_dimensions'"
+            " AND table_name = 'leaderboard'"
+        ).fetchall()
+        assert comment

@@ -351,7 +351,8 @@ def test_views_work_over_half_a_run(tmp_path: Path, stage: str) -> None:
     path = make(half, tmp_path)
     with connect(path) as connection:
         names = connection.execute(
-            "SELECT view_name FROM duckdb_views() WHERE database_name = 'store' AND NOT internal"
+            "SELECT view_name FROM duckdb_views() "
+            "WHERE database_name = 'store' AND schema_name = 'main' AND NOT internal"
         ).fetchall()
         for (name,) in names:
             connection.execute(f"FROM {name}").fetchall()

@@ -74,8 +74,8 @@ def _sections(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     comments = {name: comment or "" for name, _, comment in list_relations(connection)}
     columns: dict[str, list[tuple[str, str, str]]] = {}
     for name, column, kind, comment in connection.execute(
-        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE database_name = 'store' "
-        "ORDER BY table_name, column_index"
+        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
+        "WHERE database_name = 'store' AND schema_name = 'main' ORDER BY table_name, column_index"
     ).fetchall():
         columns.setdefault(name, []).append((column, kind, comment or ""))
     read_by = readers()

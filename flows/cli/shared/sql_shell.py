@@ -120,7 +120,7 @@ class SqlShell:
             raise UsageError(f"no table or view {relation}{did_you_mean(relation, known)}")
         found = self._connection.execute(
             "SELECT column_name, data_type, coalesce(comment, '') FROM duckdb_columns() "
-            "WHERE database_name = 'store' AND table_name = ? ORDER BY column_index",
+            "WHERE database_name = 'store' AND schema_name = 'main' AND table_name = ? ORDER BY column_index",
             [relation],
         ).fetchall()
         self._print(["column", "type", "what it is"], [list(row) for row in found])

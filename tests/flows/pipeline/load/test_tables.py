@@ -268,7 +268,7 @@ def test_a_mart_of_many_rows_is_a_table_with_the_rows_of_its_definition(tmp_path
             ).fetchall()
             [(n_bare,)] = connection.execute(
                 "SELECT count(*) FROM duckdb_columns() "
-                "WHERE database_name = 'store' AND table_name = ? AND comment IS NULL",
+                "WHERE database_name = 'store' AND schema_name = 'main' AND table_name = ? AND comment IS NULL",
                 [name],
             ).fetchall()
             rows = connection.execute(f"FROM {name}").fetchall()
