@@ -199,10 +199,11 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
         )
     body = orjson.loads(metadata[FOOTER])
     pairs = orjson.loads(metadata[DIGESTS]) if digests and DIGESTS in metadata else None  # none in a store of format 2
+    known: dict[str, str] = {}
     del metadata  # as large as all that is made of it
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
-        for r in body["inputs"]
+        for r in _strings_once(body["inputs"], known)
     )
     if not digests:
         for item in body["sessions"]:
@@ -210,7 +211,6 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
     elif pairs is not None:
         for item, pair in zip(body["sessions"], pairs, strict=True):
             item["digests"], item["evidence"] = pair
-    known: dict[str, str] = {}
     sessions = [_session(_strings_once(item, known), path.name) for item in body["sessions"]]
     return Part(
         path.name,
