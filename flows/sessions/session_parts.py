@@ -197,18 +197,21 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
         raise StoreError(
             f"{place.display_name(path)} is not a part of this store: another program has put it there; move it away"
         )
-    body = _strings_once(orjson.loads(metadata[FOOTER]))
+    body = orjson.loads(metadata[FOOTER])
+    pairs = orjson.loads(metadata[DIGESTS]) if digests and DIGESTS in metadata else None  # none in a store of format 2
+    known: dict[str, str] = {}
+    del metadata  # as large as all that is made of it
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
-        for r in body["inputs"]
+        for r in _strings_once(body["inputs"], known)
     )
     if not digests:
         for item in body["sessions"]:
             item["digests"] = item["evidence"] = ""
-    elif DIGESTS in metadata:  # a part of a store of format 2 has them with the rest
-        for item, pair in zip(body["sessions"], orjson.loads(metadata[DIGESTS]), strict=True):
+    elif pairs is not None:
+        for item, pair in zip(body["sessions"], pairs, strict=True):
             item["digests"], item["evidence"] = pair
-    sessions = [_session(item, path.name) for item in body["sessions"]]
+    sessions = [_session(_strings_once(item, known), path.name) for item in body["sessions"]]
     return Part(
         path.name,
         body["generation"],
@@ -218,18 +221,13 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
     )
 
 
-def _strings_once(body: Any) -> Any:
+def _strings_once(value: Any, known: dict[str, str]) -> Any:
     """Share one object between equal strings: half of the text of most sessions is repeated paths and names."""
-    known: dict[str, str] = {}
-
-    def once(value: Any) -> Any:
-        if isinstance(value, str):
-            return known.setdefault(value, value)
-        if isinstance(value, dict):
-            return {name: once(inner) for name, inner in value.items()}
-        return [once(inner) for inner in value] if isinstance(value, list) else value
-
-    return once(body)
+    if isinstance(value, str):
+        return known.setdefault(value, value)
+    if isinstance(value, dict):
+        return {name: _strings_once(inner, known) for name, inner in value.items()}
+    return [_strings_once(inner, known) for inner in value] if isinstance(value, list) else value
 
 
 def _session(item: dict[str, Any], part: str) -> SessionInfo:
