@@ -238,6 +238,8 @@ def _notes(rows: list[Row], by: Split | None) -> list[str]:
         )
     if any(row["std_error"] is None for row in rows) and any(row["std_error"] is not None for row in rows):
         notes.append(f"{MISSING}: one session, which cannot say how sessions differ.")
+    if any(row["std_error"] == 0 for row in rows):
+        notes.append(f"{MISSING} as interval: no session differs from another; how far others would cannot be told.")
     return notes
 
 

@@ -205,8 +205,9 @@ def _against(row: dict[str, Any]) -> list[str]:
         return [MISSING] * 3
     if row["baseline_says"] is None:
         return [format_signed(row["baseline_difference"]), MISSING, MISSING]
-    half = (row["baseline_ci_high"] - row["baseline_ci_low"]) / 2
-    difference = f"{format_signed(row['baseline_difference'])} ±{two_decimals(half)}"
+    low, high = row["baseline_ci_low"], row["baseline_ci_high"]
+    half = MISSING if high is None else f"±{two_decimals((high - low) / 2)}"
+    difference = f"{format_signed(row['baseline_difference'])} {half}"
     return [difference, row["baseline_says"], format_p(row["baseline_p_adjusted"])]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from flows.reporting.leaderboard_rows import DIMENSIONS, MARGIN, scored_dimensions
-from flows.reporting.text_tables import fetch_rows, two_decimals
+from flows.reporting.text_tables import MISSING, fetch_rows, two_decimals
 from flows.support.plurals import quantity
 from judge import CONSTRAINTS
 
@@ -82,6 +82,8 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
             "b, c, d, e) are not told apart (paired on the question, corrected for all pairs of methods, 5 %). Of two "
             "without one, and of intervals that overlap: compaction-eval compare A B."
         )
+        if any(row["std_error"] == 0 for row in rows):
+            lines.append(f"{MISSING}: no session differs from another; how far others would cannot be told.")
         if any(row["rank_low"] is not None for row in rows):
             lines.append("ranks: between which a method lies in 95 % of 1,000 draws of the sessions.")
         lines += _reliability(connection, judge_id)

@@ -126,9 +126,9 @@ def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
     said = f"{best['method']} {highest}"
     if best["says"] is None:
         return f"{said}; it has too little in common with {name} to be compared with it."
-    difference = (
-        f"{format_signed(best['difference'])}, 95 % {format_signed(best['ci_low'])} to {format_signed(best['ci_high'])}"
-    )
+    difference = format_signed(best["difference"])
+    if best["ci_low"] is not None:
+        difference += f", 95 % {format_signed(best['ci_low'])} to {format_signed(best['ci_high'])}"
     price = f"reading {_times(best['token_share'])} tokens" if best["token_share"] is not None else "at unknown tokens"
     p = f"p {format_p(best['p_adjusted'])}, corrected for {quantity(best['n_compared'], 'comparison')}"
     if best["says"] in ("better", "worse", "a little worse"):

@@ -88,16 +88,18 @@ select
     corrected.difference,  -- Mean over shared probes of the method's score less the baseline's, -5 to 5; above 0: the
     -- method is better
     corrected.std_error,  -- Standard error of the difference, clustered by session (CR2); NULL with a single session
-    corrected.difference - corrected.quantiles[1] * corrected.std_error as ci_low,  -- Lower end of the 95 % interval of
-    -- the difference (Student's t with df degrees of freedom), for this row alone
-    corrected.difference + corrected.quantiles[1] * corrected.std_error as ci_high,  -- Upper end of it
+    corrected.difference - corrected.quantiles[1] * nullif(corrected.std_error, 0) as ci_low,  -- Lower end of the
+    -- 95 % interval of the difference (Student's t with df degrees of freedom), for this row alone; NULL where no
+    -- session differs from another
+    corrected.difference + corrected.quantiles[1] * nullif(corrected.std_error, 0) as ci_high,  -- Upper end of it
     corrected.p_value,  -- Two-sided p-value of no difference, for this row alone
     corrected.p_adjusted,  -- p_value after Holm's correction over the methods that are compared with the baseline
     corrected.p_fdr,  -- p_value as a false discovery rate over the same methods (Benjamini and Hochberg)
-    corrected.p_not_worse,  -- One-sided p-value of the method being worse by 0.2 or more, for this row alone
+    corrected.p_not_worse,  -- One-sided p-value of the method being worse by 0.2 or more, for this row alone; NULL
+    -- where no session differs from another
     corrected.p_not_worse_adjusted,  -- p_not_worse after Holm's correction over the same methods
     corrected.p_equivalent,  -- p-value of a difference of 0.2 or more, either way (two one-sided tests), for this row
-    -- alone
+    -- alone; NULL where no session differs from another
     corrected.p_equivalent_adjusted,  -- p_equivalent after Holm's correction over the same methods
     case
         when corrected.p_value is null then null
@@ -109,8 +111,8 @@ select
         else 'cannot tell'
     end as says,  -- better, worse (p_adjusted); a little worse: shown to be worse, and by less than 0.2; as good
     -- (p_equivalent_adjusted); not worse (p_not_worse_adjusted); cannot tell; NULL with a single session
-    (corrected.quantiles[1] + corrected.quantiles[2]) * corrected.std_error as detectable_difference,  -- Smallest true
-    -- difference that this data would have shown with 80 % power (5 % two-sided, before any correction)
+    (corrected.quantiles[1] + corrected.quantiles[2]) * nullif(corrected.std_error, 0) as detectable_difference,  -- The
+    -- smallest true difference that this data would have shown with 80 % power (5 % two-sided, before any correction)
     corrected.n_pairs,  -- Probes that both have a score for
     corrected.n_sessions,  -- Sessions that these probes are of
     corrected.df,  -- Degrees of freedom of the standard error

@@ -1,7 +1,8 @@
 -- One row per judge × method × dimension (and 'overall').
 --
 -- The interval is clustered by session (`cluster_figures`): answers of one session depend on each other. With a single
--- session there is no interval (NULL), because one session says nothing of how sessions differ.
+-- session there is no interval (NULL), because one session says nothing of how sessions differ, and none where no
+-- session differs from another: all at the ceiling, say.
 create view leaderboard_long as
 with figures as (
     select

@@ -14,8 +14,8 @@
 -- know of that pair before seeing any; it is what `compaction-eval compare` shows.
 --
 -- Where no session differs from another (standard error 0), there is nothing to doubt within this data: p_value is 0
--- when there is a difference, and 1 when the methods scored exactly the same. Two sessions that agree by accident look
--- the same, so look at n_sessions too.
+-- when there is a difference, and 1 when the methods scored exactly the same. How far other sessions would differ is
+-- then unknown: there is no interval and no detectable difference.
 --
 -- Corrections are over the pairs of current methods; pairs with an earlier version are a family of their own.
 create view paired_differences as
@@ -58,10 +58,10 @@ select
     placed.difference,  -- Mean over shared probes of the score of method_a less that of method_b, -5 to 5; above 0:
     -- method_a is better
     placed.std_error,  -- Standard error of the difference, clustered by session (CR2); NULL with a single session
-    placed.difference - placed.quantiles[1] * placed.std_error as ci_low,  -- Lower end of the 95 % interval of the
-    -- difference (Student's t with df degrees of freedom), for this row alone
-    placed.difference + placed.quantiles[1] * placed.std_error as ci_high,  -- Upper end of the 95 % interval of the
-    -- difference (Student's t with df degrees of freedom), for this row alone
+    placed.difference - placed.quantiles[1] * nullif(placed.std_error, 0) as ci_low,  -- Lower end of the 95 %
+    -- interval of the difference (Student's t with df degrees of freedom), for this row alone; NULL where no session
+    -- differs from another
+    placed.difference + placed.quantiles[1] * nullif(placed.std_error, 0) as ci_high,  -- Upper end of it
     placed.p_value,  -- Two-sided p-value of no difference, for this row alone; without any variance 0 (a difference) or
     -- 1 (exactly the same)
     holm(placed.p_value, placed.step, (placed.judge_id, placed.is_current, is_in_overall(placed.dimension)))
@@ -69,8 +69,9 @@ select
     -- judge, overall included
     placed.n_pairs,  -- Probes that both methods have a score for
     placed.n_sessions,  -- Sessions that these probes are of
-    (placed.quantiles[1] + placed.quantiles[2]) * placed.std_error as detectable_difference,  -- Smallest true
-    -- difference that this data would have shown with 80 % power (5 % two-sided, before any correction)
+    (placed.quantiles[1] + placed.quantiles[2]) * nullif(placed.std_error, 0) as detectable_difference,  -- Smallest
+    -- true difference that this data would have shown with 80 % power (5 % two-sided, before any correction); NULL
+    -- where there is no interval
     placed.df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few
     -- hold most probes
     holm(placed.p_value, placed.step_in_dimension, (placed.judge_id, placed.is_current, placed.dimension))

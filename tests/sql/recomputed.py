@@ -59,7 +59,7 @@ class Clustered:
 
     def interval(self) -> tuple[float | None, float | None]:
         t = self.quantile(0.975)
-        if t is None or self.std_error is None:
+        if t is None or not self.std_error:
             return None, None
         return self.mean - t * self.std_error, self.mean + t * self.std_error
 

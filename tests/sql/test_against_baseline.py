@@ -112,7 +112,7 @@ def test_a_difference_that_is_shown_and_small_is_a_little_worse(tmp_path: Path) 
     assert rows(path, sql) == [("base", "a little worse"), ("less", "better")]
 
 
-def test_without_a_spread_a_difference_is_as_good_below_the_margin_and_worse_above(tmp_path: Path) -> None:
+def test_without_a_spread_no_method_is_shown_to_be_as_good_or_not_worse(tmp_path: Path) -> None:
     keys = [("s1", "q"), ("s2", "q")]
     scores = {"base": 3.0, "same": 3.0, "near": 2.9, "far": 2.5}
     path = make(graded({name: dict.fromkeys(keys, x) for name, x in scores.items()}), tmp_path)
@@ -121,9 +121,9 @@ def test_without_a_spread_a_difference_is_as_good_below_the_margin_and_worse_abo
         WHERE dimension = 'overall' AND baseline = 'base' ORDER BY method
     """
     assert rows(path, sql) == [
-        ("far", 0.0, 1.0, 1.0, "worse"),
-        ("near", 0.0, 0.0, 0.0, "a little worse"),
-        ("same", 1.0, 0.0, 0.0, "as good"),
+        ("far", 0.0, None, None, "worse"),
+        ("near", 0.0, None, None, "worse"),
+        ("same", 1.0, None, None, "cannot tell"),
     ]
 
 

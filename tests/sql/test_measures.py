@@ -243,7 +243,7 @@ def test_statements_survive_by_age_and_kind(path: Path) -> None:
     )
     assert found == [
         (0, "any", 0.8, 5, 2, False),
-        (0, "error", 1, 4, 2, False),
+        (0, "error", 1, 4, 2, True),  # all of them in both sessions
         (0, "file_created", 0, 1, 1, True),
         (1, "any", 0, 1, 1, True),
         (1, "error", 0, 1, 1, True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,15 +72,19 @@ def test_methods_have_letters_and_controls_stand_apart(tmp_path: Path) -> None:
 
 
 def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> None:
-    """In every session up is better by 0.5 and near worse by 0.1; the control empty is a family by itself."""
+    """Up is better by 0.5 and near worse by 0.1, 0.01 more or less; the control empty is a family by itself."""
     figures = {(f"s{i}", "q"): 2.0 + i / 5 for i in range(6)}
     shifts = {"now": 0.0, "up": 0.5, "near": -0.1, "empty": -1.0}
-    path = make(graded({name: {k: x + shift for k, x in figures.items()} for name, shift in shifts.items()}), tmp_path)
+    scored = {
+        name: {key: x + shift + (0.01 if shift else 0) * (-1) ** at for at, (key, x) in enumerate(figures.items())}
+        for name, shift in shifts.items()
+    }
+    path = make(graded(scored), tmp_path)
     text = render(path, baseline="NOW", layout=Layout(width=120))
     lines = {line.split()[0]: line for line in text.splitlines()[2:12] if line}
-    assert "+0.50 ±0.00 better         <.001" in lines["up"]
-    assert "-0.10 ±0.00 a little worse <.001" in lines["near"]
-    assert "-1.00 ±0.00 worse          <.001" in lines["empty"]
+    assert "+0.50 ±0.01 better         <.001" in lines["up"]
+    assert "-0.10 ±0.01 a little worse <.001" in lines["near"]
+    assert "-1.00 ±0.01 worse          <.001" in lines["empty"]
     assert "baseline" in lines["now"]
     assert "base: now. against base: difference on the same questions" in text
     assert "corrected for the 2 methods compared with it" in " ".join(text.split())
@@ -123,6 +128,15 @@ def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
 def test_one_session_says_nothing_against_a_baseline(tmp_path: Path) -> None:
     path = make(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 4.0}}), tmp_path)
     assert render(path, baseline="a").splitlines()[3].split()[2:6] == ["–", "-1.00", "–", "–"]
+
+
+def test_a_figure_that_is_the_same_in_all_sessions_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    scored = {("s1", "q"): 4.0, ("s2", "q"): 3.0}
+    path = make(graded({"base": scored, "level": dict.fromkeys(scored, 5.0), "same": scored}), tmp_path)
+    table = render(path, baseline="base", layout=Layout(width=120))
+    assert re.search(r"^level +5\.00 +– ", table, re.MULTILINE)
+    assert re.search(r"^same .*0\.00 – +cannot tell", table, re.MULTILINE)
+    assert "–: no session differs from another; how far others would cannot be told." in " ".join(table.split())
 
 
 def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:

@@ -178,6 +178,13 @@ def test_one_session_recommends_nothing(tmp_path: Path) -> None:
     assert "best quality" not in text
 
 
+def test_a_difference_that_is_the_same_in_all_sessions_is_said_without_an_interval(tmp_path: Path) -> None:
+    base = {("s1", "q"): 3.0, ("s2", "q"): 2.0}
+    path = make(graded({"base": base, "up": {key: x + 0.5 for key, x in base.items()}}), tmp_path)
+    text = " ".join(recommend(path, Wanted("base")).split())
+    assert "is better than base (+0.50; p <.001" in text
+
+
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
     path = make(graded({"a": {("s1", "q"): 5.0}}), tmp_path)
     with pytest.raises(UsageError, match="nothing to compare"):
