@@ -13,6 +13,7 @@ other order has to be worked out):
 ``aggregates``  ``agg_…``: sums per session and differences of methods, from which the marts work out figures
 ``marts``       what analysts read: ``leaderboard``, ``leaderboard_long``, ``coverage`` …; of the heaviest a load makes
                 a table (``flows.database.database_draft.MATERIALIZED``)
+``boards``      views over marts: ``fronts``, the order of the leaderboard
 ``checks``      one query per invariant, whose rows are the violations; ``checks`` counts them
 ``load``        queries that select a table's rows from the store's Parquet files (``shard_…``); not in the database
 ``queries``     read-only, not in the database: ``ready`` (for people), ``report`` (the page of a store), ``scorecard``,

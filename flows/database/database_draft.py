@@ -48,6 +48,7 @@ MATERIALIZED = {
     "rank_intervals": "marts",
     "reliability": "marts",
     "retention": "marts",
+    "fronts": "boards",
 }
 """View → its folder: those of which a load makes tables, in this order, because they read every score."""
 
@@ -106,7 +107,7 @@ class DatabaseDraft:
         if name == BY_DIMENSION:
             found = self.connection.execute("SELECT DISTINCT dimension FROM int_answer_scores ORDER BY 1").fetchall()
             parts = [dimension for (dimension,) in found]
-        is_sorted = folder == "marts"  # the rows of a mart stay sorted as its view sorts them
+        is_sorted = folder in ("marts", "boards")  # their rows stay sorted as the view sorts them
         self.connection.execute(f"SET preserve_insertion_order = {is_sorted}")
         self.connection.execute(f"CREATE TABLE filled AS FROM {name} WITH NO DATA")
         for part in parts:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from flows.support.errors import StoreError
 from flows.support.machine_cache import kept
 
-LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts")
+LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts", "boards")
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
 load makes tables of (``flows.database.database_draft.MATERIALIZED``)."""
 

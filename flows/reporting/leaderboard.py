@@ -11,7 +11,15 @@ import duckdb
 
 from flows.database.scores_db import connect
 from flows.reporting.leaderboard_notes import explain_table
-from flows.reporting.leaderboard_rows import DIMENSIONS, EVERYTHING, HEADS, Selection, ranked_rows, scored_dimensions
+from flows.reporting.leaderboard_rows import (
+    DIMENSIONS,
+    EVERYTHING,
+    FRONT,
+    HEADS,
+    Selection,
+    ranked_rows,
+    scored_dimensions,
+)
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
@@ -26,6 +34,12 @@ from flows.reporting.text_tables import (
 )
 from flows.support.choices import Split, Versions
 from judge import CONSTRAINTS
+
+_BOARD = """
+SELECT leaderboard.judge_id, leaderboard.method_id, fronts.line, leaderboard.is_partial
+FROM leaderboard
+LEFT JOIN fronts ON fronts.judge_id = leaderboard.judge_id AND fronts.method_id = leaderboard.method_id
+"""
 
 MOST_PARTS = 8
 """Parts of a split that Markdown has beside each other."""
@@ -87,7 +101,7 @@ def render_by(
     with connect(path) as connection:
         query = f"SELECT * FROM leaderboard_by_{by} WHERE is_current OR $all"  # noqa: S608 (one of SPLITS)
         rows = rows_of_judge(fetch_rows(connection, query, all=versions == "all"), judge)
-        board = fetch_rows(connection, "SELECT judge_id, method_id, place, is_partial FROM leaderboard").values
+        board = fetch_rows(connection, _BOARD).values
     if layout.is_data:
         return render_rows(rows, layout.format)
     places = {(judge_id, method_id): line for judge_id, method_id, line, _ in board}
@@ -216,6 +230,7 @@ def _percent(share: float | None, digits: int) -> str:
 
 
 def _starred_name(row: dict[str, Any]) -> str:
-    """The method's name, with a star where its figures are over fewer points than the rest."""
+    """The method's name, with a star where its figures are over fewer points than the rest, and the front's mark."""
     name = str(row["method"]) if row["is_current"] else f"{row['method']} (earlier)"
-    return f"{name} *" if row["is_partial"] else name
+    marks = ["*"] * row["is_partial"] + [FRONT] * row.get("on_front", False)
+    return " ".join([name, *marks])

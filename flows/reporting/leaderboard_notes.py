@@ -7,8 +7,13 @@ from typing import Any
 
 import duckdb
 
+<<<<<<< HEAD
 from flows.reporting.leaderboard_rows import DIMENSIONS, MARGIN, scored_dimensions
 from flows.reporting.text_tables import MISSING, fetch_rows, two_decimals
+=======
+from flows.reporting.leaderboard_rows import DIMENSIONS, FRONT, MARGIN, scored_dimensions
+from flows.reporting.text_tables import fetch_rows, two_decimals
+>>>>>>> when
 from flows.support.plurals import quantity
 from judge import CONSTRAINTS
 
@@ -23,6 +28,18 @@ def _explain_baseline(rows: list[dict[str, Any]]) -> list[str]:
         f"apart). as good: shown to be less than {MARGIN} apart; not worse: shown to be at most {MARGIN} worse; "
         f"a little worse: worse, by less than {MARGIN}; cannot tell: none of these is shown, and it may be better, "
         "worse or as good."
+    ]
+
+
+def _explain_front(rows: list[dict[str, Any]]) -> list[str]:
+    """Describe the order of the rows."""
+    cost_in = next((row["cost_in"] for row in rows if row["on_front"]), None)
+    if cost_in is None:
+        return []
+    cost = "tokens read" if cost_in == "tokens" else f"US dollars of a replayed session (prices of {cost_in})"
+    return [
+        f"{FRONT}, and first: no other method keeps at least as much at no higher cost, and more or for less; cost: "
+        f"{cost}. Then the rest; both by kept. Of these figures, not tested."
     ]
 
 
@@ -88,6 +105,7 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
             lines.append("ranks: between which a method lies in 95 % of 1,000 draws of the sessions.")
         lines += _reliability(connection, judge_id)
         lines += _explain_baseline(rows)
+    lines += _explain_front(rows)
     if facts["n_different_questions"]:
         lines.append(
             "The methods do not rest on the same questions "

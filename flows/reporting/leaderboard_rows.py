@@ -58,8 +58,11 @@ HEADS = {
 }
 """Heads of the table, and the column of ``ranked_rows`` that each shows."""
 
-_LEAST_FIRST = ("place", "rank_low", "rank_high", "baseline_p_adjusted")
+_LEAST_FIRST = ("place", "line", "cost", "rank_low", "rank_high", "baseline_p_adjusted")
 """Numbers that are sorted from the least on."""
+
+FRONT = "◆"
+"""Marks a method that no other beats at what it keeps and costs: ``on_front`` of the view ``fronts``."""
 
 MARGIN = 0.2
 """Methods that are shown to be less than this apart are as good as each other: the macro ``margin``."""
@@ -77,7 +80,7 @@ class Selection:
     columns: tuple[str, ...] = ()
     """Heads of the table or names of ``ranked_rows``; empty: all."""
     sort: str = ""
-    """One of these: best, or most, first; empty: by place."""
+    """One of these: best, or most, first; empty: by line."""
     top: int | None = None
     """Rows of each judge; None: all."""
 
@@ -115,7 +118,7 @@ class Selection:
 
 
 EVERYTHING = Selection()
-"""All columns of all rows, by place."""
+"""All columns of all rows, by line."""
 
 
 def _column(said: str, rows: Rows, option: str) -> str:
@@ -132,7 +135,7 @@ def ranked_rows(
     versions: Versions = "current",
     baseline: str | None = None,
 ) -> Rows:
-    """The rows of the view ``leaderboard`` with the interval of ``overall``, best first; arguments as in ``render``.
+    """The rows of the view ``leaderboard`` with the interval of ``overall``, by line; arguments as in ``render``.
 
     With a baseline they have the columns ``AGAINST_BASELINE`` of the view ``against_baseline``, too.
 
@@ -151,7 +154,9 @@ def ranked_rows(
         f"""
         SELECT
             leaderboard.*, long.std_error, long.ci_low, long.ci_high, retention.retention,
-            ranks.rank_low, ranks.rank_high, ranks.p_best, ranks.p_best_three, stg_methods.is_control{against}
+            ranks.rank_low, ranks.rank_high, ranks.p_best, ranks.p_best_three, stg_methods.is_control,
+            coalesce(fronts.on_front, false) AS on_front, fronts.kept AS retention_for_rank, fronts.cost,
+            fronts.cost_in, fronts.line{against}
         FROM leaderboard
         JOIN stg_methods ON stg_methods.method_id = leaderboard.method_id
         LEFT JOIN leaderboard_long AS long
@@ -162,10 +167,11 @@ def ranked_rows(
         LEFT JOIN retention
             ON retention.judge_id = leaderboard.judge_id AND retention.method = leaderboard.method
             AND retention.dimension = 'overall'
+        LEFT JOIN fronts ON fronts.judge_id = leaderboard.judge_id AND fronts.method_id = leaderboard.method_id
         {_JOINED if against else ""}
         WHERE leaderboard.is_current OR $all
         ORDER BY
-            leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, leaderboard.place NULLS LAST,
+            leaderboard.judge, leaderboard.judge_id, NOT leaderboard.is_current, fronts.line NULLS LAST,
             leaderboard.method
         """,  # noqa: S608 (names of columns of our own)
         all=versions == "all",

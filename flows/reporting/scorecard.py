@@ -38,7 +38,7 @@ class Scorecard:
     judge_id: str
     judge: str
     rows: tuple[Row, ...]
-    """Of the view ``leaderboard`` with the interval of ``overall``, best first."""
+    """Of the view ``leaderboard`` with the interval of ``overall``, in its order."""
     facts: Mapping[str, Any]
     """What the figures rest on, and what is missing."""
     base: Mapping[str, Row] | None

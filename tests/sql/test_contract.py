@@ -122,10 +122,11 @@ VIEWS = {
     "with_fetched evidence",
     "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "
     "baseline baseline_answer baseline_score difference",
+    "fronts": "judge_id method kept cost cost_in on_front line method_id",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""
-MARTS = sorted(path.stem for path in (SQL / "marts").glob("*.sql"))
+MARTS = sorted(path.stem for layer in ("marts", "boards") for path in (SQL / layer).glob("*.sql"))
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +232,7 @@ def test_every_query_of_people_and_pages_can_be_run(tmp_path: Path) -> None:
 def test_an_sql_file_opens_with_its_grain_and_makes_what_it_is_named_for(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("-- ")
-    if path.parent.name in ("schema", "staging", "intermediate", "aggregates", "marts"):
+    if path.parent.name in ("schema", "staging", "intermediate", "aggregates", "marts", "boards"):
         assert "one row per" in grain_of(text).lower()
         kind = "table" if path.parent.name == "schema" else "view"
         assert f"create {kind} {path.stem} " in text.replace("(", " (")
@@ -240,7 +241,7 @@ def test_an_sql_file_opens_with_its_grain_and_makes_what_it_is_named_for(path: P
 
 
 def test_a_view_reads_only_layers_before_its_own() -> None:
-    layers = ["schema", "staging", "intermediate", "aggregates", "marts"]
+    layers = ["schema", "staging", "intermediate", "aggregates", "marts", "boards"]
     names = {path.stem: layers.index(path.parent.name) for layer in layers for path in (SQL / layer).glob("*.sql")}
     for layer in layers[1:]:
         for path in (SQL / layer).glob("*.sql"):

@@ -26,7 +26,7 @@ def test_a_documented_query_finds_rows(store: Path, query: str) -> None:
     assert not render_query(store, query).endswith("\n0 rows\n")
 
 
-@pytest.mark.parametrize("folder", ["schema", "marts"])
+@pytest.mark.parametrize("folder", ["schema", "marts", "boards"])
 def test_every_table_and_mart_is_in_the_page(folder: str) -> None:
     named = set(re.findall(r"`(\w+)`", PAGE))
     assert {path.stem for path in (ROOT / "sql" / folder).glob("*.sql")} - named == set()
@@ -34,7 +34,7 @@ def test_every_table_and_mart_is_in_the_page(folder: str) -> None:
 
 def test_the_schema_page_has_every_relation_with_its_columns() -> None:
     page = schema_page()
-    for layer in ("schema", "staging", "intermediate", "aggregates", "marts"):
+    for layer in ("schema", "staging", "intermediate", "aggregates", "marts", "boards"):
         for path in (ROOT / "sql" / layer).glob("*.sql"):
             assert re.search(rf"^### `{path.stem}`\n\n.+\. Read by .+\n\n\| column \|", page, re.MULTILINE), path
 

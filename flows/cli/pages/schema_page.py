@@ -21,6 +21,7 @@ _READS = re.compile(r'\b(?:from|join)\s+"?(\w+)"?', re.IGNORECASE)
 _TITLES = {
     "schema": "Tables",
     "marts": "Marts: the views to ask",
+    "boards": "Boards: views over marts",
     "staging": "Staging: rows with what they belong to",
     "intermediate": "Intermediate: figures of single answers",
     "aggregates": "Aggregates: sums that marts share",

@@ -1,6 +1,7 @@
 -- Leaderboard: which method is better, by how much, and how sure is that?
 --
--- One row per judge × method, the best first. Methods with a letter of tie_group in common (b-e: b, c, d and e) cannot
+-- One row per judge × method, in the order of view `fronts`: those that no other beats at what it keeps and costs, then
+-- the rest. Methods with a letter of tie_group in common (b-e: b, c, d and e) cannot
 -- be told apart by this data; the interval says where a method's mean would lie over other sessions of the same kind. A
 -- method with is_partial rests on fewer questions than the rest and is ranked by its differences to them. The methods
 -- none (nothing removed) and empty (everything removed) are controls, the ends of the scale, without a rank.
@@ -31,6 +32,7 @@
 --   n_sessions               sessions that they are of
 --   n_unscored               answers that the judge was given and has no score for
 --   is_partial               whether the method is not applicable at some points
+--   on_front                 whether no other method keeps at least as much at no higher cost, and more or for less
 select
     leaderboard.judge,
     leaderboard.judge_id,
@@ -52,12 +54,14 @@ select
     leaderboard.n_answers,
     leaderboard.n_sessions,
     leaderboard.n_unscored,
-    leaderboard.is_partial
+    leaderboard.is_partial,
+    fronts.on_front
 from leaderboard
 left join leaderboard_long as overall
     on
         leaderboard.judge_id = overall.judge_id
         and leaderboard.method_id = overall.method_id
         and overall.dimension = 'overall'
+left join fronts on leaderboard.judge_id = fronts.judge_id and leaderboard.method_id = fronts.method_id
 where judge_is_wanted(leaderboard.judge, leaderboard.judge_id) and version_is_wanted(leaderboard.is_current)
-order by leaderboard.judge, leaderboard.judge_id, leaderboard.place nulls last, leaderboard.method
+order by leaderboard.judge, leaderboard.judge_id, fronts.line nulls last, leaderboard.method

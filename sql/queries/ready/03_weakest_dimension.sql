@@ -57,5 +57,6 @@ select
     placed.dimension = 'artifact_trail' as as_the_study
 from placed
 left join leaderboard on placed.judge_id = leaderboard.judge_id and placed.method_id = leaderboard.method_id
+left join fronts on leaderboard.judge_id = fronts.judge_id and leaderboard.method_id = fronts.method_id
 where placed.place = 1
-order by placed.judge, placed.judge_id, leaderboard.place nulls last, placed.method
+order by placed.judge, placed.judge_id, fronts.line nulls last, placed.method

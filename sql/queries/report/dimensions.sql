@@ -12,5 +12,6 @@ select
     long.n_sessions
 from leaderboard_long as long
 left join leaderboard on long.judge_id = leaderboard.judge_id and long.method_id = leaderboard.method_id
+left join fronts on leaderboard.judge_id = fronts.judge_id and leaderboard.method_id = fronts.method_id
 where long.judge_id = getvariable('judge_id') and long.is_current
-order by leaderboard.place nulls last, long.method, long.dimension
+order by fronts.line nulls last, long.method, long.dimension

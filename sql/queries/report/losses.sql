@@ -6,9 +6,10 @@ with board as (
     select
         leaderboard.method_id,
         leaderboard.method,
-        row_number() over (order by leaderboard.place nulls last, leaderboard.method) as place
+        row_number() over (order by fronts.line nulls last, leaderboard.method) as place
     from leaderboard
     inner join stg_methods on leaderboard.method_id = stg_methods.method_id
+    left join fronts on leaderboard.judge_id = fronts.judge_id and leaderboard.method_id = fronts.method_id
     where leaderboard.judge_id = getvariable('judge_id') and stg_methods.is_current and not stg_methods.is_control
 ),
 

@@ -36,6 +36,7 @@ select
     leaderboard.n_unscored,
     leaderboard.overall_for_rank,
     leaderboard.is_partial,
+    fronts.on_front,
     leaderboard.n_points_not_applicable,
     pareto.on_frontier,
     pareto.dominated_by,
@@ -64,5 +65,6 @@ left join retention
 left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.method_id = pareto.method_id
 left join tokens_per_task on leaderboard.method_id = tokens_per_task.method_id
 left join compression on leaderboard.method_id = compression.method_id
+left join fronts on leaderboard.judge_id = fronts.judge_id and leaderboard.method_id = fronts.method_id
 where leaderboard.judge_id = getvariable('judge_id') and leaderboard.is_current
-order by leaderboard.place nulls last, leaderboard.method
+order by fronts.line nulls last, leaderboard.method

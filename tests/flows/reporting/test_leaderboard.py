@@ -23,8 +23,8 @@ from tests.sql.tiny import graded, judge, make, tiny
 TERMINAL = """\
 method overall ±95% group ranks kept   cut  acc  art  cmp n
 ───────────────────────────────────────────────────────────
-keep     3.42 ±5.24 a     1-2      – 70.0% 3.50 1.00 4.00 3
-cut      3.25     – a     –        –  0.0% 3.50 2.00 3.50 2
+keep ◆   3.42 ±5.24 a     1-2      – 70.0% 3.50 1.00 4.00 3
+cut ◆    3.25     – a     –        –  0.0% 3.50 2.00 3.50 2
 Embedded judge j1, rubric tiny@1: no language model gave these scores, and they are not to be
 compared with scores that a model or a person gave.
 5 answers in 2 sessions; 1 unscored; 0 not judged yet; 1 compaction, 0 probes and 1 answer failed; 7
@@ -33,6 +33,8 @@ probes not asked (probes_not_asked says why), 0 missing.
 (b-e: b, c, d, e) are not told apart (paired on the question, corrected for all pairs of methods, 5
 %). Of two without one, and of intervals that overlap: compaction-eval compare A B.
 ranks: between which a method lies in 95 % of 1,000 draws of the sessions.
+◆, and first: no other method keeps at least as much at no higher cost, and more or for less; cost:
+tokens read. Then the rest; both by kept. Of these figures, not tested.
 The methods do not rest on the same questions (1 time a method lacks one that another has): see
 overall_on_shared_probes and the views coverage and checks.
 Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
@@ -63,7 +65,7 @@ def test_methods_have_letters_and_controls_stand_apart(tmp_path: Path) -> None:
     path = make(graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "none": figures}), tmp_path)
     lines = render(path).splitlines()
     assert [line.split()[:4] for line in lines[2:6]] == [
-        ["near", "3.50", "±0.39", "a"],
+        ["near", "◆", "3.50", "±0.39"],
         ["far", "1.50", "±0.39", "b"],
         [],
         ["none", "1.50", "±0.39", "–"],
@@ -106,7 +108,7 @@ def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
     assert [line.split() for line in lines(columns=("n",))[:6]] == [
         ["method", "n"],
         ["─" * len("method n")],
-        ["b", "6"],
+        ["b", "◆", "6"],
         ["a", "6"],
         [],
         ["none", "6"],
@@ -121,8 +123,8 @@ def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
         "j1,a,b,1.5",
         "j1,b,a,3.5",
     ]
-    with pytest.raises(UsageError, match="--sort: no column 'cost'; there are overall, acc"):
-        lines(sort="cost")
+    with pytest.raises(UsageError, match="--sort: no column 'price'; there are overall, acc"):
+        lines(sort="price")
 
 
 def test_one_session_says_nothing_against_a_baseline(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> 
 def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
     text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
     assert "One session: no interval, no groups and no ranks" in text
-    assert text.splitlines()[2].split() == ["a", "5.00", "–", "–", "–", "90.0%", "5.00", "1"]
+    assert text.splitlines()[2].split() == ["a", "◆", "5.00", "–", "–", "–", "90.0%", "5.00", "1"]
 
 
 def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:
