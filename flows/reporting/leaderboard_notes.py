@@ -7,13 +7,8 @@ from typing import Any
 
 import duckdb
 
-<<<<<<< HEAD
-from flows.reporting.leaderboard_rows import DIMENSIONS, MARGIN, scored_dimensions
-from flows.reporting.text_tables import MISSING, fetch_rows, two_decimals
-=======
 from flows.reporting.leaderboard_rows import DIMENSIONS, FRONT, MARGIN, scored_dimensions
-from flows.reporting.text_tables import fetch_rows, two_decimals
->>>>>>> when
+from flows.reporting.text_tables import MISSING, fetch_rows, two_decimals
 from flows.support.plurals import quantity
 from judge import CONSTRAINTS
 

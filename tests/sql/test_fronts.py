@@ -75,6 +75,12 @@ def test_where_all_are_replayed_cost_is_dollars(tmp_path: Path) -> None:
     ]
 
 
+def test_what_costs_more_dollars_than_no_compaction_is_not_on_the_front(tmp_path: Path) -> None:
+    written = {"none": 4, "empty": 1, "good": 5, "waste": 3, "bare": 2}
+    found = order({**store(FIGURES), **replayed(written)}, tmp_path, "method, on_front")
+    assert found[:3] == [("waste", True), ("bare", True), ("good", False)]
+
+
 def test_where_one_method_is_not_replayed_cost_is_tokens(tmp_path: Path) -> None:
     written = {"none": 9, "empty": 1, "good": 5, "waste": 4}
     found = order({**store(FIGURES), **replayed(written)}, tmp_path, "DISTINCT cost_in, true AS line")
@@ -88,12 +94,12 @@ def test_the_front_is_what_a_comparison_of_every_pair_leaves(tmp_path: Path, see
     figures = CONTROLS | {name: {s: (100, float(rng.randint(1, 4))) for s in ("s1", "s2")} for name in names}
     written = {name: rng.randint(1, 5) for name in figures}
     found = order({**store(figures), **replayed(written)}, tmp_path, "method, on_front")
-    kept = {name: sum(x for _, x in figures[name].values()) for name in names}  # two questions each, the same floor
+    kept = {name: sum(x for _, x in of_name.values()) for name, of_name in figures.items()}  # two questions each
 
     def is_beaten(one: str) -> bool:
         return any(
             (kept[o] >= kept[one] and written[o] <= written[one]) and (kept[o] > kept[one] or written[o] < written[one])
-            for o in names
+            for o in figures
         )
 
     front = sorted((name for name in names if not is_beaten(name)), key=lambda name: (-kept[name], name))
