@@ -136,7 +136,7 @@ def test_a_figure_that_is_the_same_in_all_sessions_has_no_interval_and_says_so(t
     scored = {("s1", "q"): 4.0, ("s2", "q"): 3.0}
     path = make(graded({"base": scored, "level": dict.fromkeys(scored, 5.0), "same": scored}), tmp_path)
     table = render(path, baseline="base", layout=Layout(width=120))
-    assert re.search(r"^level +5\.00 +– ", table, re.MULTILINE)
+    assert re.search(r"^level (◆ )? *5\.00 +– ", table, re.MULTILINE)
     assert re.search(r"^same .*0\.00 – +cannot tell", table, re.MULTILINE)
     assert "–: no session differs from another; how far others would cannot be told." in " ".join(table.split())
 
@@ -187,7 +187,7 @@ def test_markdown_is_a_table_with_the_same_cells(store: Path) -> None:
     assert lines[0].split("|")[1:6] == [" method ", " overall ±95% ", " group ", " ranks ", " kept "]
     assert lines[1].startswith("| --- | ---: |")
     assert lines[2].replace("|", " ").split() == TERMINAL.splitlines()[2].split()
-    assert lines[3].startswith("| cut | 3.25 – | a | – | – |")
+    assert lines[3].startswith("| cut ◆ | 3.25 – | a | – | – |")
     assert any("no language model gave these scores" in line for line in lines[4:])
 
 

@@ -72,7 +72,7 @@ def cells(page: Browser, table: str) -> list[list[str]]:
 
 
 def test_the_leaderboard_has_the_figures_of_the_database(page: Browser, store: Store) -> None:
-    board = rows(store, "FROM leaderboard ORDER BY place")
+    board = rows(store, "SELECT leaderboard.* FROM leaderboard JOIN fronts USING (judge_id, method_id) ORDER BY line")
     kept = {row["method"]: row["retention"] for row in rows(store, "FROM retention WHERE dimension = 'overall'")}
     shown = cells(page, "t-board")
     assert [row[2].split()[0] for row in shown] == [row["method"] for row in board]
@@ -147,7 +147,7 @@ def test_a_table_is_sorted_by_its_heads_with_keys_too(page: Browser) -> None:
 def test_the_filter_leaves_the_methods_that_it_names_in_tables_and_charts(page: Browser) -> None:
     page.draw_all()
     page.choose("filter", "MASK")
-    assert [row[2] for row in cells(page, "t-board")] == ["mask_sweagent"]
+    assert [row[2] for row in cells(page, "t-board")] == ["mask_sweagent ◆"]
     assert page.texts("#filter-said") == ["1 of 6 methods shown"]
     page.until("drawn.get('overall').view.data('board').length === 1")
     page.choose("filter", "")
@@ -156,7 +156,7 @@ def test_the_filter_leaves_the_methods_that_it_names_in_tables_and_charts(page: 
 
 def test_a_table_can_be_copied_as_csv_with_full_precision(page: Browser, store: Store) -> None:
     found = list(csv.DictReader(io.StringIO(page.run("return csvOf(document.getElementById('t-board'))"))))
-    board = rows(store, "FROM leaderboard ORDER BY place")
+    board = rows(store, "SELECT leaderboard.* FROM leaderboard JOIN fronts USING (judge_id, method_id) ORDER BY line")
     assert [row["Method"] for row in found] == [row["method"] for row in board]
     assert [float(row["Overall"]) for row in found] == pytest.approx([row["overall"] for row in board], abs=1e-8)
 
