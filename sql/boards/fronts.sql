@@ -2,7 +2,7 @@
 --
 -- The order of the leaderboard, of its command and of the page: the methods on the front by what they keep, then the
 -- rest by what they keep, the controls last. A method is on the front when no other keeps at least as much at no
--- higher cost, and more or for less. A method that is not applicable everywhere dominates none; in dollars the control
+-- higher cost, and more or for less; dollars within 1 % are as much. A method that is not applicable everywhere dominates none; in dollars the control
 -- `none` dominates what costs more than no compaction.
 --
 -- Cost is usd_per_session of `replay_cost` where all methods of the judge were replayed, else the tokens that a
@@ -80,7 +80,7 @@ beaten as (
         on
             own.judge_id = other.judge_id
             and own.quality <= other.quality
-            and round(own.usd_per_session, 9) >= round(other.usd_per_session, 9)
+            and round(1.01 * own.usd_per_session, 9) >= round(other.usd_per_session, 9)
             and (own.quality < other.quality or round(own.usd_per_session, 9) > round(other.usd_per_session, 9))
     where not other.is_partial
 ),
