@@ -2,8 +2,8 @@
 --
 -- The order of the leaderboard, of its command and of the page: the methods on the front by what they keep, then the
 -- rest by what they keep, the controls last. A method is on the front when no other keeps at least as much at no
--- higher cost, and more or for less; dollars within 1 % are as much. A method that is not applicable everywhere dominates none; in dollars the control
--- `none` dominates what costs more than no compaction.
+-- higher cost, and more or for less; dollars within 1 % are as much. A method that is not applicable everywhere
+-- dominates none; in dollars the control `none` dominates what costs more than no compaction.
 --
 -- Cost is usd_per_session of `replay_cost` where all methods of the judge were replayed, else the tokens that a
 -- question was answered from, and then the front is that of `pareto` (each pair on the questions that both have a score

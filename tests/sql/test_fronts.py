@@ -82,9 +82,9 @@ def test_what_costs_more_dollars_than_no_compaction_is_not_on_the_front(tmp_path
 
 
 def test_dollars_within_one_percent_are_as_much(tmp_path: Path) -> None:
-    written = {"none": 999, "empty": 1, "good": 505, "waste": 500, "bare": 499}
+    written = {"none": 999, "empty": 1, "good": 505, "waste": 500, "bare": 400}
     found = order({**store(FIGURES), **replayed(written)}, tmp_path, "method, on_front")
-    assert found[:3] == [("good", True), ("bare", True), ("waste", False)]  # good is 1.2 % dearer than bare
+    assert found[:3] == [("good", True), ("bare", True), ("waste", False)]
 
 
 def test_where_one_method_is_not_replayed_cost_is_tokens(tmp_path: Path) -> None:
