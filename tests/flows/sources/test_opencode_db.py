@@ -112,6 +112,39 @@ def test_a_session_of_a_sub_agent_names_the_one_that_started_it(path: Path) -> N
     assert (helper.session_id, helper.parent_session_id) == ("opencode_db-ses_2", "opencode_db-ses_1")
 
 
+@pytest.mark.parametrize(
+    ("has_column", "tie"),
+    [(True, ("opencode_db-ses_1", 0)), (False, (None, None))],
+)
+def test_a_fork_names_its_origin_and_keeps_what_it_was_given_as_its_context(
+    path: Path, store, has_column: bool, tie: tuple[str | None, int | None]
+) -> None:
+    connection = made.open_database(path, 2)
+    given_it = [said(f"Step {number}.") for number in range(6)]
+    made.add_2(connection, {"id": "ses_1", "time": {"created": 1}}, [*given_it, said("Weave.")])
+    made.add_2(connection, {"id": "ses_2", "time": {"created": 2}}, [*given_it, said("Spin."), said("Spin on.")])
+    connection.execute("update session_v2 set fork_session_id = 'ses_1', fork_boundary = 'm' where id = 'ses_2'")
+    if not has_column:
+        connection.execute("alter table session_v2 drop column fork_session_id")
+    connection.close()
+    origin, fork = check(path).transcripts
+    assert (origin.parent_session_id, origin.forked_at) == (None, None)
+    assert (fork.parent_session_id, fork.forked_at) == tie
+    assert len(fork) == 8
+    ingest(store, Study(sources=(str(path),)))
+    sessions = {info.session_id: info for part in read_parts(store) for info in part.sessions}
+    assert (sessions["opencode_db-ses_2"].n_given, sessions["opencode_db-ses_2"].given_by) == (6, "opencode_db-ses_1")
+
+
+def test_a_fork_that_another_session_started_hangs_below_that_one(path: Path) -> None:
+    connection = made.open_database(path, 2)
+    made.add_2(connection, {"id": "ses_2", "parentID": "ses_0"}, [said()])
+    connection.execute("update session_v2 set fork_session_id = 'ses_1'")
+    connection.close()
+    (transcript,) = check(path).transcripts
+    assert (transcript.parent_session_id, transcript.forked_at) == ("opencode_db-ses_0", None)
+
+
 def test_messages_of_version_2_say_the_same(path: Path) -> None:
     transcript = read_2(path, *made.MESSAGES_2)
     assert [(message.role, message.text) for message in transcript.messages] == [

@@ -21,6 +21,8 @@ SUBTASK = "The following tool was executed by the user"
 """What stands in the prompt for a sub-agent that the person started; the task itself is in the call that follows."""
 _SAME_PRUNING_MS = 10_000
 """Marks closer than this are one pruning: they are written one after the other, and there is a turn between two."""
+FORKED_FROM = "forkedFrom"
+"""What the reader of the database calls the session that a fork comes from, among what describes a session."""
 Placed = tuple[int | None, Any, str]
 """Line, message, where it was read."""
 _SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
@@ -271,7 +273,7 @@ class Reading:
         session.cwd = text_or_none(info.get("directory")) or session.cwd
         session.started_at = iso_time(nested(info, "time", "created"))
         session.ended_at = iso_time(nested(info, "time", "updated"))
-        parent = known_id(info.get("parentID"))
+        parent, origin = known_id(info.get("parentID")), known_id(info.get(FORKED_FROM))
         native = known_id(info.get("id")) or known_id(info.get("sessionID"))
-        parent = f"{self.format}-{parent}" if parent else None
-        return session.build(self.format, native, parent_session_id=parent)
+        above = f"{self.format}-{parent or origin}" if parent or origin else None
+        return session.build(self.format, native, parent_session_id=above, is_fork=parent is None)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
-from flows.sources.formats.opencode._reading import Placed, Reading
+from flows.sources.formats.opencode._reading import FORKED_FROM, Placed, Reading
 from flows.sources.formats.opencode._version2 import SWITCHES, Reading2, as_exported
 from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.database import Database, Select
@@ -25,7 +25,9 @@ OTHER_TABLES = "row of the other version's tables"
 _VERSION_1, _VERSION_2 = {"session", "message", "part"}, {"session_v2", "session_message"}
 _LIST = "select id, parent_id, time_updated from {} order by rowid"
 _COUNT = "select count(*) from {} where session_id = ?"
-_SESSION = "select title, directory, parent_id, time_created, time_updated from {} where id = ?"
+_SESSION = "select title, directory, parent_id, {}, time_created, time_updated from {} where id = ?"
+_ORIGIN = "fork_session_id"
+"""The column with the session that one was forked from; opencode 1 has none."""
 _MESSAGES = "select id, cast(data as blob) from message where session_id = ? order by time_created, id"
 _PARTS = """
 select part.message_id, part.id, cast(part.data as blob) from message join part on part.message_id = message.id
@@ -54,7 +56,7 @@ def _list_sessions(database: Database) -> Iterator[StoredSession]:
 
 def _read_session(source: Source, database: Database, session: StoredSession) -> list[Transcript]:
     with database.snapshot() as select:
-        info = _describe(select, session)
+        info = _describe(select, database, session)
         is_new = session.table == "session_v2"
         others = _count(select, database, "message" if is_new else "session_message", session.id)
         placed = _messages_2(source, select, session.id) if is_new else _messages_1(source, select, session.id)
@@ -67,10 +69,13 @@ def _read_session(source: Source, database: Database, session: StoredSession) ->
     return reading.read([one for one in placed if one[1] is not None])
 
 
-def _describe(select: Select, session: StoredSession) -> Record:
-    for title, directory, parent, created, updated in select(_SESSION.format(session.table), session.id):
+def _describe(select: Select, database: Database, session: StoredSession) -> Record:
+    column = _ORIGIN if _ORIGIN in database.tables[session.table] else "null"
+    query = _SESSION.format(column, session.table)
+    for title, directory, parent, origin, created, updated in select(query, session.id):
+        ties = {"parentID": parent, FORKED_FROM: origin}
         time = {"created": created, "updated": updated}
-        return {"id": session.id, "title": title, "directory": directory, "parentID": parent, "time": time}
+        return {"id": session.id, "title": title, "directory": directory, **ties, "time": time}
     return {"id": session.id}  # removed since it was listed
 
 
@@ -120,4 +125,5 @@ FORMAT = SourceFormat(
     order=132,
     suffixes=(),
     shared_suffixes=(".db",),
+    version=2,
 )
