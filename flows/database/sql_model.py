@@ -22,8 +22,13 @@ LAYERS = ("macros", "schema", "staging", "intermediate", "aggregates", "marts", 
 """Folders of ``sql/`` in the order of creation; a file reads only what layers before its own made, and what a
 load makes tables of (``flows.database.database_draft.MATERIALIZED``)."""
 
-SCHEMAS = {"raw": LAYERS[1:2], "staging": LAYERS[2:5], "marts": LAYERS[5:], "checks": ("checks",)}
-"""Schemas of a database, for tools that show its relations as a tree: views of what the layers made."""
+SCHEMAS = {
+    "raw": ("schema",),
+    "staging": ("staging", "intermediate", "aggregates"),
+    "marts": ("marts", "boards"),
+    "checks": ("checks",),
+}
+"""Schema of a database → the layers of which it has views, for tools that show a tree."""
 
 Kind = Literal["TABLE", "VIEW"]
 

@@ -33,8 +33,8 @@ def _explain_front(rows: list[dict[str, Any]]) -> list[str]:
         return []
     cost = "tokens read" if cost_in == "tokens" else f"US dollars of a replayed session (prices of {cost_in})"
     return [
-        f"{FRONT}, and first: no other method keeps at least as much at no higher cost, and more or for less; cost: "
-        f"{cost}. Then the rest; both by kept. Of these figures, not tested."
+        f"{FRONT}, and first: no other method keeps as much for less, or more at no higher cost; cost: {cost}. Then "
+        "the rest; both by kept. A comparison of figures, not a test."
     ]
 
 

@@ -1,9 +1,9 @@
 -- One row per judge × current method with scored answers: whether another keeps as much for as little, and its line.
 --
 -- The order of the leaderboard, of its command and of the page: the methods on the front by what they keep, then the
--- rest by what they keep, the controls last. A method is on the front when no other keeps at least as much at no
--- higher cost, and more or for less; dollars within 1 % are as much. A method that is not applicable everywhere
--- dominates none; in dollars the control `none` dominates what costs more than no compaction.
+-- rest by what they keep, the controls last. A method is on the front when no other keeps as much for less, or more at
+-- no higher cost; dollars within 1 % are the same. A method that is not applicable everywhere beats none; in dollars
+-- the control `none` beats what costs more than no compaction.
 --
 -- Cost is usd_per_session of `replay_cost` where all methods of the judge were replayed, else the tokens that a
 -- question was answered from, and then the front is that of `pareto` (each pair on the questions that both have a score
@@ -103,7 +103,7 @@ select
     -- that a question was answered from, of a method that is not applicable everywhere over its own questions
     case when is_replayed then price_list else 'tokens' end as cost_in,  -- Price list of the dollars (the one that
     -- `recommend` takes, else the first by name), or tokens
-    on_front,  -- Whether no other keeps at least as much at no higher cost, and more or for less; false for controls
+    on_front,  -- Whether no other keeps as much for less, or more at no higher cost; false for controls
     cast(row_number() over (
         partition by judge_id order by is_control asc, on_front desc, quality desc nulls last, place asc
     ) as bigint) as line,  -- Line on the leaderboard: the front, the rest, the controls, each by kept

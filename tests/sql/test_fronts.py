@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flows.cli.recommend import recommend
+from flows.database.sql_model import sql_text
 from flows.reporting.leaderboard import render
 from flows.reporting.leaderboard_rows import FRONT
 from flows.reporting.text_tables import Layout
@@ -85,6 +88,11 @@ def test_dollars_within_one_percent_are_as_much(tmp_path: Path) -> None:
     written = {"none": 999, "empty": 1, "good": 505, "waste": 500, "bare": 400}
     found = order({**store(FIGURES), **replayed(written)}, tmp_path, "method, on_front")
     assert found[:3] == [("good", True), ("bare", True), ("waste", False)]
+
+
+def test_the_prices_are_those_that_recommend_takes() -> None:
+    assert signature(recommend).parameters["price_list"].default == PRICE_LIST
+    assert f"'{PRICE_LIST}'" in sql_text("boards", "fronts")
 
 
 def test_where_one_method_is_not_replayed_cost_is_tokens(tmp_path: Path) -> None:

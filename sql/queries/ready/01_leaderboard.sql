@@ -1,8 +1,8 @@
 -- Leaderboard: which method is better, by how much, and how sure is that?
 --
--- One row per judge × method, in the order of view `fronts`: those that no other beats at what it keeps and costs, then
--- the rest. Methods with a letter of tie_group in common (b-e: b, c, d and e) cannot
--- be told apart by this data; the interval says where a method's mean would lie over other sessions of the same kind. A
+-- One row per judge × method, in the order of `fronts`: those that no other beats at what it keeps and costs, then the
+-- rest. Methods with a letter of tie_group in common (b-e: b, c, d and e) cannot be told apart by this data; the
+-- interval says where a method's mean would lie over other sessions of the same kind. A
 -- method with is_partial rests on fewer questions than the rest and is ranked by its differences to them. The methods
 -- none (nothing removed) and empty (everything removed) are controls, the ends of the scale, without a rank.
 --
@@ -32,7 +32,7 @@
 --   n_sessions               sessions that they are of
 --   n_unscored               answers that the judge was given and has no score for
 --   is_partial               whether the method is not applicable at some points
---   on_front                 whether no other method keeps at least as much at no higher cost, and more or for less
+--   on_front                 whether no other method keeps as much for less, or more at no higher cost
 select
     leaderboard.judge,
     leaderboard.judge_id,

@@ -33,8 +33,8 @@ probes not asked (probes_not_asked says why), 0 missing.
 (b-e: b, c, d, e) are not told apart (paired on the question, corrected for all pairs of methods, 5
 %). Of two without one, and of intervals that overlap: compaction-eval compare A B.
 ranks: between which a method lies in 95 % of 1,000 draws of the sessions.
-◆, and first: no other method keeps at least as much at no higher cost, and more or for less; cost:
-tokens read. Then the rest; both by kept. Of these figures, not tested.
+◆, and first: no other method keeps as much for less, or more at no higher cost; cost: tokens read.
+Then the rest; both by kept. A comparison of figures, not a test.
 The methods do not rest on the same questions (1 time a method lacks one that another has): see
 overall_on_shared_probes and the views coverage and checks.
 Answers by embedded; probes by embedded. Methods none (nothing removed) and empty (everything) are
