@@ -41,6 +41,8 @@ FROM leaderboard
 LEFT JOIN fronts ON fronts.judge_id = leaderboard.judge_id AND fronts.method_id = leaderboard.method_id
 """
 
+_CLIFFS = "SELECT judge_id, method_id, cycle, fall, ci_low, ci_high FROM cliffs WHERE is_cliff"
+
 MOST_PARTS = 8
 """Parts of a split that Markdown has beside each other."""
 
@@ -102,13 +104,16 @@ def render_by(
         query = f"SELECT * FROM leaderboard_by_{by} WHERE is_current OR $all"  # noqa: S608 (one of SPLITS)
         rows = rows_of_judge(fetch_rows(connection, query, all=versions == "all"), judge)
         board = fetch_rows(connection, _BOARD).values
+        cliffs = fetch_rows(connection, _CLIFFS).dicts() if by == "cycle" else []
     if layout.is_data:
         return render_rows(rows, layout.format)
     places = {(judge_id, method_id): line for judge_id, method_id, line, _ in board}
     partial = {(judge_id, method_id) for judge_id, method_id, _, is_partial in board if is_partial}
     own = {"constraint": CONSTRAINTS}  # which dimension stands for a part, where it is not overall
     overall = [row for row in rows.dicts() if row["dimension"] == own.get(row[by], "overall")]
+    cliff_of = {(row["judge_id"], row["method_id"]): _cliff(row) for row in cliffs}
     for row in overall:
+        row["cliff"] = cliff_of.get((row["judge_id"], row["method_id"]), MISSING)
         row["is_partial"] = (row["judge_id"], row["method_id"]) in partial
     if not overall:
         return "No answer has been scored yet; `coverage` says how far the run got.\n"
@@ -129,13 +134,18 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
     table: dict[str, dict[Any, dict[str, Any]]] = {}
     for row in rows:
         table.setdefault(_starred_name(row), {})[row[by]] = row
-    names = ["method", *map(str, shown)]
+    falls = ["falls most"] if by == "cycle" else []
+    names = ["method", *falls, *map(str, shown)]
     cells = [
-        [method, *(two_decimals(found[part]["mean"]) if part in found else MISSING for part in shown)]
+        [
+            method,
+            *(next(iter(found.values()))["cliff"] for _ in falls),
+            *(two_decimals(found[part]["mean"]) if part in found else MISSING for part in shown),
+        ]
         for method, found in table.items()
     ]
     most = {part: max(found[part]["n_sessions"] for found in table.values() if part in found) for part in shown}
-    cells.insert(0, ["(sessions)", *(str(most[part]) for part in shown)])
+    cells.insert(0, ["(sessions)", *("" for _ in falls), *(str(most[part]) for part in shown)])
     judge = rows[0]["judge"]
     note = f"Mean of overall by {by}; judge {judge} {rows[0]['judge_id']}."
     if judge == "embedded":
@@ -146,8 +156,19 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
         note += " constraint: mean of constraints, no part of overall."
     if any(row["is_partial"] for row in rows):
         note += " * Over fewer points than the rest, so over other questions."
+    if falls:
+        note += (
+            " falls most: the cycle with the largest fall from the one before, ±95% over the sessions that have both; "
+            "a picked maximum, so less over other sessions (all steps: the view cliffs)."
+        )
     note += " Intervals: --format csv."
-    return layout.section(names, cells, [False] + [True] * len(shown), note)
+    return layout.section(names, cells, [False] * (1 + len(falls)) + [True] * len(shown), note)
+
+
+def _cliff(row: dict[str, Any]) -> str:
+    """The cycle and the fall to it, with half its interval."""
+    half = "" if row["ci_high"] is None else f" ±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
+    return f"{row['cycle']}: {format_signed(-row['fall'])}{half}"
 
 
 def _section(

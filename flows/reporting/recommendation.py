@@ -122,8 +122,8 @@ def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
     of = "" if is_first else " of the methods that may be recommended"
     highest = f"scores highest{of} ({two_decimals(best['overall'])} of 5{_describe_retention(best)})"
     if best["is_baseline"]:
-        return f"{name}, the baseline, {highest}."
-    said = f"{best['method']} {highest}"
+        return f"{name}, the baseline,{_above_none(best)} {highest}."
+    said = f"{best['method']}{_above_none(best)} {highest}"
     if best["says"] is None:
         return f"{said}; it has too little in common with {name} to be compared with it."
     difference = format_signed(best["difference"])
@@ -145,7 +145,8 @@ def _of_tokens(rows: Sequence[Row], name: str) -> str:
         shown = "better than"
     p = f"p {format_p(cheapest['p_not_worse_adjusted'])}, corrected"
     return (
-        f"{cheapest['method']} is shown to be {shown} {name} ({format_signed(cheapest['difference'])}; {p}) and reads "
+        f"{cheapest['method']}{_above_none(cheapest)} is shown to be {shown} {name} "
+        f"({format_signed(cheapest['difference'])}; {p}) and reads "
         f"{_times(cheapest['token_share'])} tokens{_describe_retention(cheapest, ', keeping')}."
     )
 
@@ -162,7 +163,8 @@ def _of_doubt(rows: Sequence[Row], best: Row, name: str) -> str:
     more = about and _more_sessions(about)
     if about is None or not more:
         return f"{said}."
-    return f"{said}, and to show a difference of {MARGIN} of {about['method']} it takes about {more:,} more like these."
+    about_it = f"{about['method']}{_above_none(about)}"
+    return f"{said}, and to show a difference of {MARGIN} of {about_it} it takes about {more:,} more like these."
 
 
 def _more_sessions(row: Row) -> int | None:
@@ -179,6 +181,17 @@ def _describe_retention(row: Row, before: str = ",") -> str:
     if row["retention"] is None:
         return ""
     return f"{before} {rounded(100 * row['retention']):.0f} % of the history's worth{' kept' if before == ',' else ''}"
+
+
+def _above_none(row: Row) -> str:
+    """What a session costs, in words, where that is more than without compaction; nothing where it is not."""
+    if not row["costs_more_than_none"]:
+        return ""
+    return f" ({rounded(100 * row['share_of_none']):,.0f} % of what no compaction costs)"
+
+
+def _share_of_none(row: Row) -> str:
+    return MISSING if row["share_of_none"] is None else f"{rounded(100 * row['share_of_none']):,.0f}%"
 
 
 def _times(share: float | None) -> str:
@@ -198,7 +211,8 @@ def _section(rows: list[Row], wanted: Wanted, layout: Layout) -> str:
             f"Embedded judge {judge_id}: retention of literal facts. No language model gave these scores, and with one "
             "the order can be another."
         )
-    which = f"Baseline: {rows[0]['baseline']}"
+    base = next((row for row in rows if row["is_baseline"]), None)
+    which = f"Baseline: {rows[0]['baseline']}{_above_none(base) if base else ''}"
     if wanted.baseline is None:
         which += (
             ", the first by name of the methods in most sessions, since none was named: name the one in use with "
@@ -210,7 +224,12 @@ def _section(rows: list[Row], wanted: Wanted, layout: Layout) -> str:
         blocks.append(_table(rows, layout))
     blocks += [layout.note(note) for note in _notes(rows)]
     if any(row["usd"] is not None for row in rows):
-        blocks.append(layout.note(f"$: of a session on average, replayed at the prices of {wanted.price_list}."))
+        blocks.append(
+            layout.note(
+                f"$: of a session on average, replayed at the prices of {wanted.price_list}. of none: as a share of "
+                "the same sessions without compaction."
+            )
+        )
     return ("\n" if layout.format == "markdown" else "").join(blocks)
 
 
@@ -225,7 +244,17 @@ def _table(rows: Sequence[Row], layout: Layout) -> str:
     unknown = (row for row in rows if row["says"] == "cannot tell" and row["left_out_because"] is None)
     picked.append(("cannot tell", next((row for row in unknown if row["method"] not in shown), None)))
     is_priced = any(row["usd"] is not None for row in rows)
-    names = ["", "method", "against base", "says", "kept", "tokens", *(["$"] * is_priced), "overall", "more sessions"]
+    names = [
+        "",
+        "method",
+        "against base",
+        "says",
+        "kept",
+        "tokens",
+        *(["$", "of none"] if is_priced else []),
+        "overall",
+        "more sessions",
+    ]
     cells = [
         [
             what,
@@ -234,14 +263,14 @@ def _table(rows: Sequence[Row], layout: Layout) -> str:
             row["says"] or "",
             MISSING if row["retention"] is None else f"{rounded(100 * row['retention']):.0f}%",
             MISSING if row["tokens"] is None else f"{row['tokens']:,.0f}",
-            *([MISSING if row["usd"] is None else two_decimals(row["usd"])] * is_priced),
+            *([MISSING if row["usd"] is None else two_decimals(row["usd"]), _share_of_none(row)] if is_priced else []),
             two_decimals(row["overall"]),
             f"{_more_sessions(row):,}" if row["says"] == "cannot tell" and _more_sessions(row) else "",
         ]
         for what, row in picked
         if row is not None
     ]
-    return layout.table(names, cells, [name in ("overall", "kept", "tokens", "$", "more sessions") for name in names])
+    return layout.table(names, cells, [name not in ("", "method", "against base", "says") for name in names])
 
 
 def _difference(row: Row) -> str:
@@ -250,14 +279,25 @@ def _difference(row: Row) -> str:
     return f"{format_signed(row['difference'])} ±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
 
 
+def _first_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
 def _notes(rows: Sequence[Row]) -> list[str]:
     """Say which methods were left out and why, the facts on constraints, and how to read the table."""
     notes = []
     for reason, words in LEFT_OUT.items():
         names = [row["method"] for row in rows if row["left_out_because"] == reason and not row["is_baseline"]]
         if names:
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            notes.append(f"Not recommended, {words}: {', '.join(names[:MOST_NAMED])}{more}.")
+            notes.append(f"Not recommended, {words}: {_first_names(names)}.")
+    dear = [row for row in rows if row["costs_more_than_none"] and row["left_out_because"] is None]
+    if dear:
+        names = [f"{row['method']} ({_share_of_none(row)})" for row in dear]
+        notes.append(
+            "Cost more than no compaction, which keeps everything, and recommended only where nothing else is: "
+            f"{_first_names(names)}."
+        )
     notes += [
         f"{row['method']}: overall, kept and tokens are over the points at which it applies; what stands against it is "
         "over the questions that both were asked."
@@ -272,8 +312,8 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         else "No constraint was asked about, so it is not known which method loses them."
     )
     notes.append(
-        "tokens: mean of what a question was answered from. best value: most kept above its share of the history's "
-        f"tokens. as good: shown to be at most {MARGIN} worse than the baseline. more sessions: to show a difference "
-        f"of {MARGIN} in 80 % of studies. All figures: --json."
+        "tokens: mean of what a question was answered from. best value: most kept above its share of what no "
+        f"compaction costs (dollars, else tokens). as good: shown to be at most {MARGIN} worse than the baseline. more "
+        f"sessions: to show a difference of {MARGIN} in 80 % of studies. All figures: --json."
     )
     return notes

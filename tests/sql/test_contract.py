@@ -122,6 +122,7 @@ VIEWS = {
     "with_fetched evidence",
     "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "
     "baseline baseline_answer baseline_score difference",
+    "cliffs": "judge_id judge method cycle before after fall ci_low ci_high n_sessions is_cliff method_id is_current",
     "fronts": "judge_id method kept cost cost_in on_front line method_id",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }

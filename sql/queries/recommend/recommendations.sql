@@ -1,11 +1,14 @@
 -- One row per judge × current method that is no control, best first: what it is against the baseline, whether it may be
 -- recommended, and for what it is.
 --
--- Three are picked among those that may be recommended (left_out_because is NULL). is_best is the first on the
--- leaderboard. is_best_value has the most retention above the share of the history's tokens that it reads: the point
--- farthest above the line from nothing (0, 0) to everything (1, 1), the knee of the curve (Satopää et al. 2011).
--- is_cheapest reads the fewest tokens of those that are shown to be at most 0.2 worse than the baseline
--- (p_not_worse_adjusted) and that read fewer than it.
+-- Three are picked among those that may be recommended (left_out_because is NULL). is_best has the highest overall.
+-- is_best_value has the most retention above its share of what no compaction costs, in dollars where all were replayed,
+-- else in tokens read: the point farthest above the line from nothing (0, 0) to everything (1, 1), the knee of the curve
+-- (Satopää et al. 2011). is_cheapest reads the fewest tokens of those that are shown to be at most 0.2 worse than the
+-- baseline (p_not_worse_adjusted) and that read fewer than it.
+--
+-- No compaction loses nothing. So what costs more in the replay (costs_more_than_none; dollars within 1 % are the same,
+-- as in `fronts`) is picked as is_best or is_cheapest only where nothing else is.
 --
 -- Tokens are what a question was answered from. Those against the baseline are on the questions that both have, so that
 -- a baseline that is not applicable everywhere is compared over its own points.
@@ -87,8 +90,14 @@ candidates as (
         retention.ci_high as retention_ci_high,
         pareto.tokens_read as tokens,
         replay_cost.usd_per_session as usd,
+        replay_cost.share_of_none,
+        coalesce(replay_cost.share_of_none > 1.01, false) as costs_more_than_none,
         tokens.tokens / tokens.baseline_tokens as token_share,
-        retention.retention - pareto.tokens_read / ceilings.tokens as value,
+        retention.retention - case
+            when bool_and(replay_cost.share_of_none is not null) over (partition by leaderboard.judge_id)
+                then replay_cost.share_of_none
+            else pareto.tokens_read / ceilings.tokens
+        end as value,
         baselines.baseline,
         leaderboard.method_id = baselines.baseline_id as is_baseline,
         overall.difference,
@@ -152,7 +161,9 @@ ranked as (
     select
         *,
         p_not_worse_adjusted < 0.05 and token_share < 1 and left_out_because is null as is_as_good,
-        row_number() over (partition by judge_id, left_out_because is null order by place) as quality_place,
+        row_number() over (
+            partition by judge_id, left_out_because is null order by costs_more_than_none, place
+        ) as quality_place,
         row_number() over (
             partition by judge_id, left_out_because is null order by value desc nulls last, place asc
         ) as value_place
@@ -170,6 +181,8 @@ select
     retention_ci_high,
     tokens,
     usd,
+    share_of_none,
+    costs_more_than_none,
     token_share,
     value,
     tie_group,
@@ -192,7 +205,9 @@ select
     left_out_because is null and value_place = 1 and value is not null as is_best_value,
     coalesce(
         is_as_good
-        and row_number() over (partition by judge_id, coalesce(is_as_good, false) order by tokens, place) = 1,
+        and row_number() over (
+            partition by judge_id, coalesce(is_as_good, false) order by costs_more_than_none, tokens, place
+        ) = 1,
         false
     ) as is_cheapest,
     method_id

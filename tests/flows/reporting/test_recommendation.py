@@ -93,7 +93,8 @@ def test_bounds_leave_methods_out_and_say_so(path: Path) -> None:
     assert "No method does what is asked for." in recommend(path, Wanted("now", least_retention=1.0, most_tokens=1))
 
 
-def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
+def priced(tokens: dict[str, int]) -> Rows:
+    """The store with a call of each method in one session, at two dollars a million tokens."""
     store = store_of()
     prices = {
         f"{name}{suffix}": 2.0
@@ -106,14 +107,17 @@ def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
             "session_id": "s00",
             "method_id": name,
             "seq": 1,
-            "input_tokens": tokens * 1000,
+            "input_tokens": n * 1000,
             "cached_tokens": 0,
             "output_tokens": 0,
         }
-        for name, tokens in TOKENS.items()
-        if name != "rough"
+        for name, n in tokens.items()
     ]
-    path = make(store, tmp_path)
+    return store
+
+
+def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
+    path = make(priced({name: tokens for name, tokens in TOKENS.items() if name != "rough"}), tmp_path)
     found = candidates(path, most_usd=0.85, price_list="openai:m")
     assert {name: row["usd"] for name, row in found.items()} == {
         "now": 0.8, "good": 0.9, "cheap": 0.2, "poor": 0.1, "rough": None
@@ -122,6 +126,38 @@ def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
     text = recommend(path, Wanted("now", most_usd=0.85, price_list="openai:m"), layout=Layout(width=200))
     assert "$: of a session on average, replayed at the prices of openai:m." in text
     assert "costs more than allowed, or nobody knows what: good, rough." in " ".join(text.split())
+
+
+def test_what_costs_more_than_no_compaction_is_named_after_all_others_and_says_so(tmp_path: Path) -> None:
+    tokens = {**TOKENS, "good": 3840, "rough": 1190, "now": 1005}
+    path = make(priced(tokens), tmp_path)
+    wanted = Wanted("now", price_list="openai:m")
+    found = candidates(path, price_list="openai:m")
+    assert {name: (row["share_of_none"], row["costs_more_than_none"]) for name, row in found.items()} == {
+        "now": (1.005, False),  # within one percent
+        "good": (3.84, True),
+        "cheap": (0.1, False),
+        "poor": (0.05, False),
+        "rough": (1.19, True),
+    }
+    assert [name for name, row in found.items() if row["is_best"]] == ["now"]
+    assert found["good"]["value"] == pytest.approx(found["good"]["retention"] - 3.84)
+    text = " ".join(recommend(path, wanted, layout=Layout(width=200)).split())
+    assert "scores highest of the methods that may be recommended" in text
+    assert "of rough (119 % of what no compaction costs) it takes about" in text
+    assert "recommended only where nothing else is: good (384%), rough (119%)." in text
+
+
+def test_where_all_cost_more_than_no_compaction_the_best_is_named_with_its_cost(tmp_path: Path) -> None:
+    path = make(priced({**{name: n + 2000 for name, n in TOKENS.items()}, "none": 1000}), tmp_path)
+    wanted = Wanted("now", price_list="openai:m")
+    text = " ".join(recommend(path, wanted, layout=Layout(width=200)).split())
+    assert "Baseline: now (240 % of what no compaction costs)." in text
+    assert "good (245 % of what no compaction costs) scores highest (3." in text
+    assert "cheap (210 % of what no compaction costs) is shown to be at most 0.2 worse" in text
+    table = recommend(path, wanted, layout=Layout(width=200)).splitlines()
+    [quality] = [line for line in table if line.startswith("best quality")]
+    assert "4.90    245%" in quality
 
 
 def test_a_cost_cannot_be_asked_for_where_nothing_was_replayed(path: Path) -> None:
