@@ -5,20 +5,26 @@
 --   method     the method
 --   other      the method beside it
 --   find       part of a title or id; blank for all
-with means as (
+with given as (
     select
         agg_session_scores.session_id,
-        max(agg_session_scores.score_sum / agg_session_scores.n_answers)
-            filter (where stg_methods.method = getvariable('method')) as mean,
-        max(agg_session_scores.score_sum / agg_session_scores.n_answers)
-            filter (where stg_methods.method = getvariable('other')) as other_mean
+        stg_methods.method,
+        agg_session_scores.score_sum / agg_session_scores.n_answers as mean
     from agg_session_scores
     inner join stg_methods on agg_session_scores.method_id = stg_methods.method_id
     where
         stg_methods.is_current
         and agg_session_scores.judge_id = getvariable('judge_id')
         and agg_session_scores.dimension = 'overall'
-    group by agg_session_scores.session_id
+),
+
+means as (
+    select
+        session_id,
+        max(if(method = getvariable('method'), mean, null)) as mean,
+        max(if(method = getvariable('other'), mean, null)) as other_mean
+    from given
+    group by session_id
 ),
 
 cut as (
