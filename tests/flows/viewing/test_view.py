@@ -287,8 +287,99 @@ class TestInABrowser:
         page.until("document.getElementById('t-sql')")
         assert len(page.texts("#t-sql tbody tr")) == len(rows(store, "FROM nights"))
 
+    def test_side_by_side_every_message_has_the_fate_that_the_store_says(self, page: Browser, store: Store) -> None:
+        wanted = ["codex_local", "head_tail", "none"]
+        page.go(f"#beside/{ORDINARY}/1/all/-/{'/'.join(wanted)}")
+        page.until("document.getElementById('beside')")
+        for _ in range(3):  # a long stretch opens in pieces
+            page.run("for (const fold of document.querySelectorAll('#beside .fold')) fold.click()")
+        lines = page.run("""
+            return [...document.querySelectorAll('#beside .line[id]')].map((line) =>
+                [Number(line.dataset.seq),
+                 ...[...line.querySelectorAll('.fates')].map((one) => one.className.slice(6))])
+        """)
+        assert [line[0] for line in lines] == list(range(len(lines)))
+        for place, method in enumerate(wanted, start=1):
+            [row] = rows(
+                store,
+                "SELECT edited, covered, dropped, cut_seq FROM compactions JOIN points USING (point_id) "
+                f"JOIN stg_methods USING (method_id) WHERE points.session_id = '{ORDINARY}' AND cycle = 1 "
+                f"AND stg_methods.method = '{method}'",
+            )
+            assert len(lines) == row["cut_seq"]
+            for fate in ("edited", "covered", "dropped"):
+                shown = [line[0] for line in lines if line[place] == fate]
+                assert shown == sorted(row[fate] or []), (method, fate)
+        assert page.logged() == []
+
+    def test_keys_columns_and_questions_of_side_by_side_are_in_its_address(self, page: Browser) -> None:
+        def address() -> list[str]:
+            found: str = page.run("return decodeURIComponent(location.hash)")
+            return found.split("/")[1:]
+
+        page.go(f"#beside/{HOSTILE}/1/all/-/codex_local/head_tail")
+        page.until("document.getElementById('beside')")
+        press = "dispatchEvent(new KeyboardEvent('keydown', { key: arguments[0] }))"
+        page.run(press, "n")
+        page.until("document.getElementById('drawer')")
+        assert address()[3] == "recall"
+        assert "True answer" in page.texts("#drawer h3")
+        page.run(press, "j")
+        page.until(
+            "location.hash.includes('/2/all/-/') && document.querySelector('#drill h1').textContent.includes('2')"
+        )
+        page.run(press, "m")
+        page.until("document.querySelectorAll('#beside select')[1]?.selectedOptions[0].text !== 'head_tail'")
+        page.driver.back()
+        page.until("document.querySelectorAll('#beside select')[1]?.selectedOptions[0].text === 'head_tail'")
+        page.run("[...document.querySelectorAll('#beside button')].find((one) => one.textContent === '←').click()")
+        page.until("document.querySelector('#beside select')?.selectedOptions[0].text === 'head_tail'")
+        assert address()[4:] == ["head_tail", "codex_local"]
+        page.run("document.getElementById('add-method').click()")
+        page.until("document.querySelectorAll('#beside select').length === 3")
+        assert page.run("return document.querySelectorAll('#beside .heads svg').length") == 4
+
+    def test_evidence_leads_to_its_message_and_the_summary_that_says_it_is_marked(self, page: Browser) -> None:
+        page.go(f"#beside/{ORDINARY}/1/all/recall/codex_local/empty")
+        page.until("document.getElementById('drawer')")
+        page.run("document.querySelector('#drawer [data-to]').click()")
+        page.until("document.querySelector('#beside .line.here')")
+        seq = page.run("return Number(document.querySelector('#drawer [data-to]').dataset.to)")
+        assert page.run("return Number(document.querySelector('#beside .line.here').dataset.seq)") == seq
+        said = page.texts("#beside mark")
+        read = page.run("return [...document.querySelectorAll('#drawer .state')].map((one) => one.className)")
+        assert ("state readable" in read[:1]) == bool(said)
+
+    def test_only_differences_and_only_failures(self, page: Browser) -> None:
+        page.go(f"#beside/{ORDINARY}/1/differences/-/none/mask_sweagent")
+        page.until("document.getElementById('beside')")
+        fates = page.run("""
+            return [...document.querySelectorAll('#beside .line[id]')].map((line) =>
+                [...line.querySelectorAll('.fates')].map((one) => one.className.slice(6)))
+        """)
+        assert fates
+        assert all(one == "kept" and other == "edited" for one, other in fates)
+        page.go(f"#beside/{ORDINARY}/1/failures/-/none")
+        page.until("location.hash.includes('failures') && !document.querySelector('#beside .line[id]')")
+
+    def test_hostile_texts_are_inert_side_by_side(self, page: Browser) -> None:
+        page.go(f"#beside/{HOSTILE}/1/all/-/mask_sweagent/codex_local")
+        page.until("document.getElementById('beside')")
+        page.run("for (const fold of document.querySelectorAll('#beside .fold')) fold.click()")
+        page.run("for (const box of document.querySelectorAll('#beside details')) box.open = true")
+        page.until("[...document.querySelectorAll('#beside details')].every((box) => box.childElementCount > 1)")
+        evil = json.dumps(EVIL[0])
+        page.until(f"[...document.querySelectorAll('#beside .said')].some((one) => one.textContent.includes({evil}))")
+        assert page.logged() == []
+
     def test_on_a_phone_nothing_is_wider_than_the_page(self, page: Browser) -> None:
         page.size(390, 800, dark=True)
-        for link in ("#sql", "#/head_tail", f"#/head_tail/{ORDINARY}/1"):
+        for link in (
+            "#sql",
+            "#/head_tail",
+            f"#/head_tail/{ORDINARY}/1",
+            f"#beside/{ORDINARY}/1/all/-/none/codex_local",
+        ):
             page.go(link)
+            page.until("drill.querySelector('table, #query, #beside')")
             assert page.run("return document.documentElement.scrollWidth") <= 390, link

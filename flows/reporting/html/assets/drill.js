@@ -2,6 +2,8 @@
 
 const report = document.getElementById("report");
 const drill = document.getElementById("drill");
+const pages = {};  // views with a name of their own: #NAME/…; the other scripts add theirs
+let onKey = null;  // what the keys do in the view that is shown
 let beside = null;  // the method that answers are held against, where the reader chose one
 
 function best(except) {
@@ -160,7 +162,8 @@ function probeView(place, session, pack, point, probe) {
     el("article", { class: "card question" }, el("h3", {}, word("probe")), said(pack, probe.question)),
     el("article", { class: "card truth" }, el("h3", {}, word("truth")), said(pack, probe.truth),
       evidencePart(pack, point, probe, places)),
-    el("p", { class: "controls" }, el("label", {}, word("compare_with"), " ", choose)),
+    el("p", { class: "controls" }, el("label", {}, word("compare_with"), " ", choose),
+      el("a", { class: "button", href: besideLink({ session: session.id, cycle: point.cycle, mode: "all", key: probe.key, places }) }, word("beside"))),
     el("div", { class: "two" }, cards), statementsTable(pack, probe, places), el("h3", {}, word("reasons")), reasonsTable(pack, probe, places),
     contextPart(pack, point, point.methods[place], name, proofs), allAnswers(pack, point, probe, session),
   ];
@@ -191,12 +194,13 @@ let visit = 0;
 /** Show what the address names: a part of the report, or a view of single answers in its place. */
 async function route() {
   const mine = ++visit;
+  onKey = null;
   const [name, ...rest] = location.hash.slice(1).split("/");
-  const page = data.is_live ? livePages[name] : undefined;
+  const page = pages[name];
   const isDrill = location.hash.startsWith("#/") || page !== undefined;
   let parts = [];
   try {
-    parts = (page ? [rest.join("/")] : isDrill ? rest.filter(Boolean) : []).map(decodeURIComponent);
+    parts = (page || isDrill ? rest.filter(Boolean) : []).map(decodeURIComponent);
   } catch {
     parts = [""];  // an address that was cut
   }
@@ -211,7 +215,7 @@ async function route() {
   }
   let view;
   try {
-    view = page ? await page(parts[0]) : await viewOf(parts);
+    view = await (page ?? viewOf)(parts);
   } catch (error) {
     view = [crumbs([]), heading(word("broken", { why: String(error.message) }))];
   }

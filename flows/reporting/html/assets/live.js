@@ -25,7 +25,7 @@ async function resultOf(query) {
 
 const queryLink = (query) => `#sql/${encodeURIComponent(query)}`;
 
-async function sqlView(query) {
+async function sqlView([query = ""]) {
   const field = el("textarea", { id: "query", rows: "6", spellcheck: "false", autocomplete: "off" });
   field.value = query;
   const run = el("button", { type: "button", id: "run" }, word("sql_run"));
@@ -47,4 +47,4 @@ async function sqlView(query) {
 
 const nightsView = async () => [crumbs([]), heading(word("nights")), el("p", {}, word("nights_said")), await resultOf(NIGHTS)];
 
-const livePages = { sql: sqlView, nights: nightsView };
+Object.assign(pages, { sql: sqlView, nights: nightsView });

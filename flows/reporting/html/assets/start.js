@@ -36,7 +36,14 @@ function startFilter() {
   });
 }
 
+/** What stays in view below the page's head has to know how high that is. */
+function startHead() {
+  const head = document.querySelector("header.top");
+  new ResizeObserver(() => document.documentElement.style.setProperty("--top", `${head.offsetHeight}px`)).observe(head);
+}
+
 startTables();
+startHead();
 startMenu();
 startTheme();
 startFilter();
