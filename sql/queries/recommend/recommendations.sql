@@ -3,8 +3,8 @@
 --
 -- Three are picked among those that may be recommended (left_out_because is NULL). is_best has the highest overall.
 -- is_best_value has the most retention above its share of what no compaction costs, in dollars where all were replayed,
--- else in tokens read: the point farthest above the line from nothing (0, 0) to everything (1, 1), the knee of the
--- curve (Satopää et al. 2011). is_cheapest reads the fewest tokens of those that are shown to be at most 0.2 worse than the
+-- else in tokens read: the point farthest above the line from nothing (0, 0) to everything (1, 1), the curve's knee
+-- (Satopää et al. 2011). is_cheapest reads the fewest tokens of those that are shown to be at most 0.2 worse than the
 -- baseline (p_not_worse_adjusted) and that read fewer than it.
 --
 -- No compaction loses nothing. So what costs more in the replay (costs_more_than_none; dollars within 1 % are the same,
