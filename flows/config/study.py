@@ -112,6 +112,7 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     study, tables, places = _overlaid(Study(), flags, path)
     study = with_models(study, tables, places)
     _check_providers(study, f"study {path}: " if path else "")
+    _check_sizes(study, f"study {path}: " if path else "")
     for method in study.methods():
         try:
             try_parameters(method, study.points_spec.budget())
@@ -220,6 +221,16 @@ def _check_meaning(study: Study, key: str, place: str) -> None:
             study.load_rubric()
     except (StrategyError, PointsError, RubricError) as error:
         raise UsageError(f"{place}: {error}") from None
+
+
+def _check_sizes(study: Study, place: str) -> None:
+    """Points by sizes are alternatives: a session compacts at one of them, not at one after the other."""
+    if study.points_spec.kind == "sizes" and (study.history == "chain" or study.replay):
+        key = "--history chain" if study.history == "chain" else "--replay"
+        raise UsageError(
+            f"{place}{key}: at points by sizes a session compacts once, at each size anew; take --points tokens:N for "
+            "one compaction after the other"
+        )
 
 
 def _check_providers(study: Study, place: str) -> None:

@@ -59,7 +59,7 @@ class StudyKeys:
         str,
         Key(
             "Where sessions are compacted: tokens:N, messages:N (every so many), share:0.5,0.9 (of a session's "
-            "tokens) or recorded (where they were).",
+            "tokens), sizes:8000,32000 (once, at each size, to see when) or recorded (where they were).",
             metavar="SPEC",
         ),
     ] = "tokens:32000"

@@ -24,8 +24,9 @@ def explain_missing_points(without: Sequence[SessionInfo], n_sessions: int, spec
     if spec.kind == "recorded":
         said += "no agent recorded one"
     else:
-        size = max(info.n_tokens if spec.kind == "tokens" else info.n_messages for info in without)
-        said += f"the longest without one has {quantity(size, 'token' if spec.kind == 'tokens' else 'message')}"
+        by_tokens = spec.kind in ("tokens", "sizes")
+        size = max(info.n_tokens if by_tokens else info.n_messages for info in without)
+        said += f"the longest without one has {quantity(size, 'token' if by_tokens else 'message')}"
     shares = PointsSpec.parse(FOR_SHORT)
     n_could = sum(shares.may_fire(info.n_messages, info.n_tokens, len(info.compactions)) for info in without)
     if not n_could or spec.kind == "share":

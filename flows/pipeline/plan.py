@@ -200,15 +200,16 @@ def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) ->
     sessions = list(sessions)
     current = {info.session_id: info.content_sha256 for info in sessions}
     given = {info.session_id: info.n_given for info in sessions}
-    spec = str(study.points_spec)
+    spec = study.points_spec
     found: dict[str, list[PointInfo]] = {}
     for row in store.points.read().to_pylist():
         id = row["session_id"]
-        if row["points_spec"] == spec and current.get(id) == row["content_sha256"]:
+        if row["points_spec"] == str(spec) and current.get(id) == row["content_sha256"]:
             cuts = tuple(point["cut_seq"] for point in row["points"])
             found[id] = [
                 PointInfo(
-                    p["point_id"], CompactionPoint(id, p["cycle"], p["cut_seq"], p["tokens_before"], cuts[:index])
+                    p["point_id"],
+                    CompactionPoint(id, p["cycle"], p["cut_seq"], p["tokens_before"], spec.earlier(cuts[:index])),
                 )
                 for index, p in enumerate(row["points"])
                 if not given[id] or p["cut_seq"] > given[id]

@@ -10,7 +10,7 @@ import duckdb
 from flows.database.query_limits import query_limits
 from flows.database.scores_db import connect, show_texts
 from flows.database.sql_model import first_sentence
-from flows.reporting.text_tables import AS_WIDE_AS_IT_IS, Layout, fetch_rows, is_numeric, plain_cell, render_rows
+from flows.reporting.text_tables import AS_WIDE_AS_IT_IS, Layout, Rows, fetch_rows, is_numeric, plain_cell, render_rows
 from flows.store.store import Store
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
@@ -44,6 +44,27 @@ def render_query(
         return render_answer(connection, sql, layout, store, seconds)
 
 
+def run_query(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    most: int | None = None,
+    store: Store | None = None,
+    seconds: float | None = None,
+) -> Rows:
+    """The rows of a user's own query, all or the first ``most``.
+
+    Raises:
+        UsageError: the query cannot be run.
+    """
+    with query_limits(connection, seconds):
+        try:
+            if store is not None:
+                show_texts(connection, sql, store.texts)
+            return fetch_rows(connection, sql, most)
+        except duckdb.Error as error:
+            raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
+
+
 def render_answer(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
@@ -57,13 +78,7 @@ def render_answer(
         UsageError: the query cannot be run.
     """
     shown = None if layout.is_data else layout.most
-    with query_limits(connection, seconds):
-        try:
-            if store is not None:
-                show_texts(connection, sql, store.texts)
-            rows = fetch_rows(connection, sql, None if shown is None else shown + 1)
-        except duckdb.Error as error:
-            raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
+    rows = run_query(connection, sql, None if shown is None else shown + 1, store, seconds)
     if layout.is_data:
         return render_rows(rows, layout.format)
     cells = [[plain_cell(value) for value in row] for row in rows.values[:shown]]

@@ -1,4 +1,4 @@
-"""Recommends a method: the result of ``sql/queries/recommend``, in three sentences and up to five rows."""
+"""Recommends a method: the result of ``sql/queries/recommend``, in three or four sentences and up to five rows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from flows.database.query_variables import with_variables
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
 from flows.reporting.leaderboard_rows import MARGIN
 from flows.reporting.method_names import find_methods
+from flows.reporting.sizes import describe_sizes, sizes_of
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
@@ -83,9 +86,10 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
         }
         with with_variables(connection, variables):
             rows = rows_of_judge(fetch_rows(connection, sql_text("queries/recommend", "recommendations")), judge)
-    by_judge: dict[str, list[Row]] = {}
-    for row in rows.dicts():
-        by_judge.setdefault(row["judge_id"], []).append(row)
+        by_judge: dict[str, list[Row]] = {}
+        for row in rows.dicts():
+            by_judge.setdefault(row["judge_id"], []).append(row)
+        said = {judge_id: [*sentences(of), *_of_sizes(connection, of)] for judge_id, of in by_judge.items()}
     if not by_judge:
         raise UsageError("nothing to compare: no two methods have a score for the same question")
     if wanted.least_retention is not None and all(row["retention"] is None for of in by_judge.values() for row in of):
@@ -99,12 +103,12 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
         if layout.format == "csv":
             return render_rows(rows, "csv")
         found = [
-            {"judge_id": judge_id, "judge": of[0]["judge"], "sentences": sentences(of), "candidates": of}
+            {"judge_id": judge_id, "judge": of[0]["judge"], "sentences": said[judge_id], "candidates": of}
             for judge_id, of in by_judge.items()
         ]
         names = list(found[0])
         return render_rows(Rows(names, [tuple(one.values()) for one in found]), "json")
-    return "\n".join(_section(of, wanted, layout) for of in by_judge.values())
+    return "\n".join(_section(of, said[judge_id], wanted, layout) for judge_id, of in by_judge.items())
 
 
 def sentences(rows: Sequence[Row]) -> list[str]:
@@ -116,6 +120,12 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     if best is None:
         return ["No method does what is asked for."]
     return [_of_quality(best, name, is_first=best is rows[0]), _of_tokens(rows, name), _of_doubt(rows, best, name)]
+
+
+def _of_sizes(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> list[str]:
+    """Say at what size to compact with the best method, where the study's points are by sizes."""
+    best = next((row for row in rows if row["is_best"]), None)
+    return describe_sizes(sizes_of(connection, best["judge_id"], best["method_id"])) if best else []
 
 
 def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
@@ -203,7 +213,7 @@ def _times(share: float | None) -> str:
     return f"{rounded(100 * share):.0f} % of its"
 
 
-def _section(rows: list[Row], wanted: Wanted, layout: Layout) -> str:
+def _section(rows: list[Row], said: Sequence[str], wanted: Wanted, layout: Layout) -> str:
     judge, judge_id = rows[0]["judge"], rows[0]["judge_id"]
     head = f"Judge {judge} {judge_id}."
     if judge == "embedded":
@@ -218,9 +228,8 @@ def _section(rows: list[Row], wanted: Wanted, layout: Layout) -> str:
             ", the first by name of the methods in most sessions, since none was named: name the one in use with "
             "--baseline"
         )
-    said = sentences(rows)
     blocks = [layout.note(f"{head} {which}."), *(layout.note(one) for one in said)]
-    if len(said) == 3:
+    if len(said) > 1:
         blocks.append(_table(rows, layout))
     blocks += [layout.note(note) for note in _notes(rows)]
     if any(row["usd"] is not None for row in rows):

@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
@@ -18,12 +19,11 @@ from itertools import takewhile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flows.sessions.part_writer import FLUSH_BYTES
+from flows.sessions.part_writer import PartFile
 from flows.sessions.session_parts import DIGEST, InputRecord, Part, SessionInfo, open_part, split_digests, with_digests
 from flows.sources.registry import formats
 from flows.store import parquet_schemas
 from flows.store.row_codec import with_author
-from flows.store.shards import COMPRESSION, COMPRESSION_LEVEL, ROW_GROUP
 from flows.store.store import Store
 from flows.support.atomic_files import temporary_path
 from flows.support.ids import content_id
@@ -357,21 +357,10 @@ def rewrite_part(store: Store, part: Part) -> None:
     for info in sorted(part.sessions, key=lambda info: info.first_row):
         sessions.append(replace(info, first_row=row))
         row += info.n_messages
-    with (
-        open_part(seen, store.place) as old,
-        pq.ParquetWriter(
-            tmp, parquet_schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL
-        ) as new,
-    ):
-        waiting: list[pa.Table] = []
+    with open_part(seen, store.place) as old, closing(PartFile(tmp)) as new:
         for rows in _rows_of(old, part.sessions):
-            waiting.append(rows)
-            if sum(map(len, waiting)) >= ROW_GROUP or sum(table.nbytes for table in waiting) >= FLUSH_BYTES:
-                new.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
-                waiting = []
-        if waiting:
-            new.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP)
-        new.add_key_value_metadata(replace(part, sessions=tuple(sessions)).metadata())
+            new.add_rows(rows, rows.nbytes)
+        new.finish(replace(part, sessions=tuple(sessions)))
     store.place.publish(tmp, path)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 
 from compaction import Message, Transcript
 from compaction.transcript import unpaired
-from flows.sessions.session_parts import Fingerprint, InputRecord, Part, SessionInfo, memory_bytes
+from flows.sessions.session_parts import MOST_IN_FOOTER, Fingerprint, InputRecord, Part, SessionInfo, memory_bytes
 from flows.sessions.task_type_labels import task_type_of
 from flows.sources.reading.account import by_kind
 from flows.store import parquet_schemas
@@ -88,6 +89,51 @@ def _writing() -> Iterator[None]:
         raise WriteError(error.errno, why) from None
 
 
+class PartFile:
+    """The Parquet file of a part while it is written: row groups, then its description, then the footer."""
+
+    def __init__(self, path: Path) -> None:
+        self._sink = pa.OSFile(str(path), "wb")
+        self._file = pq.ParquetWriter(
+            self._sink, parquet_schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL
+        )
+        self._waiting: list[pa.Table] = []
+        self._n_waiting = self._size = 0
+
+    def add_rows(self, rows: pa.Table, size: int) -> None:
+        """Append rows of about ``size`` bytes. They are written when there are enough for a row group."""
+        self._waiting.append(rows)
+        self._n_waiting += len(rows)
+        self._size += size
+        if self._n_waiting >= ROW_GROUP or self._size >= FLUSH_BYTES:
+            self._flush()
+
+    def finish(self, part: Part) -> None:
+        """Write what waits and the description of the part, whose sessions must have their digests; close the file."""
+        self._flush()
+        self._file.add_key_value_metadata({key: self._put(value) for key, value in part.metadata().items()})
+        self.close()
+
+    def _put(self, value: bytes) -> bytes:
+        """What the footer says of a value: itself, or where it is written."""
+        if len(value) <= MOST_IN_FOOTER:
+            return value
+        start = self._sink.tell()
+        self._sink.write(value)
+        return f"[{start},{len(value)}]".encode()
+
+    def close(self) -> None:
+        """Close the file as it is."""
+        self._file.close()
+        self._sink.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            rows = pa.concat_tables(self._waiting)
+            self._waiting, self._n_waiting, self._size = [], 0, 0
+            self._file.write_table(rows, row_group_size=ROW_GROUP)
+
+
 class PartWriter:
     """Writes a part session by session; nothing is visible before ``finish``.
 
@@ -102,14 +148,11 @@ class PartWriter:
         self._tokenizer = tokenizer
         self._inputs: list[InputRecord] = []
         self._sessions: list[SessionInfo] = []
-        self._waiting: list[pa.Table] = []
-        self._n_rows = self._n_waiting = self._size = 0
+        self._n_rows = 0
         self._tmp = temporary_path(self._path)
         with _writing():
             store.transcripts.mkdir(parents=True, exist_ok=True)
-            self._file = pq.ParquetWriter(
-                self._tmp, parquet_schemas.MESSAGES, compression=COMPRESSION, compression_level=COMPRESSION_LEVEL
-            )
+            self._file = PartFile(self._tmp)
 
     def add_session(self, transcript: Transcript, input_path: str) -> None:
         """Append a session whose messages have been counted. Raises WriteError when the store cannot be written."""
@@ -120,12 +163,9 @@ class PartWriter:
         ]
         self._sessions.append(info)
         self._n_rows += info.n_messages
-        for table, size in tables:
-            self._waiting.append(table)
-            self._n_waiting += len(table)
-            self._size += size
-            if self._n_waiting >= ROW_GROUP or self._size >= FLUSH_BYTES:
-                self._flush()
+        with _writing():
+            for table, size in tables:
+                self._file.add_rows(table, size)
 
     def add_input(self, record: InputRecord) -> None:
         """Note that an input has been read, whatever came out of it."""
@@ -133,11 +173,9 @@ class PartWriter:
 
     def finish(self) -> Part:
         """Make the part visible. Raises WriteError when the store cannot be written."""
-        self._flush()
         part = Part(self.name, self._generation, tuple(self._inputs), tuple(self._sessions))
         with _writing():
-            self._file.add_key_value_metadata(part.metadata())
-            self._file.close()
+            self._file.finish(part)
             self._place.publish(self._tmp, self._path)
         return part
 
@@ -152,13 +190,6 @@ class PartWriter:
             with suppress(OSError, pa.ArrowException):
                 self._file.close()
             self._tmp.unlink(missing_ok=True)
-
-    def _flush(self) -> None:
-        if self._waiting:
-            whole = pa.concat_tables(self._waiting)
-            self._waiting, self._n_waiting, self._size = [], 0, 0
-            with _writing():
-                self._file.write_table(whole, row_group_size=ROW_GROUP)
 
 
 def _slices(messages: Sequence[Message]) -> Iterator[tuple[int, Sequence[Message]]]:

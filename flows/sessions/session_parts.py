@@ -1,7 +1,8 @@
 """Sessions in the store: parts that are published whole, and what is known of every session without reading it.
 
 A part is the output of one ingest task. Its Parquet footer carries what describes it (sessions, inputs and their
-fingerprints), so that one rename publishes rows and description together. ``flows.sessions.deduplicate`` brings the
+fingerprints), so that one rename publishes rows and description together. A long description lies before the footer,
+which says where: Arrow copies a footer several times to read it. ``flows.sessions.deduplicate`` brings the
 parts of several runs into agreement, ``flows.sessions.part_writer`` writes them.
 """
 
@@ -27,8 +28,10 @@ from flows.support.errors import StoreError
 FOOTER = b"compaction_eval"
 DIGESTS = b"compaction_eval_digests"
 """Beside it: what only ``flows.sessions.deduplicate`` looks at, which is longer than all the rest."""
+MOST_IN_FOOTER = 24_000
+"""Most bytes of a value in the footer; of a longer one it has offset and size. Up to 0.2.0 it had everything."""
 MOST_FOOTER = (1 << 31) - 1
-"""Bytes of a part's description; 24 for each message, about 1,000 for each session."""
+"""Bytes of such a footer: 24 for each message, about 1,000 for each session."""
 PARTS_REMEMBERED = 1_000
 """Descriptions that are kept in memory: a command looks at all of them about ten times."""
 
@@ -173,7 +176,7 @@ def _dump_json(value: Any) -> bytes:
 
 
 def open_part(seen: FileInfo, place: Storage = LOCAL) -> pq.ParquetFile:
-    """Open a part with a description of any length: for 8 million messages it exceeds the Parquet reader's default."""
+    """Open a part with a footer of any length: one of version 0.2.0 may exceed the Parquet reader's default."""
     source = place.open(seen)
     return pq.ParquetFile(source, thrift_string_size_limit=MOST_FOOTER, thrift_container_size_limit=MOST_FOOTER)
 
@@ -197,18 +200,15 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
         raise StoreError(
             f"{place.display_name(path)} is not a part of this store: another program has put it there; move it away"
         )
-    body = orjson.loads(metadata[FOOTER])
-    pairs = orjson.loads(metadata[DIGESTS]) if digests and DIGESTS in metadata else None  # none in a store of format 2
+    body = _read_value(metadata[FOOTER], seen, place)
+    pairs = _read_value(metadata[DIGESTS], seen, place) if digests else None
     known: dict[str, str] = {}
     del metadata  # as large as all that is made of it
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
         for r in _strings_once(body["inputs"], known)
     )
-    if not digests:
-        for item in body["sessions"]:
-            item["digests"] = item["evidence"] = ""
-    elif pairs is not None:
+    if pairs is not None:
         for item, pair in zip(body["sessions"], pairs, strict=True):
             item["digests"], item["evidence"] = pair
     sessions = [_session(_strings_once(item, known), path.name) for item in body["sessions"]]
@@ -219,6 +219,15 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
         tuple(info for info in sessions if not info.folded_into),
         tuple(info for info in sessions if info.folded_into),
     )
+
+
+def _read_value(found: bytes, seen: FileInfo, place: Storage) -> Any:
+    """A value of the footer, or what lies where it says."""
+    value = orjson.loads(found)
+    match value:
+        case [int(start), int(size)]:
+            return orjson.loads(place.piece(seen, start, start + size))
+    return value
 
 
 def _strings_once(value: Any, known: dict[str, str]) -> Any:

@@ -6,5 +6,5 @@ create table points (
     cut_seq bigint not null check (cut_seq >= 1),  -- Messages with a smaller seq are the history to be compacted
     tokens_before bigint not null check (tokens_before >= 0),  -- Tokens of all messages of the session before the cut,
     -- counted as sessions.n_tokens
-    points_spec varchar not null  -- How the point was chosen: tokens:N, messages:N, share:S or recorded
+    points_spec varchar not null  -- How the point was chosen: tokens:N, messages:N, share:S, sizes:N or recorded
 );

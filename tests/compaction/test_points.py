@@ -72,7 +72,19 @@ def test_a_session_of_one_message_has_no_point() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["tokens", "tokens:", "tokens:x", "tokens:1", "messages:0", "turns:5", "", "share:", "share:1", "share:0.5,"],
+    [
+        "tokens",
+        "tokens:",
+        "tokens:x",
+        "tokens:1",
+        "messages:0",
+        "turns:5",
+        "",
+        "share:",
+        "share:1",
+        "share:9,",
+        "sizes:",
+    ],
 )
 def test_a_spec_that_cannot_be_read_says_what_is_expected(text: str) -> None:
     with pytest.raises(PointsError, match=r"expected tokens:N|must be at least"):
@@ -91,6 +103,31 @@ def test_points_by_share_lie_where_the_history_has_that_share_of_the_tokens() ->
     assert PointsSpec().budget(points[0], 2000) == 32_000
 
 
+def test_points_by_sizes_lie_where_the_history_first_has_so_many_tokens_and_each_is_the_only_one() -> None:
+    spec = PointsSpec.parse("sizes:1500,500,5000")
+    assert str(spec) == "sizes:500,1500,5000"
+    points = find_points(session("ua" * 10), spec)
+    assert [(p.cycle, p.cut_seq, p.tokens_before, p.earlier_cuts) for p in points] == [
+        (1, 5, 500, ()),
+        (2, 15, 1500, ()),
+    ]
+    assert [spec.budget(p, 2000) for p in points] == [500, 1500]
+    assert spec.budget() == 500
+
+
+def test_a_message_that_passes_two_sizes_gives_the_point_of_the_greater() -> None:
+    messages = tuple(Message("user", "x", seq=i, tokens=size) for i, size in enumerate((100, 2000, 100)))
+    spec = PointsSpec.parse("sizes:500,1500")
+    [point] = find_points(Transcript("s", messages), spec)
+    assert (point.cut_seq, spec.budget(point)) == (2, 1500)
+
+
+@pytest.mark.parametrize("text", ["sizes:8000,400", "sizes:8000,9999999999"])
+def test_each_size_is_within_bounds(text: str) -> None:
+    with pytest.raises(PointsError, match="each size must be at"):
+        PointsSpec.parse(text)
+
+
 def test_a_share_is_more_than_nothing_and_less_than_everything() -> None:
     for text in ("share:0.0,0.5", "share:1.5"):
         with pytest.raises(PointsError, match="more than 0 and less than 1"):
@@ -98,14 +135,14 @@ def test_a_share_is_more_than_nothing_and_less_than_everything() -> None:
     assert str(PointsSpec.parse("share:.90,0.5,0.5")) == "share:0.5,0.9"
 
 
-@pytest.mark.parametrize("text", ["tokens:32000", "messages:50", "recorded", "share:0.5,0.9"])
+@pytest.mark.parametrize("text", ["tokens:32000", "messages:50", "recorded", "share:0.5,0.9", "sizes:500,8000"])
 def test_a_spec_reads_back_as_written(text: str) -> None:
     assert str(PointsSpec.parse(text)) == text
 
 
 @given(
     st.lists(st.integers(0, 900), min_size=1, max_size=30),
-    st.sampled_from(["tokens:500", "messages:4", "share:0.5", "recorded"]),
+    st.sampled_from(["tokens:500", "messages:4", "share:0.5", "sizes:600,900", "recorded"]),
 )
 def test_a_session_that_may_not_have_a_point_has_none(sizes: list[int], text: str) -> None:
     spec = PointsSpec.parse(text)

@@ -230,3 +230,13 @@ def test_within_what_a_session_was_given_by_another_it_has_no_points_and_they_st
     assert stage.query("SELECT cut_seq FROM points", anew=True) == [(second.point.cut_seq,)]
     fork = replace(info, n_given=second.point.cut_seq)
     assert known_points(stage.store, stage.study, [fork]) == {info.session_id: []}
+
+
+def test_points_by_sizes_have_no_earlier_cuts_in_a_store_either(stage: Stage) -> None:
+    [info] = stage.sessions()
+    by_tokens = stage.points()[info.session_id]
+    stage.study = replace(stage.study, points="sizes:32000,64000")
+    stage.ingest()
+    by_sizes = stage.points()[info.session_id]
+    assert [(p.point_id, p.point.cut_seq) for p in by_sizes] == [(p.point_id, p.point.cut_seq) for p in by_tokens]
+    assert [p.point.earlier_cuts for p in by_sizes] == [(), ()]

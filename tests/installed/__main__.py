@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,6 +65,7 @@ CALLS = (
     ("export leaderboard answers --output markdown --format markdown", "leaderboard.md"),
     ("export --all --output all --quiet", ""),
     ("report report.html --judge embedded", "report.html"),
+    ("view --no-open", "http://127.0.0.1:"),
     ("calibrate --sample 6 --judge embedded --output labels.csv", "labels.csv"),
     ("calibrate labels.csv --rater ada", "ada"),
     ("drift --now --anchors 5 --judge embedded --quiet", "embedded"),
@@ -81,8 +83,10 @@ CALLS = (
     (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),
 )
 """What is typed, and what it has to print."""
-STARTED = ("init", "run", "serve")
+STARTED = ("init", "run")
 """Commands that are started by the installed script."""
+LASTING = ("serve", "view")
+"""The same, of those that go on until they are stopped."""
 LEFT_UNDER_WAY = 3
 """The exit code of a backfill whose batch has not ended yet."""
 MOST_LOOKS = 5
@@ -156,7 +160,8 @@ def commands(folder: Path) -> list[str]:
         for line, expected in CALLS:
             # A plan needs no key.
             key = {"OPENAI_API_KEY": "sk-any"} if "openai:" in line and "--plan" not in line else {}
-            run = _serve if line.startswith("serve") else _started if line.startswith(STARTED) else forked
+            lasting = partial(_lasting, expected)
+            run = lasting if line.startswith(LASTING) else _started if line.startswith(STARTED) else forked
             started = time.monotonic()
             code, output = _run(run, folder, line, environment | key | (server if run is forked else {}))
             print(f"{time.monotonic() - started:6.1f} s  compaction-eval {line}", flush=True)
@@ -287,17 +292,17 @@ def _forking(folder: Path, server: dict[str, str]) -> Iterator[Run]:
         yield run
 
 
-def _serve(folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
-    """Serve until the first night has ended; 0 when it ends as it is told to."""
-    log = folder / "serve.log"
+def _lasting(expected: str, folder: Path, line: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Let a command go on until it has printed what is expected; 0 when it ends as it is told to."""
+    log = folder / "lasting.log"
     with log.open("wb") as out:
         serving = subprocess.Popen(_typed(line), cwd=folder, env=environment, stdout=out, stderr=out)
     deadline = time.monotonic() + PATIENCE
-    while serving.poll() is None and "Completed" not in log.read_text() and time.monotonic() < deadline:
+    while serving.poll() is None and expected not in log.read_text() and time.monotonic() < deadline:
         time.sleep(0.5)
     serving.send_signal(signal.SIGTERM)
     code = serving.wait(PATIENCE)
-    return (0 if code == 128 + signal.SIGTERM else code), log.read_text()
+    return (0 if code in (128 + signal.SIGTERM, -signal.SIGTERM) else code), log.read_text()
 
 
 def _label(sheet: Path) -> None:

@@ -124,6 +124,9 @@ VIEWS = {
     "baseline baseline_answer baseline_score difference",
     "cliffs": "judge_id judge method cycle before after fall ci_low ci_high n_sessions is_cliff method_id is_current",
     "fronts": "judge_id method kept cost cost_in on_front line method_id",
+    "compaction_sizes": "judge_id judge method size tokens_after retention score whole against_none change std_error "
+    "ci_low ci_high p_value p_adjusted p_not_worse_adjusted p_equivalent_adjusted says n_pairs n_sessions n_questions "
+    "method_id",
     "retention": "judge_id method dimension retention ci_low ci_high n_questions n_sessions",
 }
 """Every mart and two more views: the columns that the public contract fixes, in their order; more may follow."""

@@ -88,6 +88,7 @@ def points(ctx: typer.Context) -> Iterable[tuple[str, str]]:
     yield "tokens:32000", "every so many tokens"
     yield "messages:50", "every so many messages"
     yield "share:0.5,0.9", "at shares of a session's tokens"
+    yield "sizes:8000,16000,32000", "once, at each size of the history"
     yield "recorded", "where the sessions were compacted"
 
 

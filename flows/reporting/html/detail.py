@@ -87,10 +87,13 @@ class Pack:
     messages: list[Any] = field(default_factory=list)
     points: list[Row] = field(default_factory=list)
 
+    def body(self) -> Row:
+        """The pack as the page's script reads it."""
+        return {"texts": self.texts.found, "messages": self.messages, "points": self.points}
+
     def packed(self) -> bytes:
         """The bytes as they are in the page: JSON, gzip, base64."""
-        body = {"texts": self.texts.found, "messages": self.messages, "points": self.points}
-        return pack_json(body)
+        return pack_json(self.body())
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def collect_details(
     """The points that fit into ``room`` bytes, in the order of ``choice``; ``stepped`` is called after each."""
     wanted = list(ordered_points(figures))
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions} if room > 0 else {}
-    reader = _Reader(connection, store, figures, [point for _, point in wanted])
+    reader = PointReader(connection, store, figures, [point for _, point in wanted])
     packs: dict[str, bytes] = {}
     open_packs: dict[str, Pack] = {}
     shown: list[tuple[str, int]] = []
@@ -142,14 +145,28 @@ def _take_back(pack: Pack, before: tuple[int, int, int]) -> None:
     pack.texts.places = {key: place for key, place in pack.texts.places.items() if place < texts}
 
 
-class _Reader:
-    """Reads points: from the database, and from the Parquet files what only they have."""
+class PointReader:
+    """Reads points: from the database, and from the Parquet files what only they have.
+
+    Args:
+        connection: To the store's database.
+        store: The store.
+        figures: The figures of the page, of one judge.
+        points: Ids of points, in the order in which they will be asked for.
+        most: Characters of a message of the history; messages that prove a truth are longer.
+    """
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, store: Store, figures: Figures, points: Sequence[str]
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        store: Store,
+        figures: Figures,
+        points: Sequence[str],
+        most: int = MOST_CHARS,
     ) -> None:
         self._connection, self._store = connection, store
         self._waiting = list(points)
+        self._most = most
         self._found: dict[str, dict[str, list[Row]]] = {}
         self._judge_id = figures.judge["judge_id"]
         self._places = {row["method"]: place for place, row in enumerate(figures.of("methods"))}
@@ -165,7 +182,7 @@ class _Reader:
         evidence = {seq for row in answers for seq, _ in _evidence(row)}
         for message in pack.transcript.messages[len(pack.messages) : cut]:
             pack.messages.append(
-                _message(pack.texts, message, MOST_CHARS_READ if message.seq in evidence else MOST_CHARS)
+                message_item(pack.texts, message, MOST_CHARS_READ if message.seq in evidence else self._most)
             )
         contexts = self._contexts(pack.transcript, info, [row["compaction_id"] for row in left])
         methods = {
@@ -184,6 +201,14 @@ class _Reader:
             }
         )
         return True
+
+    def questions(self, pack: Pack, points: Sequence[Row]) -> None:
+        """Add the questions of points with their scores, without texts of answers, reasons and contexts."""
+        for point in points:
+            answers = self._rows_of(point["point_id"])["answers"]
+            slim = [{**row, "text": None, "evidence": None, "statements": ()} for row in answers]
+            probes = list(self._probes(pack.texts, slim, {}, {}))
+            pack.points.append({"cycle": point["cycle"], "cut": point["cut_seq"], "methods": {}, "probes": probes})
 
     def _rows_of(self, point: str) -> dict[str, list[Row]]:
         """The database's rows of a point. They are read for many points at once, in the order of use."""
@@ -249,7 +274,8 @@ def _answer(texts: Texts, row: Row, reasons: Iterable[Row], states: Iterable[Row
     return [row["status"], text, row["score"], row["fetched_tokens"], error, verdict, told]
 
 
-def _message(texts: Texts, message: Message, most: int) -> list[Any]:
+def message_item(texts: Texts, message: Message, most: int) -> list[Any]:
+    """A message as MESSAGE of a pack; a text has ``most`` characters at most."""
     calls = [[show_invisible(call.name), texts.add(call.arguments, most)] for call in message.tool_calls]
     tool = show_invisible(message.tool_name) if message.tool_name else None
     text = message.text if not message.is_unreadable else "⟨…⟩"
@@ -293,7 +319,7 @@ def _items(pack: Pack, context: Sequence[Message]) -> Iterator[Any]:
         if run:
             yield run
             run = []
-        yield [_message(pack.texts, message, MOST_CHARS_READ), message.seq, runs(message.covers)]
+        yield [message_item(pack.texts, message, MOST_CHARS_READ), message.seq, runs(message.covers)]
     if run:
         yield run
 

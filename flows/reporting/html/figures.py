@@ -21,6 +21,8 @@ QUERIES = tuple(
     "methods dimensions pairs splits coverage agreement sessions session_scores questions losses criteria costs".split()
 )
 """Files of ``sql/queries/report`` of which the page takes all rows."""
+BY_SESSION = ("sessions", "session_scores", "questions")
+"""Those of them that grow with the store; a page that asks for its sessions one by one does without."""
 READY = ("forgetting", "what_is_missing", "weakest_dimension")
 """Ready queries of ``sql/queries/ready`` that it takes too."""
 
@@ -49,12 +51,13 @@ class Figures:
         return [row for row in self.of("methods") if not row["is_control"]]
 
 
-def load_figures(connection: duckdb.DuckDBPyConnection, judge: str | None = None) -> Figures:
+def load_figures(connection: duckdb.DuckDBPyConnection, judge: str | None = None, *, sessions: bool = True) -> Figures:
     """Ask all queries.
 
     Args:
         connection: To a store's ``scores.duckdb`` (``flows.database.scores_db.connect``).
         judge: A judge's name or the beginning of its id; without it the one with the most scored answers.
+        sessions: Whether those of ``BY_SESSION`` are asked too; without, they have no rows.
 
     Raises:
         UsageError: no answer has been scored, or none by such a judge.
@@ -64,7 +67,9 @@ def load_figures(connection: duckdb.DuckDBPyConnection, judge: str | None = None
         raise UsageError("no answer of this store has been scored yet; `compaction-eval run` does that")
     chosen = _choose_judge(judges, judge)
     with with_variables(connection, {"judge_id": chosen["judge_id"], "judge": chosen["judge_id"]}):
-        rows = {name: fetch_rows(connection, sql_text("queries/report", name)) for name in QUERIES}
+        wanted = [name for name in QUERIES if sessions or name not in BY_SESSION]
+        rows = dict.fromkeys(QUERIES, Rows([], []))
+        rows |= {name: fetch_rows(connection, sql_text("queries/report", name)) for name in wanted}
         rows |= {name: fetch_rows(connection, ready_query(name).sql) for name in READY}
         [about] = fetch_rows(connection, sql_text("queries/report", "about")).dicts()
     return Figures(chosen, [row for row in judges if row is not chosen], about, rows)

@@ -40,8 +40,9 @@ from flows.support.versions import VERSION
 SECTIONS = tuple(
     "summary leaderboard dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
-SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js", "start.js")
-"""In the order in which they stand on each other; one element, so that the browser asks once."""
+SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js")
+"""In the order in which they stand on each other; one element, so that the browser asks once. The last one is
+``start.js``, and before it comes ``live.js`` where a server answers."""
 SPLITS = ("probe_type", "task_type", "length", "source")
 
 
@@ -89,7 +90,7 @@ def write_report(
     said = load_catalogue(language)
     with connect(store.database) as connection:
         found = load_figures(connection, judge)
-        code = _vega() if library.is_installed() else None
+        code = chart_script() if library.is_installed() else None
         whole = bare = _page(store, found, Details({}, [], 0), said, code, texts=texts)
         shown = Details({}, [], 0)
         room = most_bytes - len(bare)
@@ -108,8 +109,17 @@ def write_report(
     )
 
 
+def live_page(store: Store, found: Figures, language: str = "en") -> bytes:
+    """The page for a server that answers its script: without sessions, contexts and the library that draws charts.
+
+    The script asks beside the page for ``charts.js`` and ``data/…`` (``flows.viewing``).
+    """
+    return _page(store, found, Details({}, [], 0), load_catalogue(language), None, texts=True, is_live=True)
+
+
 @cache
-def _vega() -> str:
+def chart_script() -> str:
+    """The library that draws charts, as a script; takes about two seconds the first time."""
     return f"(()=>{{{library.bundle()}\n}})();"
 
 
@@ -129,41 +139,68 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def content_policy(scripts: list[str], style: str) -> str:
-    """The page's content policy: these scripts and this style alone may run.
+NOBODY = "'none'"
+
+
+def content_policy(scripts: list[str], style: str, *, is_live: bool = False) -> str:
+    """The page's content policy: these scripts and this style alone may run; a live one asks its own server too.
 
     Charts set single properties of style on what they draw, which is allowed by ``style-src-attr`` alone.
     """
+    own = ["'self'"] if is_live else []
     return (
-        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {' '.join([*map(_hash, scripts), *own])}; style-src {_hash(style)}; "
+        f"connect-src {' '.join(own) or NOBODY}; img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
-def _page(store: Store, found: Figures, shown: Details, said: TextCatalogue, code: str | None, *, texts: bool) -> bytes:
+def _page(
+    store: Store,
+    found: Figures,
+    shown: Details,
+    said: TextCatalogue,
+    code: str | None,
+    *,
+    texts: bool,
+    is_live: bool = False,
+) -> bytes:
     style = _asset("style.css")
-    scripts = [*([code] if code else []), "\n".join(map(_asset, SCRIPTS))]
+    scripts = [
+        *([code] if code else []),
+        "\n".join(map(_asset, [*SCRIPTS, *(["live.js"] if is_live else []), "start.js"])),
+    ]
+    has_charts = code is not None or (is_live and library.is_installed())
     data, pairs = page_data(found, shown, said, chart_specs(said), texts=texts)
+    data |= {"is_live": is_live, "has_charts": has_charts, "judge": found.judge["judge_id"]}
     html = _template().render(
-        **_values(store, found, shown, said, texts=texts),
-        csp=content_policy(scripts, style),
+        **_values(store, found, shown, said, texts=texts, is_live=is_live),
+        csp=content_policy(scripts, style, is_live=is_live),
         style=Markup(style),  # noqa: S704 (files of this package)
         scripts=[Markup(text) for text in scripts],  # noqa: S704 (the same, and the installed library)
         data=as_json(data),
         packs={"pairs": pack_json(pairs).decode(), **{session: pack.decode() for session, pack in shown.packs.items()}},
-        has_charts=code is not None,
-        drawn_by=library.version() if code else "",
+        has_charts=has_charts,
+        drawn_by=library.version() if has_charts else "",
         install=library.INSTALL,
     )
     return html.encode()
 
 
-def _values(store: Store, found: Figures, shown: Details, said: TextCatalogue, *, texts: bool) -> Mapping[str, Any]:
+def _values(
+    store: Store, found: Figures, shown: Details, said: TextCatalogue, *, texts: bool, is_live: bool
+) -> Mapping[str, Any]:
     """The values of the template, besides style, scripts and data."""
     board = found.of("methods")
     best = found.contenders[0]["method"] if found.contenders else ""
-    at = {(session, cycle) for session, cycle in shown.points}
-    losses = [_with_link({**row, "question": row["question"] if texts else ""}, at) for row in found.of("losses")]
+    at = set(shown.points)
+    losses = [
+        {
+            **row,
+            "question": row["question"] if texts else "",
+            "href": _loss_link(row) if is_live or _at(row) in at else "",
+        }
+        for row in found.of("losses")
+    ]
     titles = {row["session_id"]: row["title"] or row["session_id"] for row in found.of("sessions")}
     return {
         "w": said,
@@ -191,6 +228,7 @@ def _values(store: Store, found: Figures, shown: Details, said: TextCatalogue, *
         "agreement": found.of("agreement"),
         "has_people": any(row["kind"] == "judge and people" for row in found.of("agreement")),
         "has_details": texts,
+        "is_live": is_live,
         "n_shown": len(shown.points),
         "n_points": shown.n_points,
         "shown_points": [
@@ -201,9 +239,12 @@ def _values(store: Store, found: Figures, shown: Details, said: TextCatalogue, *
     }
 
 
-def _with_link(row: Row, at: set[tuple[str, int]]) -> Row:
-    is_here = (row["session_id"], row["cycle"]) in at
-    return {**row, "href": _href(row["method"], row["session_id"], row["cycle"], row["probe_type"]) if is_here else ""}
+def _at(row: Row) -> tuple[str, int]:
+    return row["session_id"], row["cycle"]
+
+
+def _loss_link(row: Row) -> str:
+    return _href(row["method"], *_at(row), row["probe_type"])
 
 
 def _href(*parts: str | int) -> str:

@@ -36,7 +36,10 @@ def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
 
 COMMANDS = dict(commands())
 
-WITHOUT_JSON = {("serve",): "it runs until it is stopped, and prints no data"}
+WITHOUT_JSON = {
+    ("serve",): "it runs until it is stopped, and prints no data",
+    ("view",): "the same; it prints one address",
+}
 
 ROWS = [
     ["leaderboard"],

@@ -29,6 +29,8 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
         ),
         ('\n\nhistory = "loop"\n', "line 3: history: expected prefix or chain, found 'loop'"),
         ('points = "tokens:ten"\n', "line 1: points: points 'tokens:ten': expected tokens:N"),
+        ('points = "sizes:8000"\nhistory = "chain"\n', "--history chain: at points by sizes a session compacts once"),
+        ('points = "sizes:8000"\nreplay = 1\n', "--replay: at points by sizes a session compacts once"),
         ("replicates = 0\n", "line 1: replicates: expected a whole number of at least 1, found 0"),
         ("replicates = true\n", "line 1: replicates: expected a whole number"),
         ("strategies = [1]\n", "line 1: strategies: expected a text or a list of texts"),

@@ -19,7 +19,15 @@ from flows.pipeline.session_cache import SessionCache
 from flows.pipeline.tasks.ingest import ingest_batch
 from flows.sessions.deduplicate import deduplicate
 from flows.sessions.part_writer import PartWriter
-from flows.sessions.session_parts import Fingerprint, InputRecord, Part, load_session, read_parts
+from flows.sessions.session_parts import (
+    MOST_IN_FOOTER,
+    Fingerprint,
+    InputRecord,
+    Part,
+    load_session,
+    read_parts,
+    with_digests,
+)
 from flows.sources import discover
 from flows.store.shards import ROW_GROUP
 from flows.store.store import Store
@@ -244,6 +252,21 @@ def test_a_description_of_more_than_a_hundred_megabytes_is_read(store: Store) ->
     (part,) = read_parts(store)
     assert len(part.inputs[0].fingerprint.path) == 101_000_001
     assert load_session(store, part.sessions[0]) == talk("one", 3)
+
+
+def test_a_long_description_lies_before_the_footer_and_one_in_the_footer_is_read_too(store: Store) -> None:
+    put(store, "/x", talk("one", 2_100))
+    (seen,) = store.place.list_files(store.transcripts)
+    part = with_digests(seen)
+    assert len(part.sessions[0].digest_list()) == 2_100
+    assert pq.read_metadata(seen.path).serialized_size < MOST_IN_FOOTER
+    rows = pq.read_table(seen.path)
+    with pq.ParquetWriter(seen.path, rows.schema) as file:  # as version 0.2.0 did
+        file.write_table(rows)
+        file.add_key_value_metadata(part.metadata())
+    (seen,) = store.place.list_files(store.transcripts)
+    assert pq.read_metadata(seen.path).serialized_size > MOST_IN_FOOTER
+    assert with_digests(seen) == part
 
 
 def test_a_part_that_was_replaced_is_read_again(store: Store) -> None:

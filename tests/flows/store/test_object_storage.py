@@ -225,6 +225,16 @@ def test_rows_are_read_in_pieces_and_a_file_that_was_replaced_meanwhile_is_never
             file.read_row_group(7)
 
 
+def test_a_range_is_read_from_the_server_and_from_a_copy(tmp_path: Path, server: MemoryStore) -> None:
+    one, other = (machine(tmp_path, name, server) for name in ("one", "other"))
+    publish(one.root, one, "transcripts/p.parquet", b"0123456789")
+    (seen,) = other.list_files(other.root / "transcripts")
+    assert other.piece(seen, 2, 5) == b"234"
+    assert LOCAL.piece(replace(seen, path=other.local_paths([seen.path])[0]), 2, 5) == b"234"
+    obstore.delete(server, "transcripts/p.parquet")
+    assert other.piece(seen, 2, 5) == b"234"
+
+
 def test_a_file_that_is_read_often_is_fetched(tmp_path: Path, server: MemoryStore) -> None:
     one, other = (machine(tmp_path, name, server) for name in ("one", "other"))
     publish(one.root, one, "transcripts/p.parquet", b"x" * 100)

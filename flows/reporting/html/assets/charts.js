@@ -165,6 +165,15 @@ function fillTables() {
   );
 }
 
+function loadScript(address) {
+  return new Promise((done) => {
+    const script = el("script", { src: address });
+    script.addEventListener("load", done);
+    script.addEventListener("error", done);  // the tables say the same
+    document.head.append(script);
+  });
+}
+
 async function startCharts() {
   const reference = document.getElementById("reference");
   reference.replaceChildren(...methods.map((name, place) => el("option", { value: place }, name)));
@@ -174,6 +183,7 @@ async function startCharts() {
   for (const [id, chart] of [["reference", "forest"], ["dimension", "forest"], ["split", "split"]]) {
     document.getElementById(id).addEventListener("change", () => (fillTables(), drawAgain(chart)));
   }
+  if (data.is_live && data.has_charts) await loadScript("charts.js");
   if (typeof vegaEmbed === "undefined") return;
   const places = [...document.querySelectorAll("[data-chart]")];
   const near = new IntersectionObserver((entries) => {

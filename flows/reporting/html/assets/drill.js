@@ -24,19 +24,39 @@ function tableOf(caption, heads, rows) {
     el("table", { class: "sortable" }, el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
 }
 
-function methodView(place) {
-  const name = methods[place], other = best(place);
+/** A method's sessions with its mean and another's: those of the page, or those that the server finds. */
+async function sessionsOf(place, other, find) {
+  if (data.is_live) {
+    const found = await ask("sessions", { method: methods[place], other: methods[other] ?? "", find });
+    return found.sessions.map((session) => ({ ...session, here: true, mean: session.mean, held: session.other_mean }));
+  }
   const meanOf = (session, which) => session.means.find(([method]) => method === which)?.[1] ?? null;
-  const rows = data.sessions.filter((session) => meanOf(session, place) !== null || session.here.length).map((session) => {
-    const mean = meanOf(session, place), held = other < 0 ? null : meanOf(session, other);
-    const title = session.here.length ? el("a", { href: link(name, session.id) }, bdi(session.title)) : bdi(session.title);
-    return el("tr", {}, el("th", { scope: "row" }, title, session.here.length ? null : [" ", el("small", {}, word("not_here"))]),
+  return data.sessions
+    .map((session) => ({ ...session, here: session.here.length > 0, mean: meanOf(session, place), held: meanOf(session, other) }))
+    .filter((session) => session.mean !== null || session.here);
+}
+
+function sessionsTable(name, other, sessions) {
+  const rows = sessions.map((session) => {
+    const { mean, held } = session;
+    const title = session.here ? el("a", { href: link(name, session.id) }, bdi(session.title)) : bdi(session.title);
+    return el("tr", {}, el("th", { scope: "row" }, title, session.here ? null : [" ", el("small", {}, word("not_here"))]),
       el("td", {}, bdi(session.format)), el("td", {}, bdi(session.work)), cell(session.n_points, whole(session.n_points)),
       cell(mean, fixed(mean)), cell(held, fixed(held)));
   });
   const heads = [[word("session"), "s"], [word("format"), "s"], [word("work"), "s"], [word("points"), "n"], [word("its_mean"), "n"],
     [other < 0 ? missing : methods[other], "n"]];
-  return [crumbs([{ key: name, name }]), heading(bdi(name)), tableOf(word("sessions_of", { method: name }), heads, rows)];
+  return tableOf(word("sessions_of", { method: name }), heads, rows);
+}
+
+async function methodView(place) {
+  const name = methods[place], other = best(place);
+  const table = sessionsTable(name, other, await sessionsOf(place, other, ""));
+  if (!data.is_live) return [crumbs([{ key: name, name }]), heading(bdi(name)), table];
+  const found = el("div", {}, table), field = el("input", { type: "search", id: "find", autocomplete: "off" });
+  field.addEventListener("change", async () => found.replaceChildren(sessionsTable(name, other, await sessionsOf(place, other, field.value))));
+  return [crumbs([{ key: name, name }]), heading(bdi(name)),
+    el("p", { class: "controls" }, el("label", {}, word("find_session"), " ", field)), found];
 }
 
 function sessionView(place, session, pack) {
@@ -146,13 +166,19 @@ function probeView(place, session, pack, point, probe) {
   ];
 }
 
+/** A session's pack: of the page, or of the server, which gives the messages of one point alone. */
+function packOf(session, cycle) {
+  if (!data.is_live) return unpack(session);
+  return cycle === undefined ? ask("session", { session }) : ask("point", { session, cycle });
+}
+
 async function viewOf([method, sessionId, cycle, key]) {
   const place = methods.indexOf(method);
   if (place < 0) return [crumbs([]), heading(word("nothing"))];
   if (sessionId === undefined) return methodView(place);
-  const session = data.sessions.find((one) => one.id === sessionId);
-  const pack = session ? await unpack(sessionId) : null;
-  if (!pack) return [crumbs([{ key: method, name: method }]), heading(word("nothing"))];
+  const pack = await packOf(sessionId, cycle);
+  const session = pack?.session ?? data.sessions.find((one) => one.id === sessionId);
+  if (!pack || !session) return [crumbs([{ key: method, name: method }]), heading(word("nothing"))];
   if (cycle === undefined) return sessionView(place, session, pack);
   const point = pack.points.find((one) => String(one.cycle) === cycle);
   const probe = key === undefined ? point?.probes[0] : point?.probes.find((one) => one.key === key);
@@ -165,10 +191,12 @@ let visit = 0;
 /** Show what the address names: a part of the report, or a view of single answers in its place. */
 async function route() {
   const mine = ++visit;
-  const isDrill = location.hash.startsWith("#/");
+  const [name, ...rest] = location.hash.slice(1).split("/");
+  const page = data.is_live ? livePages[name] : undefined;
+  const isDrill = location.hash.startsWith("#/") || page !== undefined;
   let parts = [];
   try {
-    parts = isDrill ? location.hash.slice(2).split("/").filter(Boolean).map(decodeURIComponent) : [];
+    parts = (page ? [rest.join("/")] : isDrill ? rest.filter(Boolean) : []).map(decodeURIComponent);
   } catch {
     parts = [""];  // an address that was cut
   }
@@ -183,7 +211,7 @@ async function route() {
   }
   let view;
   try {
-    view = await viewOf(parts);
+    view = page ? await page(parts[0]) : await viewOf(parts);
   } catch (error) {
     view = [crumbs([]), heading(word("broken", { why: String(error.message) }))];
   }

@@ -48,6 +48,15 @@ function unpack(id) {
   return opened.get(id);
 }
 
+/** Data that the server of a live page has: a promise; null where it has none. */
+async function ask(name, values = {}) {
+  const given = new URLSearchParams({ ...values, judge: data.judge });
+  const answer = await fetch(`data/${name}?${given}`);
+  if (answer.status === 404) return null;
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
 async function inflate(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

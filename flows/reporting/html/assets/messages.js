@@ -17,9 +17,18 @@ function startOf(pack, message) {
   return (name + (Array.isArray(found) ? found[0] : found)).slice(0, 160).replace(/\s+/g, " ");
 }
 
+/** A message with its pack; of a live page, whose lists have beginnings alone, in full. */
+async function wholeMessage(pack, message, seq) {
+  const [, , , , text, reasoning, calls] = message;
+  const isCut = [text, reasoning, ...calls.map(([, content]) => content)].some((place) => Array.isArray(pack.texts[place]));
+  if (!data.is_live || !isCut || pack.messages[seq] !== message) return [pack, message];
+  const found = await ask("message", { session: pack.session.id, seq });
+  return found ? [found, found.messages[0]] : [pack, message];
+}
+
 /** One message; its content is made when it is opened. */
 function messageBox(pack, message, { seq = null, fate, label = word(fate), proof = false, other = null }) {
-  const [role, tokens, tool, , text, reasoning, calls] = message;
+  const [role, tokens, tool] = message;
   const head = el("summary", {},
     el("span", { class: "fate" }, label),
     el("span", {}, `${seq === null ? "" : `#${seq} `}${word(`role_${role}`)}`, tool ? [" ", bdi(tool)] : null),
@@ -28,12 +37,15 @@ function messageBox(pack, message, { seq = null, fate, label = word(fate), proof
     el("span", { class: "start", dir: "auto" }, startOf(pack, message)),
   );
   const box = el("details", { class: `message ${fate}` }, head);
-  const fill = () => {
+  const fill = async () => {
     if (box.childElementCount > 1) return;
-    if (reasoning !== null) box.append(el("p", { class: "note" }, word("reasoning")), said(pack, reasoning));
-    if (text !== null) box.append(said(pack, text, role === "tool" ? "code" : ""));
+    const whole = el("div", {});
+    box.append(whole);
+    const [full, [, , , , text, reasoning, calls]] = await wholeMessage(pack, message, seq);
+    if (reasoning !== null) whole.append(el("p", { class: "note" }, word("reasoning")), said(full, reasoning));
+    if (text !== null) whole.append(said(full, text, role === "tool" ? "code" : ""));
     for (const [name, content] of calls) {
-      box.append(el("p", { class: "note" }, `${word("calls")} `, bdi(name)), said(pack, content, "code") ?? "");
+      whole.append(el("p", { class: "note" }, `${word("calls")} `, bdi(name)), said(full, content, "code") ?? "");
     }
     if (other) box.append(el("p", { class: "note" }, word(other.label)), said(pack, other.message[4], "code") ?? "");
   };

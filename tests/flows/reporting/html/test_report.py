@@ -194,7 +194,8 @@ def test_what_cannot_be_done_is_one_sentence(
     folder: Path, arguments: list[str], said: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("flows.reporting.html.page._vega", lambda: "x" * 200_000)  # remembered by the process otherwise
+    # The process would remember the real one.
+    monkeypatch.setattr("flows.reporting.html.page.chart_script", lambda: "x" * 200_000)
     monkeypatch.setattr(library, "is_installed", lambda: True)
     monkeypatch.setattr(library, "version", lambda: "none")
     result = command("report", *arguments, "--store", folder)

@@ -1,0 +1,72 @@
+"""The addresses of ``view``, below its token: the page, the charts' library, and data as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from flows.reporting.html import library
+from flows.reporting.html.page import chart_script
+from flows.support.errors import EvalError
+from flows.viewing.live_store import LiveStore
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    Answer = Callable[[Request], Any]
+
+
+def make_app(live: LiveStore) -> Starlette:
+    """The app that answers from a store. It asks nobody who they are; ``flows.viewing.guard`` does."""
+
+    def judge(request: Request) -> str:
+        return request.query_params.get("judge", "")
+
+    def asked(request: Request, name: str) -> str:
+        return request.query_params.get(name, "")
+
+    answers: dict[str, Answer] = {
+        "sessions": lambda r: live.sessions(judge(r), asked(r, "method"), asked(r, "other"), asked(r, "find")),
+        "session": lambda r: live.session(judge(r), asked(r, "session")),
+        "point": lambda r: live.point(judge(r), asked(r, "session"), _number(asked(r, "cycle"))),
+        "message": lambda r: live.message(asked(r, "session"), _number(asked(r, "seq"))),
+        "query": lambda r: live.query(asked(r, "sql")),
+        "relations": lambda _: live.relations(),
+    }
+
+    async def data(request: Request) -> Response:
+        answer = answers.get(request.path_params["name"])
+        found = await run_in_threadpool(answer, request) if answer else None
+        if found is None:
+            return PlainTextResponse("not in this store", 404)
+        return Response(orjson.dumps(found, default=str), media_type="application/json")
+
+    async def page(request: Request) -> Response:
+        return Response(await run_in_threadpool(live.page, judge(request)), media_type="text/html")
+
+    async def charts(_: Request) -> Response:
+        if not library.is_installed():
+            return PlainTextResponse(library.INSTALL, 404)
+        return Response(await run_in_threadpool(chart_script), media_type="text/javascript")
+
+    async def say(_: Request, error: Exception) -> Response:
+        return PlainTextResponse(str(error), 400)
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/charts.js", charts),
+            Route("/data/{name}", data),
+        ],
+        exception_handlers={EvalError: say},
+    )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1

@@ -1,0 +1,74 @@
+"""Who may ask ``view``: whoever has its address with the token in it, from a page of its own or from none."""
+
+from __future__ import annotations
+
+from secrets import compare_digest
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SAFE = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Headers of every answer: nothing is kept, framed, guessed at, or told to other pages."""
+
+
+class Guard:
+    """Refuses requests for another host, from a page of another origin, without the token, or that would change things.
+
+    A web page whose name has been pointed at this machine (DNS rebinding) sends its own name as the host.
+
+    Args:
+        app: What answers the others. It sees paths without the token.
+        host: The only accepted ``Host``, with its port.
+        token: The first part of every path.
+    """
+
+    def __init__(self, app: ASGIApp, host: str, token: str) -> None:
+        self._app, self._host, self._token = app, host, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SAFE.items():
+                    headers[name] = value
+            await send(message)
+
+        reason = self._refusal(scope)
+        if reason:
+            status, text = reason
+            await PlainTextResponse(text, status)(scope, receive, send_safely)
+            return
+        inside = scope["path"].removeprefix(f"/{self._token}")
+        await self._app({**scope, "path": inside, "raw_path": None}, receive, send_safely)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        if scope["type"] != "http":
+            return 403, "only HTTP is answered here"
+        headers = Headers(scope=scope)
+        if headers.getlist("host") != [self._host]:
+            return 421, "this server is for another host"
+        if headers.get("origin", f"http://{self._host}") != f"http://{self._host}":
+            return 403, "pages of other origins are not answered"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return 403, "pages of other sites are not answered"
+        if not compare_digest(scope["path"].split("/")[1].encode(), self._token.encode()):
+            return 404, "the address needs the token that `compaction-eval view` printed"
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "this server only shows things"
+        return None
