@@ -11,6 +11,7 @@ import duckdb
 from flows.database.query_variables import with_variables
 from flows.database.ready_queries import ready_query
 from flows.database.sql_model import sql_text
+from flows.reporting.leaderboard_rows import comparable
 from flows.reporting.text_tables import Rows, fetch_rows
 from flows.support.errors import UsageError
 
@@ -40,8 +41,9 @@ class Figures:
     """Query → its rows."""
 
     def of(self, query: str) -> list[Row]:
-        """The rows of a query."""
-        return self.rows[query].dicts()
+        """The rows of a query; methods with figures that compare with each other."""
+        found = self.rows[query].dicts()
+        return [comparable(row) for row in found] if query == "methods" else found
 
     @property
     def contenders(self) -> list[Row]:
