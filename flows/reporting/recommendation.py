@@ -85,7 +85,7 @@ class Recommendation:
     @property
     def is_numeric(self) -> list[bool]:
         """For each column whether it has numbers."""
-        return [name in ("overall", "kept", "tokens", "$", "more sessions") for name in self.names]
+        return [name not in ("", "method", "against base", "says") for name in self.names]
 
 
 def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layout = FOR_READING) -> str:
@@ -148,7 +148,10 @@ def recommendations(connection: duckdb.DuckDBPyConnection, rows: Rows, wanted: W
         said = sentences(of)
         notes = _notes(of)
         if any(row["usd"] is not None for row in of):
-            notes.append(f"$: of a session on average, replayed at the prices of {wanted.price_list}.")
+            notes.append(
+                f"$: of a session on average, replayed at the prices of {wanted.price_list}. of none: as a share of "
+                "the same sessions without compaction."
+            )
         names, cells = _table(of) if len(said) > 1 else ([], [])
         said += _of_sizes(connection, of)
         found.append(Recommendation(of[0]["judge"], judge_id, of, _head(of, wanted), said, notes, names, cells))
@@ -272,19 +275,6 @@ def _head(rows: Sequence[Row], wanted: Wanted) -> str:
             ", the first by name of the methods in most sessions, since none was named: name the one in use with "
             "--baseline"
         )
-<<<<<<< HEAD
-    blocks = [layout.note(f"{head} {which}."), *(layout.note(one) for one in said)]
-    if len(said) > 1:
-        blocks.append(_table(rows, layout))
-    blocks += [layout.note(note) for note in _notes(rows)]
-    if any(row["usd"] is not None for row in rows):
-        blocks.append(
-            layout.note(
-                f"$: of a session on average, replayed at the prices of {wanted.price_list}. of none: as a share of "
-                "the same sessions without compaction."
-            )
-        )
-=======
     return f"{head} {which}."
 
 
@@ -293,7 +283,6 @@ def _section(found: Recommendation, layout: Layout) -> str:
     if found.cells:
         blocks.append(layout.table(found.names, found.cells, found.is_numeric))
     blocks += map(layout.note, found.notes)
->>>>>>> size
     return ("\n" if layout.format == "markdown" else "").join(blocks)
 
 
@@ -335,11 +324,7 @@ def _table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
         for what, row in picked
         if row is not None
     ]
-<<<<<<< HEAD
-    return layout.table(names, cells, [name not in ("", "method", "against base", "says") for name in names])
-=======
     return names, cells
->>>>>>> size
 
 
 def _difference(row: Row) -> str:

@@ -11,11 +11,8 @@ import duckdb
 from flows.database.query_variables import with_variables
 from flows.database.ready_queries import ready_query
 from flows.database.sql_model import sql_text
-<<<<<<< HEAD
 from flows.reporting.leaderboard_rows import comparable
-=======
 from flows.reporting.recommendation import Recommendation, Wanted, find_candidates, recommendations
->>>>>>> size
 from flows.reporting.text_tables import Rows, fetch_rows
 from flows.support.errors import UsageError
 
