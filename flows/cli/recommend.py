@@ -8,6 +8,7 @@ import typer
 
 from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
+from flows.support.choices import PRICE_LIST
 
 
 @command(
@@ -56,7 +57,7 @@ def recommend(
             metavar="SPEC",
             help="The model at whose prices a session is reckoned, of the table price_lists.",
         ),
-    ] = "anthropic:claude-sonnet-5-5",
+    ] = PRICE_LIST,
     allow_lost_constraints: Annotated[
         bool, typer.Option("--allow-lost-constraints", help="Recommend methods that lose constraints, too.")
     ] = False,

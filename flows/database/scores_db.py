@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import duckdb
-import pyarrow.dataset as pads
 
 from flows.database.sql_model import (
     OFFLINE,
@@ -24,6 +24,9 @@ from flows.database.sql_model import (
 from flows.store.storage import display_name
 from flows.support.errors import StoreError, UsageError
 from flows.support.versions import VERSION
+
+if TYPE_CHECKING:  # it imports pandas where that is installed
+    import pyarrow.dataset as pads
 
 SCHEMA_VERSION = 2
 """Raised when a command needs of a table or view what an older database has not. One that lacks a whole table or view

@@ -17,6 +17,7 @@ from flows.reporting.leaderboard_rows import (
     FRONT,
     HEADS,
     Selection,
+    comparable,
     ranked_rows,
     scored_dimensions,
 )
@@ -199,7 +200,7 @@ def _section(
     for before, row in pairwise([rows[0], *rows[: selection.top]]):
         if row["is_control"] > before["is_control"]:
             cells.append([""] * len(names))  # a line of air before the controls
-        cells.append(_line(row, dimensions, has_ranks=bool(ranks)))
+        cells.append(_line(comparable(row), dimensions, has_ranks=bool(ranks)))
     kept = [n for n, name in enumerate(names) if n == 0 or _shows(name) in shown]
     picked = [[line[n] for n in kept] for line in cells]
     return layout.section([names[n] for n in kept], picked, [numeric[n] for n in kept], note)

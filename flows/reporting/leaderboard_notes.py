@@ -39,14 +39,13 @@ def _explain_front(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _explain_star(row: dict[str, Any]) -> str:
-    where = "so it has no rank: no question of it has been scored for a method that applies everywhere"
+    where = "It has no rank: no question of it has been scored for a method that applies everywhere"
     if row["overall_for_rank"] is not None:
-        as_if = two_decimals(row["overall_for_rank"])
-        where = f"so it is ranked by its differences to them on the same questions: as if overall were {as_if}"
-    points = quantity(row["n_points_not_applicable"], "point")
+        where = "overall and kept are what its differences to the others on the same questions come to"
+    half = "" if row["ci_high"] is None else f" ±{two_decimals((row['ci_high'] - row['ci_low']) / 2)}"
     return (
-        f"* {row['method']} is not applicable at {points}: its figures are over fewer questions than the other "
-        f"methods', {where}."
+        f"* {row['method']} is not applicable at {quantity(row['n_points_not_applicable'], 'point')}. {where}; over "
+        f"its own points alone, which compares with no other line, overall is {two_decimals(row['overall'])}{half}."
     )
 
 

@@ -61,6 +61,9 @@ HEADS = {
 _LEAST_FIRST = ("place", "line", "cost", "rank_low", "rank_high", "baseline_p_adjusted")
 """Numbers that are sorted from the least on."""
 
+_FOR_RANK = {"overall": "overall_for_rank", "retention": "retention_for_rank"}
+"""Columns that are sorted by what every method has over the same questions."""
+
 FRONT = "◆"
 """Marks a method that no other beats at what it keeps and costs: ``on_front`` of the view ``fronts``."""
 
@@ -71,6 +74,19 @@ MARGIN = 0.2
 def scored_dimensions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The dimensions with a figure in at least one row of the leaderboard."""
     return [name for name in DIMENSIONS if any(row[name] is not None for row in rows)]
+
+
+def comparable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of a row that may stand below those of other methods.
+
+    A method that is not applicable everywhere has its own figures over fewer questions than the rest. Its ``overall``
+    and ``retention`` are then what its differences to the others on the same questions come to
+    (``overall_for_rank``, ``retention_for_rank``); its other figures of quality and tokens are None.
+    """
+    if not row["is_partial"]:
+        return dict(row)
+    own = dict.fromkeys(("ci_low", "ci_high", "tokens_removed", *DIMENSIONS))
+    return {**row, **own, "overall": row["overall_for_rank"], "retention": row["retention_for_rank"]}
 
 
 @dataclass(frozen=True)
@@ -93,6 +109,7 @@ class Selection:
         if not self.sort:
             return rows
         name = _column(self.sort, rows, "--sort")
+        name = _FOR_RANK.get(name, name)
         place = {known: n for n, known in enumerate(rows.names)}
 
         def key(row: Sequence[Any]) -> tuple[Any, ...]:

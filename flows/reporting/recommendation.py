@@ -28,6 +28,7 @@ from flows.reporting.text_tables import (
     rows_of_judge,
     two_decimals,
 )
+from flows.support.choices import PRICE_LIST
 from flows.support.errors import UsageError
 from flows.support.plurals import quantity
 
@@ -58,10 +59,33 @@ class Wanted:
     """Mean tokens that a question may be answered from."""
     most_usd: float | None = None
     """US dollars that a session may cost on average."""
-    price_list: str = ""
-    """The model at whose prices; empty for no prices."""
+    price_list: str = PRICE_LIST
+    """The model at whose prices."""
     allows_lost_constraints: bool = False
     """Whether it may lose constraints that the baseline keeps."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What is recommended by the scores of one judge, in words and in a table."""
+
+    judge: str
+    judge_id: str
+    candidates: list[Row]
+    head: str
+    """Whose scores they are, and the baseline."""
+    sentences: list[str]
+    notes: list[str]
+    """What to know of the table."""
+    names: list[str]
+    """Columns of the table."""
+    cells: list[list[str]]
+    """Its rows; none where nothing is recommended."""
+
+    @property
+    def is_numeric(self) -> list[bool]:
+        """For each column whether it has numbers."""
+        return [name not in ("", "method", "against base", "says") for name in self.names]
 
 
 def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layout = FOR_READING) -> str:
@@ -73,28 +97,14 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
             asked for that is not known.
     """
     with connect(path) as connection:
-        baseline_id = None
-        if wanted.baseline is not None:
-            [(_, baseline_id)] = find_methods(connection, wanted.baseline)
-        variables = {
-            "baseline_id": baseline_id,
-            "least_retention": wanted.least_retention,
-            "most_tokens": wanted.most_tokens,
-            "most_usd": wanted.most_usd,
-            "price_list": wanted.price_list,
-            "allow_lost_constraints": wanted.allows_lost_constraints,
-        }
-        with with_variables(connection, variables):
-            rows = rows_of_judge(fetch_rows(connection, sql_text("queries/recommend", "recommendations")), judge)
-        by_judge: dict[str, list[Row]] = {}
-        for row in rows.dicts():
-            by_judge.setdefault(row["judge_id"], []).append(row)
-        said = {judge_id: [*sentences(of), *_of_sizes(connection, of)] for judge_id, of in by_judge.items()}
-    if not by_judge:
+        rows = find_candidates(connection, wanted, judge)
+        found = recommendations(connection, rows, wanted)
+    if not found:
         raise UsageError("nothing to compare: no two methods have a score for the same question")
-    if wanted.least_retention is not None and all(row["retention"] is None for of in by_judge.values() for row in of):
+    candidates = rows.dicts()
+    if wanted.least_retention is not None and all(row["retention"] is None for row in candidates):
         raise UsageError("--min-retention: how much is kept is not known without the controls: run none and empty, too")
-    if wanted.most_usd is not None and all(row["usd"] is None for of in by_judge.values() for row in of):
+    if wanted.most_usd is not None and all(row["usd"] is None for row in candidates):
         raise UsageError(
             f"--max-cost: what a session costs at the prices of {wanted.price_list} is not known: replay sessions with "
             "run --replay 1, and name a model of the table price_lists"
@@ -102,13 +112,50 @@ def recommend(path: Path, wanted: Wanted, judge: str | None = None, layout: Layo
     if layout.is_data:
         if layout.format == "csv":
             return render_rows(rows, "csv")
-        found = [
-            {"judge_id": judge_id, "judge": of[0]["judge"], "sentences": said[judge_id], "candidates": of}
-            for judge_id, of in by_judge.items()
-        ]
-        names = list(found[0])
-        return render_rows(Rows(names, [tuple(one.values()) for one in found]), "json")
-    return "\n".join(_section(of, said[judge_id], wanted, layout) for judge_id, of in by_judge.items())
+        names = ["judge_id", "judge", "sentences", "candidates"]
+        return render_rows(Rows(names, [tuple(getattr(one, name) for name in names) for one in found]), "json")
+    return "\n".join(_section(one, layout) for one in found)
+
+
+def find_candidates(connection: duckdb.DuckDBPyConnection, wanted: Wanted, judge: str | None = None) -> Rows:
+    """Every candidate of each judge, or of one, with its figures.
+
+    Raises:
+        UsageError: the store has no such judge or method.
+    """
+    baseline_id = None
+    if wanted.baseline is not None:
+        [(_, baseline_id)] = find_methods(connection, wanted.baseline)
+    variables = {
+        "baseline_id": baseline_id,
+        "least_retention": wanted.least_retention,
+        "most_tokens": wanted.most_tokens,
+        "most_usd": wanted.most_usd,
+        "price_list": wanted.price_list,
+        "allow_lost_constraints": wanted.allows_lost_constraints,
+    }
+    with with_variables(connection, variables):
+        return rows_of_judge(fetch_rows(connection, sql_text("queries/recommend", "recommendations")), judge)
+
+
+def recommendations(connection: duckdb.DuckDBPyConnection, rows: Rows, wanted: Wanted) -> list[Recommendation]:
+    """What is recommended among the candidates of each judge."""
+    by_judge: dict[str, list[Row]] = {}
+    for row in rows.dicts():
+        by_judge.setdefault(row["judge_id"], []).append(row)
+    found = []
+    for judge_id, of in by_judge.items():
+        said = sentences(of)
+        notes = _notes(of)
+        if any(row["usd"] is not None for row in of):
+            notes.append(
+                f"$: of a session on average, replayed at the prices of {wanted.price_list}. of none: as a share of "
+                "the same sessions without compaction."
+            )
+        names, cells = _table(of) if len(said) > 1 else ([], [])
+        said += _of_sizes(connection, of)
+        found.append(Recommendation(of[0]["judge"], judge_id, of, _head(of, wanted), said, notes, names, cells))
+    return found
 
 
 def sentences(rows: Sequence[Row]) -> list[str]:
@@ -213,7 +260,7 @@ def _times(share: float | None) -> str:
     return f"{rounded(100 * share):.0f} % of its"
 
 
-def _section(rows: list[Row], said: Sequence[str], wanted: Wanted, layout: Layout) -> str:
+def _head(rows: Sequence[Row], wanted: Wanted) -> str:
     judge, judge_id = rows[0]["judge"], rows[0]["judge_id"]
     head = f"Judge {judge} {judge_id}."
     if judge == "embedded":
@@ -228,21 +275,19 @@ def _section(rows: list[Row], said: Sequence[str], wanted: Wanted, layout: Layou
             ", the first by name of the methods in most sessions, since none was named: name the one in use with "
             "--baseline"
         )
-    blocks = [layout.note(f"{head} {which}."), *(layout.note(one) for one in said)]
-    if len(said) > 1:
-        blocks.append(_table(rows, layout))
-    blocks += [layout.note(note) for note in _notes(rows)]
-    if any(row["usd"] is not None for row in rows):
-        blocks.append(
-            layout.note(
-                f"$: of a session on average, replayed at the prices of {wanted.price_list}. of none: as a share of "
-                "the same sessions without compaction."
-            )
-        )
+    return f"{head} {which}."
+
+
+def _section(found: Recommendation, layout: Layout) -> str:
+    blocks = [layout.note(found.head), *map(layout.note, found.sentences)]
+    if found.cells:
+        blocks.append(layout.table(found.names, found.cells, found.is_numeric))
+    blocks += map(layout.note, found.notes)
     return ("\n" if layout.format == "markdown" else "").join(blocks)
 
 
-def _table(rows: Sequence[Row], layout: Layout) -> str:
+def _table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """The picked methods: names of columns, and rows."""
     picked = [
         ("baseline", next((row for row in rows if row["is_baseline"]), None)),
         ("best quality", next((row for row in rows if row["is_best"]), None)),
@@ -279,7 +324,7 @@ def _table(rows: Sequence[Row], layout: Layout) -> str:
         for what, row in picked
         if row is not None
     ]
-    return layout.table(names, cells, [name not in ("", "method", "against base", "says") for name in names])
+    return names, cells
 
 
 def _difference(row: Row) -> str:

@@ -14,7 +14,7 @@ from flows.database.arrow_batches import query_batches
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
 from flows.reporting.leaderboard_notes import facts_of, format_validity
-from flows.reporting.leaderboard_rows import DIMENSIONS, ranked_rows
+from flows.reporting.leaderboard_rows import DIMENSIONS, comparable, ranked_rows
 from flows.reporting.paired_differences import LEVEL
 from flows.reporting.text_tables import MISSING, fetch_rows, format_signed, markdown, rounded, two_decimals
 from flows.reporting.thresholds import ThresholdResult, check_thresholds
@@ -181,7 +181,7 @@ def _table(card: Scorecard, rows: Sequence[Row], *, has_base: bool) -> str:
             f"{row['n_answers']:,}",
             *([_format_difference((card.base or {}).get(row["method"]))] if has_base else []),
         ]
-        for row in rows
+        for row in map(comparable, rows)
     ]
     return markdown(names, cells, [False, True, True, False, True, True, *([True] if has_base else [])])
 
@@ -232,7 +232,10 @@ def _notes(card: Scorecard, *, has_base: bool) -> list[str]:
     if facts["n_different_questions"]:
         notes.append("The methods do not rest on the same questions: see the view `coverage`.")
     if any(row["is_partial"] for row in card.rows):
-        notes.append("\\* Not applicable at some points, so over fewer questions than the rest.")
+        notes.append(
+            "\\* Not applicable at some points: overall is what its differences to the others on the same questions "
+            "come to."
+        )
     if has_base:
         notes.append(_format_base(card))
     return notes

@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import orjson
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from compaction import Message, RecordedCompaction, Transcript
@@ -177,7 +178,10 @@ def _dump_json(value: Any) -> bytes:
 
 def open_part(seen: FileInfo, place: Storage = LOCAL) -> pq.ParquetFile:
     """Open a part with a footer of any length: one of version 0.2.0 may exceed the Parquet reader's default."""
-    source = place.open(seen)
+    return _parquet(place.open(seen))
+
+
+def _parquet(source: Any) -> pq.ParquetFile:
     return pq.ParquetFile(source, thrift_string_size_limit=MOST_FOOTER, thrift_container_size_limit=MOST_FOOTER)
 
 
@@ -194,14 +198,17 @@ def with_digests(seen: FileInfo, place: Storage = LOCAL) -> Part:
 
 def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
     path = seen.path
-    with open_part(seen, place) as file:
-        metadata = file.metadata.metadata or {}
-    if FOOTER not in metadata:
-        raise StoreError(
-            f"{place.display_name(path)} is not a part of this store: another program has put it there; move it away"
-        )
-    body = _read_value(metadata[FOOTER], seen, place)
-    pairs = _read_value(metadata[DIGESTS], seen, place) if digests else None
+    source = place.open(seen)
+    # Opened once: the part may be replaced at any moment.
+    with source if isinstance(source, pa.NativeFile) else pa.PythonFile(source.open("rb"), "r") as file:
+        metadata = _parquet(file).metadata.metadata or {}
+        if FOOTER not in metadata:
+            raise StoreError(
+                f"{place.display_name(path)} is not a part of this store: another program has put it there; move it "
+                "away"
+            )
+        body = _read_value(metadata[FOOTER], file)
+        pairs = _read_value(metadata[DIGESTS], file) if digests else None
     known: dict[str, str] = {}
     del metadata  # as large as all that is made of it
     inputs = tuple(
@@ -221,12 +228,13 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
     )
 
 
-def _read_value(found: bytes, seen: FileInfo, place: Storage) -> Any:
+def _read_value(found: bytes, file: pa.NativeFile) -> Any:
     """A value of the footer, or what lies where it says."""
     value = orjson.loads(found)
     match value:
         case [int(start), int(size)]:
-            return orjson.loads(place.piece(seen, start, start + size))
+            file.seek(start)
+            return orjson.loads(file.read(size))
     return value
 
 

@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,7 +30,7 @@ from obstore.store import from_url
 
 from flows.store.local_copies import A_DAY, ENDPOINTS, WorkingFolder, age_seconds, working_folder
 from flows.store.object_lease import CLOCK, Lease, fresh_holder, holder_of
-from flows.store.storage import LOCAL, FileInfo, Result, Storage, remove_unfinished
+from flows.store.storage import FileInfo, Result, Storage, remove_unfinished
 from flows.support.atomic_files import TMP, check_first, temporary_path
 from flows.support.errors import StoreError, UsageError
 
@@ -174,9 +173,6 @@ class ObjectStorage(Storage):
 
     def piece(self, seen: FileInfo, start: int, end: int) -> bytes:
         """A range of bytes of an object. Raises StoreError when the object was replaced since it was listed."""
-        copy = self.work.copy(seen)
-        if copy.exists():
-            return LOCAL.piece(replace(seen, path=copy), start, end)
         try:
             with self._asking():
                 got = obstore.get(

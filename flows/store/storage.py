@@ -85,12 +85,6 @@ class Storage:
         """A source for pyarrow to read parts of a file from: a local path, or a file object that reads ranges."""
         return seen.path
 
-    def piece(self, seen: FileInfo, start: int, end: int) -> bytes:
-        """A range of bytes of a file."""
-        with seen.path.open("rb") as file:
-            file.seek(start)
-            return file.read(end - start)
-
     def each(self, function: Callable[[FileInfo], Result], files: Iterable[FileInfo]) -> list[Result]:
         """Apply a function that reads a part of a file to each file; the results in the same order."""
         return list(map(function, files))

@@ -22,6 +22,8 @@ Split = Literal["task_type", "length", "probe_type", "cycle", "source", "resolve
 Versions = Literal["current", "all"]
 """Which methods: those of the newest run of the study, or those of earlier runs too."""
 
+PRICE_LIST = "anthropic:claude-sonnet-5-5"
+"""The model at whose prices a session is reckoned, where none is named."""
 QUESTIONS = 6
 """Default number of questions that a comparison shows."""
 PAGE_BYTES = 5_000_000

@@ -101,6 +101,32 @@ figures as (
     group by spent.method_id, spent.price_list
 ),
 
+-- Of all compactions that were replayed beside `none`; NULL for methods that work at every call.
+paid_back as (
+    select
+        cuts.method_id,
+        price_lists.price_list,
+        break_even_turns(
+            sum(cuts.unread_tokens),
+            sum(cuts.unread_tokens - cuts.removed_tokens),
+            0,
+            case
+                when count(*) = count(replays.summary_input_tokens + replays.summary_output_tokens)
+                    then sum(
+                        replays.summary_input_tokens * price_lists.input
+                        + replays.summary_output_tokens * price_lists.output
+                    )
+            end,
+            any_value(price_lists.cached_input),
+            any_value(price_lists.cache_write)
+        ) as calls
+    from agg_replayed_cuts as cuts
+    inner join agg_replays as replays on cuts.session_id = replays.session_id and cuts.method_id = replays.method_id
+    cross join price_lists
+    group by cuts.method_id, price_lists.price_list
+    having not bool_or(cuts.removes_between)
+),
+
 tokens as (
     select
         method_id,
@@ -141,7 +167,11 @@ select
     tokens.n_calls,  -- Model calls of a session
     tokens.n_sessions,  -- Sessions that are replayed
     stg_methods.method_id,
-    stg_methods.is_current
+    stg_methods.is_current,
+    case when paid_back.calls < 1 then 1 else paid_back.calls end as break_even_calls  -- Calls, from the first with the
+    -- compacted context on, after which a compaction has cost no more than going on without it (docs/replay-cost.md);
+    -- NULL: it removes nothing, a summary's tokens are not known, the method works at every call, or none was not run
 from figures
 inner join tokens on figures.method_id = tokens.method_id
-inner join stg_methods on figures.method_id = stg_methods.method_id;
+inner join stg_methods on figures.method_id = stg_methods.method_id
+left join paid_back on figures.method_id = paid_back.method_id and figures.price_list = paid_back.price_list;

@@ -109,6 +109,55 @@ def test_two_sessions_have_an_interval(tmp_path: Path) -> None:
     assert found == [(pytest.approx((NONE_USD + second) / 2), True, True, 2)]
 
 
+def break_even(path: Path) -> list[tuple[Any, ...]]:
+    return rows(path, "SELECT method, break_even_calls FROM replay_cost WHERE method <> 'none' ORDER BY method")
+
+
+def test_a_compaction_has_paid_for_itself_after_the_calls_that_make_up_for_its_summary(path: Path) -> None:
+    """In prices of 1e-6 dollars, the first call with the summary is sent 140 tokens in place of 610.
+
+    Without it 100 are read and 510 written: 1295. With it 100 are read and 40 written, and the summary costs 1200:
+    1320. Each further call reads 470 fewer: 94. So after the first call 25 are open.
+    """
+    assert break_even(path) == [("sum", pytest.approx(1 + (1320 - 1295) / 94))]
+
+
+def test_a_second_compaction_is_held_against_what_the_first_left(tmp_path: Path) -> None:
+    """The third call is sent 165 tokens, 80 of them as before; 140 were sent before it, and 325 were said since.
+
+    So 300 are removed. Without it 140 are read and 325 written, 840.5; with it 80 are read and 85 written, 228.5.
+    """
+    changed = store()
+    changed["points"].append(point("p2", "s1", 465, cut_seq=5, cycle=2))
+    changed["compactions"] += [
+        compaction("none", "p2", 465, 465, replicate=0),
+        compaction("sum", "p2", 465, 165, replicate=0),
+    ]
+    changed["measures"] += [
+        measured("none/p2", "", [], {}),
+        measured("sum/p2", "p", [1], {2: 50}, summary_calls=1, summary_input_tokens=300, summary_output_tokens=30),
+    ]
+    changed["replay_calls"][-1] = call("sum", 6, 165, 80, 30)
+    open_after_firsts = (1320 - 1295) + (228.5 + 300 * 2 + 30 * 10 - 840.5)
+    saved_a_call = (470 + 300) * 0.2
+    [(_, calls)] = break_even(make(changed, tmp_path))
+    assert calls == pytest.approx(1 + open_after_firsts / saved_a_call)
+
+
+def test_what_costs_nothing_has_paid_for_itself_at_once_and_what_works_at_every_call_has_no_such_number(
+    tmp_path: Path,
+) -> None:
+    changed = store()
+    changed["measures"][1] |= {"summary_input_tokens": 0, "summary_output_tokens": 0}
+    changed["methods"].append(method("mask", "mask"))
+    changed["replay_calls"] += [
+        call("mask", 1, 100, 0, 10),
+        call("mask", 3, 300, 100, 25),
+        call("mask", 6, 400, 90, 30),
+    ]
+    assert break_even(make(changed, tmp_path)) == [("mask", None), ("sum", 1)]
+
+
 def test_the_checks_hold(path: Path) -> None:
     with connect(path) as connection:
         assert {"unique_replay_calls", "unique_price_lists", "orphan_rows"}.isdisjoint(dict(violations(connection)))

@@ -11,6 +11,8 @@ import duckdb
 from flows.database.query_variables import with_variables
 from flows.database.ready_queries import ready_query
 from flows.database.sql_model import sql_text
+from flows.reporting.leaderboard_rows import comparable
+from flows.reporting.recommendation import Recommendation, Wanted, find_candidates, recommendations
 from flows.reporting.text_tables import Rows, fetch_rows
 from flows.support.errors import UsageError
 
@@ -38,10 +40,13 @@ class Figures:
     """The store and its last run."""
     rows: Mapping[str, Rows]
     """Query → its rows."""
+    recommendation: Recommendation | None
+    """What `recommend` says without options; None where no two methods can be compared."""
 
     def of(self, query: str) -> list[Row]:
-        """The rows of a query."""
-        return self.rows[query].dicts()
+        """The rows of a query; methods with figures that compare with each other."""
+        found = self.rows[query].dicts()
+        return [comparable(row) for row in found] if query == "methods" else found
 
     @property
     def contenders(self) -> list[Row]:
@@ -70,7 +75,10 @@ def load_figures(connection: duckdb.DuckDBPyConnection, judge: str | None = None
         rows |= {name: fetch_rows(connection, sql_text("queries/report", name)) for name in wanted}
         rows |= {name: fetch_rows(connection, ready_query(name).sql) for name in READY}
         [about] = fetch_rows(connection, sql_text("queries/report", "about")).dicts()
-    return Figures(chosen, [row for row in judges if row is not chosen], about, rows)
+    candidates = find_candidates(connection, Wanted())
+    recommended = {one.judge_id: one for one in recommendations(connection, candidates, Wanted())}
+    others = [row for row in judges if row is not chosen]
+    return Figures(chosen, others, about, rows, recommended.get(chosen["judge_id"]))
 
 
 def _choose_judge(judges: list[Row], wanted: str | None) -> Row:

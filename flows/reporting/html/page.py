@@ -38,7 +38,7 @@ from flows.support.progress import Report, Silent
 from flows.support.versions import VERSION
 
 SECTIONS = tuple(
-    "summary leaderboard dimensions differences tokens forgetting splits cost answers coverage judge".split()
+    "summary recommend leaderboard dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
 SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js", "beside.js")
 """In the order in which they stand on each other; one element, so that the browser asks once. The last one is
@@ -210,11 +210,12 @@ def _values(
         "judge": found.judge,
         "other_judges": found.other_judges,
         "about": found.about,
-        "sections": SECTIONS,
+        "sections": [name for name in SECTIONS if name != "recommend" or found.recommendation],
         "dimensions": scored_dimensions(found.of("methods")),
         "board": board,
         "best": best,
         "summary": summary_sentences(found, said),
+        "recommended": found.recommendation,
         "weakest": found.of("weakest_dimension"),
         "forgetting": found.of("forgetting"),
         "split_names": SPLITS,

@@ -20,7 +20,7 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
     contenders = figures.contenders
     if not contenders:
         return []
-    best, *others = contenders
+    best, *others = sorted(contenders, key=lambda row: bool(row["is_partial"]))
     values = {
         "method": show_invisible(best["method"]),
         "overall": two_decimals(best["overall"]),

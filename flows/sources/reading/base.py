@@ -175,7 +175,9 @@ class Source:
             self._not_named += 1
             return
         if not isinstance(what, str):
-            what = decode.dumps(what)
+            what = decode.dumps(decode.begin_of(what, 2 * _EXCERPT))
+        if len(reason) > _EXCERPT:  # it names a value that is long
+            reason = reason[:_EXCERPT].rpartition(" ")[0] + "…"  # a part of a secret could not be known as one
         path = self.input.path
         if self.members and where is not None:
             path, where = self.members[where], 1

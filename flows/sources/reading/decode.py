@@ -308,6 +308,24 @@ def replace_surrogates(value: Any) -> Any:
     return value
 
 
+def begin_of(value: Any, most: int) -> Any:
+    """A value whose JSON text begins with the same ``most`` characters, with long strings and lists cut."""
+    try:
+        return _begin_of(value, most)
+    except RecursionError:
+        return value
+
+
+def _begin_of(value: Any, most: int) -> Any:
+    if isinstance(value, str):
+        return value[:most]
+    if isinstance(value, list):
+        return [_begin_of(item, most) for item in value[:most]]
+    if isinstance(value, dict):
+        return {key: _begin_of(item, most) for key, item in itertools.islice(value.items(), most)}
+    return value
+
+
 def dumps(value: Any) -> str:
     """Compact JSON text of a decoded value."""
     try:

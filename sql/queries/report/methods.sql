@@ -35,6 +35,7 @@ select
     leaderboard.n_sessions,
     leaderboard.n_unscored,
     leaderboard.overall_for_rank,
+    fronts.kept as retention_for_rank,
     leaderboard.is_partial,
     fronts.on_front,
     leaderboard.n_points_not_applicable,

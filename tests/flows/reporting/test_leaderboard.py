@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 
 from flows.database.database_draft import build_database
+from flows.database.scores_db import connect
+from flows.reporting.html.figures import load_figures
 from flows.reporting.leaderboard import render, render_by
 from flows.reporting.leaderboard_rows import Selection
 from flows.reporting.query_result import render_query
+from flows.reporting.scorecard import render_scorecards, scorecards
 from flows.reporting.text_tables import FOR_READING, Layout
 from flows.support.errors import StoreError, UsageError
 from flows.support.terminal_text import WIDTH
+from tests.sql.test_ranks import partial
 from tests.sql.tiny import graded, judge, make, tiny
 
 TERMINAL = """\
@@ -256,6 +260,30 @@ def test_a_query_that_cannot_be_run_is_one_clear_sentence(store: Path, sql: str,
 def test_a_query_without_a_store_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no results at"):
         render_query(tmp_path / "scores.duckdb", "SELECT 1")
+
+
+def test_a_method_that_is_not_applicable_everywhere_has_a_line_that_compares_with_the_others(tmp_path: Path) -> None:
+    """Of its two sessions ``some`` has a mean of 1.5; as if asked all it has 2.4 (``tests.sql.test_ranks``)."""
+    keys = [(f"s{i}", "q") for i in range(6)]
+    high = dict(zip(keys, [3.6, 3.4, 3.5, 2.9, 2.1, 1.9], strict=True))
+    low = {key: score - 1 for key, score in high.items()}
+    path = make(
+        partial({"high": high, "low": low, "some": {key: low[key] + 0.5 for key in keys[4:]}}, "some"), tmp_path
+    )
+    board = render(path, selection=Selection(sort="overall"))
+    assert [line.split()[0] for line in board.splitlines()[2:5]] == ["high", "some", "low"]
+    head, line = board.splitlines()[0].split(), board.splitlines()[3].replace("some *", "some").split()
+    assert dict(zip([name for name in head if name != "±95%"], [*line[:2], *line[3:]], strict=True)) == {
+        "method": "some", "overall": "2.40", "group": "b", "ranks": "–", "kept": "–", "cut": "–", "acc": "–", "n": "2"
+    }  # fmt: skip
+    assert "over its own points alone, which compares with no other line, overall is 1.50 ±" in " ".join(board.split())
+    assert "| some \\* | 2.40 | b | – | – | 2 |" in render_scorecards(scorecards(path), 9, has_base=False)
+    with connect(path) as connection:
+        [row] = [row for row in load_figures(connection).of("methods") if row["method"] == "some"]
+    assert (row["overall"], row["retention"], row["ci_low"], row["accuracy"], row["tokens_removed"]) == (
+        2.4,
+        *[None] * 4,
+    )
 
 
 def test_a_split_shows_the_mean_of_overall_in_each_part(tmp_path: Path) -> None:

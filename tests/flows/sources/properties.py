@@ -28,7 +28,7 @@ def check(path: Path, kind: str = "file") -> ReadResult:
         check_transcript(transcript)
     for aside in result.set_aside:
         assert len(aside.excerpt) <= 200
-        assert aside.reason
+        assert 0 < len(aside.reason) <= 4_000
         json.dumps(asdict(aside)).encode()
         (aside.excerpt + aside.reason).encode()
     stored = Counter(

@@ -5,11 +5,13 @@ import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flows.sources import Input
 from flows.sources.reading import unpacking
 from flows.sources.reading.base import MOST_ASIDE
-from flows.sources.reading.decode import dumps, loads_line
+from flows.sources.reading.decode import begin_of, dumps, loads_line
 from flows.sources.reading.opening import open_source
 from flows.sources.reading.unpacking import zstd
 
@@ -178,6 +180,27 @@ def test_of_very_many_bad_lines_the_first_are_named_and_the_others_counted(read)
     assert texts(result) == ["Go", "Done"]
     assert len(result.set_aside) == MOST_ASIDE + 1
     assert result.set_aside[-1].reason.startswith("500 more places that cannot be read")
+
+
+def test_a_reason_that_names_a_long_value_is_cut_before_the_last_word(write):
+    path = write("s.jsonl", LINES)
+    source = open_source(Input(path, "file", 1, 1), lambda *_: False)
+    source.quarantine(1, "role is " + "word " * 700 + "sk-secret" * 1_000, {"role": "x" * 100_000})
+    source.close()
+    (aside,) = source.set_aside
+    assert aside.reason == "role is " + "word " * 699 + "word…"
+    assert aside.excerpt == '{"role":"' + "x" * 3_991
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ),
+    most=st.integers(1, 30),
+)
+def test_the_beginning_of_a_value_has_the_beginning_of_its_text(value, most):
+    assert dumps(begin_of(value, most))[:most] == dumps(value)[:most]
 
 
 def test_a_long_line_that_is_no_json_is_not_decoded(read):

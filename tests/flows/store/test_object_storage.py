@@ -20,7 +20,7 @@ from obstore.store import MemoryStore
 from flows.config.study import Study
 from flows.execution.pools.cluster_worker import carry_out, ingest_seen, misfit, packed, terms_of
 from flows.sessions.deduplicate import deduplicate
-from flows.sessions.session_parts import load_session, read_parts
+from flows.sessions.session_parts import load_session, read_parts, with_digests
 from flows.sources import discover
 from flows.store import local_copies, object_lease, object_storage
 from flows.store.call_cache_sync import forget_pruned, has_cache, open_cache, ship_calls
@@ -35,6 +35,7 @@ from flows.support.atomic_files import TMP
 from flows.support.errors import StoreError, UsageError
 from tests.flows.conftest import write_session
 from tests.flows.llm.cache.test_call_cache import call, entry
+from tests.flows.sessions.test_session_parts import put, talk
 
 Where = tuple[Path, Storage]
 URL = "s3://bucket/store"
@@ -225,14 +226,12 @@ def test_rows_are_read_in_pieces_and_a_file_that_was_replaced_meanwhile_is_never
             file.read_row_group(7)
 
 
-def test_a_range_is_read_from_the_server_and_from_a_copy(tmp_path: Path, server: MemoryStore) -> None:
+def test_a_long_description_of_a_part_is_read_without_its_rows(tmp_path: Path, server: MemoryStore) -> None:
     one, other = (machine(tmp_path, name, server) for name in ("one", "other"))
-    publish(one.root, one, "transcripts/p.parquet", b"0123456789")
+    put(store_at(one), "/x", talk("one", 2_100))
     (seen,) = other.list_files(other.root / "transcripts")
-    assert other.piece(seen, 2, 5) == b"234"
-    assert LOCAL.piece(replace(seen, path=other.local_paths([seen.path])[0]), 2, 5) == b"234"
-    obstore.delete(server, "transcripts/p.parquet")
-    assert other.piece(seen, 2, 5) == b"234"
+    assert len(with_digests(seen, other).sessions[0].digest_list()) == 2_100
+    assert not list(other.root.glob("copies/**/*.parquet")), "nothing was fetched as a whole"
 
 
 def test_a_file_that_is_read_often_is_fetched(tmp_path: Path, server: MemoryStore) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import html
 import json
 import re
 import tomllib
@@ -25,10 +26,11 @@ from flows.reporting.html.formats import (
 )
 from flows.reporting.html.visible import MOST_CHARS, clip, show_invisible
 from flows.reporting.html.words import LANGUAGES, load_catalogue
-from flows.reporting.text_tables import two_decimals
+from flows.reporting.recommendation import Wanted, recommend
+from flows.reporting.text_tables import Layout, two_decimals
 from flows.store.store import Store
 from tests.flows.conftest import Command
-from tests.sql.tiny import make, tiny
+from tests.sql.tiny import graded, make, tiny
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +147,34 @@ def test_without_the_library_the_page_says_so_and_has_every_table(page: str) -> 
 
 def test_embedded_scores_are_marked_before_any_figure(page: str) -> None:
     assert 0 < page.index("No language model gave these scores.") < page.index('id="t-board"')
+
+
+def recommended_on(page: str) -> str:
+    """The texts of the section of the recommendation, with one blank where tags are."""
+    [section] = re.findall(r'<section id="recommend".*?</section>', page, re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", section)).split())
+
+
+def test_the_recommendation_is_that_of_the_command_to_the_letter(folder: Path, page: str) -> None:
+    shown = recommended_on(page)
+    found = json.loads(recommend(folder / "scores.duckdb", Wanted(), layout=Layout("json")))
+    [mine] = [one for one in found if one["judge_id"] == "j1"]
+    assert len(mine["sentences"]) == 3
+    assert " ".join(mine["sentences"]) in shown
+    printed = recommend(folder / "scores.duckdb", Wanted(), "j1", Layout("markdown"))
+    table = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in printed.splitlines() if line[:1] == "|"]
+    names, _, *rows = table
+    assert len(rows) >= 2
+    assert " ".join(" ".join(filter(None, row)) for row in [names, *rows]) in shown
+    assert '<a href="#recommend">' in page
+
+
+def test_without_methods_to_compare_there_is_no_recommendation(tmp_path: Path) -> None:
+    only = graded({"none": {("s1", "q"): 5.0, ("s2", "q"): 4.0}})
+    root = make(only, tmp_path).parent
+    (root / "store.json").write_text('{"format": 3, "tokenizer": "o200k_base"}')
+    write_report(Store.open(str(root)), tmp_path / "page.html")
+    assert "recommend" not in re.findall(r'(?:id="|href="#)([\w-]+)"', (tmp_path / "page.html").read_text("utf-8"))
 
 
 def test_what_is_not_in_the_store_is_said_with_the_command_that_makes_it(page: str) -> None:
