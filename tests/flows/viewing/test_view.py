@@ -325,9 +325,8 @@ class TestInABrowser:
         assert address()[3] == "recall"
         assert "True answer" in page.texts("#drawer h3")
         page.run(press, "j")
-        page.until(
-            "location.hash.includes('/2/all/-/') && document.querySelector('#drill h1').textContent.includes('2')"
-        )
+        page.until("document.querySelector('#drill .tabs [aria-current]')?.textContent === 'Compaction 2'")
+        assert address()[1:4] == ["2", "all", "-"]
         page.run(press, "m")
         page.until("document.querySelectorAll('#beside select')[1]?.selectedOptions[0].text !== 'head_tail'")
         page.driver.back()
@@ -346,9 +345,20 @@ class TestInABrowser:
         page.until("document.querySelector('#beside .line.here')")
         seq = page.run("return Number(document.querySelector('#drawer [data-to]').dataset.to)")
         assert page.run("return Number(document.querySelector('#beside .line.here').dataset.seq)") == seq
-        said = page.texts("#beside mark")
-        read = page.run("return [...document.querySelectorAll('#drawer .state')].map((one) => one.className)")
-        assert ("state readable" in read[:1]) == bool(said)
+        marked = []
+        for kind in ("recall", "artifact", "continuation"):
+            page.go(f"#beside/{ORDINARY}/1/all/{kind}/codex_local/empty")
+            page.until(f"document.querySelector('#drawer') && location.hash.includes('/{kind}/')")
+            page.until(f"document.querySelector('tr.chosen a')?.href.includes('/{kind}/')")
+            page.run("for (const box of document.querySelectorAll('#beside details.made')) box.open = true")
+            page.until(
+                "[...document.querySelectorAll('#beside details.made')].every((box) => box.querySelector('pre'))"
+            )
+            texts = page.run("return [...document.querySelectorAll('#beside .made pre')].map((one) => one.textContent)")
+            for mark in page.run("return [...document.querySelectorAll('#beside mark')].map((one) => one.textContent)"):
+                assert any(mark in " ".join(text.split()) for text in texts), mark
+                marked.append(kind)
+        assert marked, "no statement is said by the summary"
 
     def test_only_differences_and_only_failures(self, page: Browser) -> None:
         page.go(f"#beside/{ORDINARY}/1/differences/-/none/mask_sweagent")

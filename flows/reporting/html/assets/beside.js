@@ -94,18 +94,12 @@ const inOneLine = (text) => text.replace(/\s+/g, " ").trim();
 
 /** A message that a method wrote, with the lines marked from which a statement can be read. */
 function madeBox(pack, [message, , covers], marks) {
-  const box = messageBox(pack, message, { fate: "made", label: word("made", { n: sizeOf(covers) }) });
-  if (covers.length) {
-    box.append(el("p", { class: "note" }, word("stands_for"), " ", covers.map(([first, last]) =>
-      [el("button", { type: "button", class: "to", "data-to": first }, first === last ? `#${first}` : `#${first}–#${last}`), " "])));
-  }
   const text = inOneLine(textOf(pack, message[4]));
   const lines = marks.filter((line) => text.includes(line));
-  if (lines.length) {
-    box.append(el("p", { class: "note" }, word("says_it")), lines.map((line) => el("mark", { class: "said", dir: "auto" }, line)));
-    box.open = true;
-  }
-  return box;
+  return el("div", {}, messageBox(pack, message, { fate: "made", label: word("made", { n: sizeOf(covers) }) }),
+    covers.length ? el("p", { class: "note" }, word("stands_for"), " ", covers.map(([first, last]) =>
+      [el("button", { type: "button", class: "to", "data-to": first }, first === last ? `#${first}` : `#${first}–#${last}`), " "])) : null,
+    lines.length ? el("p", { class: "note" }, word("says_it")) : null, lines.map((line) => el("mark", { class: "said", dir: "auto" }, line)));
 }
 
 function fateCell(pack, column, seq, marks) {
