@@ -3,7 +3,8 @@
 -- A method that is not applicable at some points (`recorded`, where the agent had not compacted yet) has its figures
 -- over other questions than the rest by nature. Such a partial method is ranked by overall_for_rank: the mean, over the
 -- methods that apply everywhere, of their overall plus its paired difference to them (same probes). It has no rank when
--- it shares no probe with any of them. Where no method applies everywhere, all are ranked by overall.
+-- it shares no probe with any of them. Where no method applies everywhere, all are ranked by overall. The controls
+-- stand near an end of the scale however hard the questions are. They count only where no other method shares a probe.
 --
 -- The controls (none, empty) have neither rank nor letter: they are no method to choose. With one session there are
 -- none at all, because it cannot say how sessions differ.
@@ -89,7 +90,10 @@ by_difference as (
     select
         both_ways.judge_id,
         both_ways.method_id,
-        avg(kinds.overall + both_ways.difference) as overall
+        coalesce(
+            avg(kinds.overall + both_ways.difference) filter (where not kinds.is_control),
+            avg(kinds.overall + both_ways.difference)
+        ) as overall
     from both_ways
     inner join kinds on both_ways.judge_id = kinds.judge_id and both_ways.other_id = kinds.method_id
     where not kinds.is_partial

@@ -267,7 +267,9 @@ def leaderboard(figures: Figures, judge_id: str) -> dict[str, dict[str, Any]]:
     for_rank: dict[str, float | None] = {}
     partial = {id: bool(not_applicable[id]) and bool(everywhere) for id in means}
     for id, found in means.items():
-        others = [means[o].mean + difference[id, o] for o in everywhere if (id, o) in difference]
+        shared_with = [o for o in everywhere if (id, o) in difference]
+        real = [o for o in shared_with if figures.names[o] not in ("none", "empty")]
+        others = [means[o].mean + difference[id, o] for o in real or shared_with]
         for_rank[id] = found.mean if not partial[id] else fmean(others) if others else None
     known = [(-value, figures.names[id], id) for id, value in for_rank.items() if value is not None]
     placed = [id for _, _, id in sorted(known)]

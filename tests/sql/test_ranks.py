@@ -119,6 +119,27 @@ def test_a_method_that_is_not_applicable_everywhere_is_ranked_by_differences_on_
     ) == [(2, 2, 0, 0, 0, 0), (2, 2, 0, 0, 0, 4)]
 
 
+def test_controls_do_not_pull_a_partial_method_to_its_own_mean(tmp_path: Path) -> None:
+    """Hard sessions cost every method 2 points, and ``some`` is asked in those alone: 1.0, which is 2.0 over all.
+
+    The controls know no hard session. With them it would be ((2.0 + 2.0) + (1.0 + 1.0)) / 4.
+    """
+    keys = [(f"s{i}", "q") for i in range(6)]
+    high = {key: 4.0 - 2.0 * (i >= 3) for i, key in enumerate(keys)}
+    overall = {
+        "high": high,
+        "low": {key: score - 0.5 for key, score in high.items()},
+        "some": {key: high[key] - 1.0 for key in keys[3:]},
+        "none": dict.fromkeys(keys, 5.0),
+        "empty": dict.fromkeys(keys, 0.0),
+    }
+    query = "SELECT overall, overall_for_rank FROM leaderboard WHERE method = 'some'"
+    assert rows(make(partial(overall, "some"), tmp_path), query) == [(1.0, 2.0)]
+    (tmp_path / "controls").mkdir()
+    alone = {name: overall[name] for name in ("some", "none", "empty")}
+    assert rows(make(partial(alone, "some"), tmp_path / "controls"), query) == [(1.0, 1.0)]
+
+
 def test_a_partial_method_that_is_told_from_none_makes_no_group_of_all(tmp_path: Path) -> None:
     """From one session nothing can be told of it; that must not make one group of all others."""
     keys = [(f"s{i}", "q") for i in range(6)]
