@@ -30,16 +30,17 @@ function tableOf(caption, heads, rows) {
 async function sessionsOf(place, other, find) {
   if (data.is_live) {
     const found = await ask("sessions", { method: methods[place], other: methods[other] ?? "", find });
-    return found.sessions.map((session) => ({ ...session, here: true, mean: session.mean, held: session.other_mean }));
+    return { n: found.n_sessions, shown: found.sessions.map((session) => ({ ...session, here: true, held: session.other_mean })) };
   }
   const meanOf = (session, which) => session.means.find(([method]) => method === which)?.[1] ?? null;
-  return data.sessions
+  const shown = data.sessions
     .map((session) => ({ ...session, here: session.here.length > 0, mean: meanOf(session, place), held: meanOf(session, other) }))
     .filter((session) => session.mean !== null || session.here);
+  return { n: shown.length, shown };
 }
 
-function sessionsTable(name, other, sessions) {
-  const rows = sessions.map((session) => {
+function sessionsTable(name, other, { n, shown }) {
+  const rows = shown.map((session) => {
     const { mean, held } = session;
     const title = session.here ? el("a", { href: link(name, session.id) }, bdi(session.title)) : bdi(session.title);
     return el("tr", {}, el("th", { scope: "row" }, title, session.here ? null : [" ", el("small", {}, word("not_here"))]),
@@ -48,7 +49,8 @@ function sessionsTable(name, other, sessions) {
   });
   const heads = [[word("session"), "s"], [word("format"), "s"], [word("work"), "s"], [word("points"), "n"], [word("its_mean"), "n"],
     [other < 0 ? missing : methods[other], "n"]];
-  return tableOf(word("sessions_of", { method: name }), heads, rows);
+  const caption = word("sessions_of", { method: name }) + (n > rows.length ? ` · ${word("first_of", { shown: whole(rows.length), n: whole(n) })}` : "");
+  return tableOf(caption, heads, rows);
 }
 
 async function methodView(place) {
