@@ -1,4 +1,4 @@
-"""Who may ask ``view``: whoever has its address with the token in it, from a page of its own or from none."""
+"""Refuses requests to ``view`` from all but the holder of its address, which has a token in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of ``view`` ask of a store, as plain data: read when it is asked for, of the newest database.
+"""Reads the data that the pages of ``view`` ask for from the newest database of a store.
 
 Sessions come as packs (``flows.reporting.html.detail``) that also say which session they are of.
 """
@@ -56,7 +56,7 @@ class OpenDatabase:
 
     @cached_property
     def infos(self) -> dict[str, SessionInfo]:
-        """What is known of each stored session."""
+        """The metadata of each stored session by its id."""
         return {info.session_id: info for part in read_parts(self.store) for info in part.sessions}
 
     def figures_of(self, judge: str) -> Figures:
@@ -89,7 +89,7 @@ class LiveStore:
         self._opened: OpenDatabase | None = None
 
     def page(self, judge: str = "") -> bytes:
-        """The page. Raises UsageError where nothing is scored, StoreError where there is no database."""
+        """Make the page of a judge. Raises UsageError where nothing is scored, StoreError without a database."""
         with self._lock:
             opened, judge = self._open(), judge or self._judge
             if judge not in opened.pages:
@@ -162,7 +162,7 @@ class LiveStore:
         return {"names": rows.names, "rows": shown, "has_more": len(rows.values) > MOST_ROWS, "seconds": seconds}
 
     def relations(self) -> Row:
-        """What can be asked: the tables and views with their comments, and the ready queries."""
+        """List the tables and views with their comments, and the ready queries."""
         with self._lock:
             found = list_relations(self._open().connection)
         return {
