@@ -15,7 +15,7 @@ from flows.cli.shared.commands import command
     "view",
     "view /data/store --no-open --port 8899",
     "view --judge openai:gpt-5.2",
-    order=85,
+    order=88,
 )
 def view(
     location: Annotated[str | None, typer.Argument(metavar="STORE", help="The store, as --store.")] = None,

@@ -66,7 +66,7 @@ def test_where_the_agent_had_not_compacted_the_method_is_not_applicable_and_noth
     result = working_command("run", sessions, "--store", store, *OPTIONS, "--history", history)
     assert result.exit_code == 0, result.output
     assert "recorded: 3 of 5 points not applicable (3 × the session has no recorded compaction" in result.stderr
-    assert "* recorded is not applicable at 3 points:" in result.stdout
+    assert "* recorded is not applicable at 3 points." in result.stdout
     assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
     found = query(
         store,
