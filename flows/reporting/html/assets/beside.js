@@ -43,7 +43,7 @@ function writtenBy(left, cut) {
   return { became, made };
 }
 
-/** Stretches of messages that became the same in every method; what proves something stands alone. */
+/** Stretches of messages with the same fate in every method. A message that proves a truth stands alone. */
 function stretchesOf(columns, cut, alone) {
   const found = [];
   for (let seq = 0; seq < cut; seq++) {
@@ -57,7 +57,7 @@ function stretchesOf(columns, cut, alone) {
   return found;
 }
 
-/** Neighbours put together where there are too many to look at; what stands alone stays alone. */
+/** Fewer stretches: neighbours are put together where there are too many to look at, but for messages that stand alone. */
 function putTogether(stretches, columns, alone) {
   if (stretches.length <= MOST_ROWS) return stretches;
   const most = Math.ceil(stretches.length / (MOST_ROWS / 2)), found = [];
