@@ -341,15 +341,17 @@ class TestInABrowser:
     def test_evidence_leads_to_its_message_and_the_summary_that_says_it_is_marked(self, page: Browser) -> None:
         page.go(f"#beside/{ORDINARY}/1/all/recall/codex_local/empty")
         page.until("document.getElementById('drawer')")
-        page.run("document.querySelector('#drawer [data-to]').click()")
-        page.until("document.querySelector('#beside .line.here')")
-        seq = page.run("return Number(document.querySelector('#drawer [data-to]').dataset.to)")
-        assert page.run("return Number(document.querySelector('#beside .line.here').dataset.seq)") == seq
+        seq, shown = page.run("""
+            const button = document.querySelector('#drawer [data-to]');
+            button.click();
+            return [button.dataset.to, document.querySelector('#beside .line.here').dataset.seq];
+        """)
+        assert shown == seq
         marked = []
         for kind in ("recall", "artifact", "continuation"):
+            page.run("document.getElementById('drawer').id = 'before'")
             page.go(f"#beside/{ORDINARY}/1/all/{kind}/codex_local/empty")
-            page.until(f"document.querySelector('#drawer') && location.hash.includes('/{kind}/')")
-            page.until(f"document.querySelector('tr.chosen a')?.href.includes('/{kind}/')")
+            page.until("document.getElementById('drawer')")
             page.run("for (const box of document.querySelectorAll('#beside details.made')) box.open = true")
             page.until(
                 "[...document.querySelectorAll('#beside details.made')].every((box) => box.querySelector('pre'))"
