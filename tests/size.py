@@ -1,7 +1,7 @@
 """``python -m tests.size``: how large the project is, and how large it may be.
 
-The limits are in ``tests/golden/size.json``. ``python -m tests.size --pin`` writes today's counts there; a commit that
-raises one says what it adds, and what it takes away.
+The limits are in ``tests/golden/size.json``. ``python -m tests.size --pin`` writes today's counts there, rounded up to
+the next hundred; a commit that raises one says what it adds, and what it takes away.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def main() -> None:
     for name, count in counts.items():
         print(f"{name:<24} {limits[name]:>8,} -> {count:>8,} {count - limits[name]:>+8,}")
     if sys.argv[1:] == ["--pin"]:
-        LIMITS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
+        rounded = {name: -(-count // 100) * 100 for name, count in counts.items()}
+        LIMITS.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
