@@ -40,6 +40,7 @@ AGENTS: Mapping[str, AgentFolder] = {
     "cline": AgentFolder("cline", ".config", f"{_VS_CODE}/saoudrizwan.claude-dev/tasks", "", _TASKS, "", _OTHER_HOMES),
     "cline_sdk": AgentFolder("cline", ".cline", "data/sessions", "CLINE_DIR", "*/*.messages.json"),
     "codex": AgentFolder("codex_rollout", ".codex", "sessions", "CODEX_HOME"),
+    "continue": AgentFolder("continue_dev", ".continue", "sessions", "CONTINUE_GLOBAL_DIR"),
     "copilot": AgentFolder("copilot_cli", ".copilot", "session-state"),
     "cursor": AgentFolder(
         "cursor", ".config", "Cursor/User/globalStorage", files="state.vscdb", other_homes=_OTHER_HOMES

@@ -48,6 +48,7 @@ PLACES_OF_ALL = PLACES | {
     "amp": ".local/share/amp/threads/T-1.json",
     "claude_code": ".claude/projects/-home-ada/s.jsonl",
     "codex": ".codex/sessions/2026/05/02/rollout-1.jsonl",
+    "continue": ".continue/sessions/s.json",
     "copilot": ".copilot/session-state/s/events.jsonl",
     "cursor": ".config/Cursor/User/globalStorage/state.vscdb",
     "cursor_agent": ".cursor/projects/mill/agent-transcripts/a/a.jsonl",
