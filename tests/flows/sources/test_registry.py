@@ -126,3 +126,9 @@ def test_a_reader_reads_messages_of_its_log_made_by_hand(name, tmp_path) -> None
     wanted = {"assistant"} if getattr(logs.MODULES[name], "HAS_NO_PROMPTS", False) else {"user", "assistant"}
     assert wanted <= {message.role for message in messages}
     assert any(message.text or message.tool_calls for message in messages if message.role == "assistant")
+
+
+def test_no_reader_is_longer_than_300_lines() -> None:
+    folder = ROOT / "flows" / "sources" / "formats"
+    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in folder.rglob("*.py")}
+    assert {name: count for name, count in lines.items() if count > 300} == {}

@@ -130,3 +130,13 @@ def references_of(observation: Any) -> Iterator[Record]:
 
 def _paths(trajectory: Record) -> Iterator[str]:
     return (ref["trajectory_path"] for ref in references(trajectory) if isinstance(ref.get("trajectory_path"), str))
+
+
+def native_id(part: TrajectoryPart, parent: str | None) -> str | None:
+    """The run's id. A sub-agent that has its parent's, or none, adds the trajectory's own."""
+    native, own = run_id(part.trajectory), text_or_none(part.trajectory.get("trajectory_id"))
+    if parent is None:
+        return native or own
+    if native is not None and native != parent:
+        return native
+    return f"{parent}.{own or part.name.partition('.json')[0]}"

@@ -16,15 +16,16 @@ from flows.sources.formats.atif._files import (
     chain_parts,
     is_continuation,
     is_trajectory,
+    native_id,
     open_part,
     parent_of,
     references,
     references_of,
-    run_id,
 )
+from flows.sources.formats.atif._values import handed_over, is_handoff, is_refused_answer, says_error, text_of_content
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
-from flows.sources.reading.blocks import arguments_text, iso_time, text_of
+from flows.sources.reading.blocks import iso_time
 from flows.sources.reading.identity import plain_id
 from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage
@@ -34,7 +35,6 @@ NAME = "atif"
 COPIED = "copied context"
 _LEFT_BRANCH = "summary of a left branch"
 _ROLES: dict[str, Kind] = {"system": "system", "user": "user", "agent": "assistant"}
-_NOT_PARSED = "Previous response had parsing errors"
 _DEEPEST = 20
 
 
@@ -62,7 +62,7 @@ def _run(
     source: Source, parts: list[TrajectoryPart], parent: str | None, *, missing: str | None = None, depth: int = 0
 ) -> Iterator[Transcript]:
     """A trajectory and its sub-agents; ``parent`` is the id of the run that started it."""
-    native = _native_id(parts[0], parent)
+    native = native_id(parts[0], parent)
     run = _Run(source)
     for part in parts:
         run.part(part)
@@ -79,16 +79,6 @@ def _run(
 
 def _session_id(native: str | None) -> str | None:
     return f"{NAME}-{plain_id(native)}" if native else None
-
-
-def _native_id(part: TrajectoryPart, parent: str | None) -> str | None:
-    """The run's id. A sub-agent that has its parent's, or none, adds the trajectory's own."""
-    native, own = run_id(part.trajectory), text_or_none(part.trajectory.get("trajectory_id"))
-    if parent is None:
-        return native or own
-    if native is not None and native != parent:
-        return native
-    return f"{parent}.{own or part.name.partition('.json')[0]}"
 
 
 def _sub_agents(source: Source, parts: list[TrajectoryPart], native: str | None, depth: int) -> Iterator[Transcript]:
@@ -171,7 +161,7 @@ class _Run:
         kind = _ROLES.get(str(step.get("source")))
         if kind is None:
             raise MalformedError(f"source is {step.get('source')!r}, expected system, user or agent")
-        text = _text(step.get("message"))
+        text = text_of_content(step.get("message"))
         if step.get("is_copied_context") is True:
             self._copy(kind, text, step)
             return
@@ -181,7 +171,7 @@ class _Run:
             self._answer(text, step, extra, ref, time)
             return
         is_compaction = nested(extra, "context_management", "type") == "compaction"
-        if kind == "system" and (is_compaction or self._is_handoff(step)):
+        if kind == "system" and (is_compaction or (self.is_terminus and is_handoff(step))):
             self._note_compaction(step)
             return
         if kind == "system":
@@ -211,37 +201,19 @@ class _Run:
             tokens_before=self.tokens,
         )
 
-    def _is_handoff(self, step: Record) -> bool:
-        return self.is_terminus and any(
-            "summarization" in str(ref.get("trajectory_path") or ref.get("session_id"))
-            for ref in references_of(step.get("observation"))
-        )
-
     def _note_compaction(self, step: Record) -> None:
         """A notice of a compaction. Terminus keeps the task, and has its summary in the file of a sub-agent."""
         self.session.leave_out(BOOKKEEPING, "system")
         refs = list(references_of(step.get("observation")))
         said = self.session.drafts
         kept = {id(draft) for at, draft in enumerate(said) if draft.role == "system" or (self.is_terminus and at == 0)}
-        summary = self._handed_over(refs)
+        summary = handed_over(self.source, refs)
         self.session.compacted(
             summary=summary,
             dropped=[draft for draft in said if id(draft) not in kept],
             tokens_before=self.tokens,
             has_opaque_summary=bool(refs) and summary is None,
         )
-
-    def _handed_over(self, refs: list[Record]) -> str | None:
-        """The questions and answers between the two agents, which stay in the context of the next one."""
-        for ref in refs:
-            name = ref.get("trajectory_path")
-            if not isinstance(name, str) or "questions" not in name:
-                continue
-            part = open_part(self.source, name)
-            steps = part.trajectory["steps"] if part is not None else []
-            told = [_text(step.get("message")) for step in steps if isinstance(step, dict)]
-            return "\n\n".join(filter(None, told)) or None
-        return None
 
     def _answer(self, text: str, step: Record, extra: Record, ref: str, time: str | None) -> None:
         event = extra.get("pi_event_type")
@@ -258,21 +230,16 @@ class _Run:
         self.session.model = self.session.model or text_or_none(step.get("model_name"))
         self._use(step, ref)
         calls = need_list(step.get("tool_calls") or [], "tool_calls")
-        is_refused = not calls and self._is_refused(step)
+        is_refused = not calls and is_refused_answer(step)
         parsed = _terminus.parse_answer(text) if not calls and not is_refused else None
         draft.add_text(parsed[0] if parsed is not None else text)
         ids = [self._call(draft, call, ref) for call in calls]
         if parsed is not None:
             ids = [self.session.call(draft, None, parsed[1], parsed[2])]
         if is_refused:  # nothing ran: what follows is the harness asking again
-            self.session.say("user", _text(step["observation"]["results"][0].get("content")), ref, time)
+            self.session.say("user", text_of_content(step["observation"]["results"][0].get("content")), ref, time)
             step = {**step, "observation": {"results": step["observation"]["results"][1:]}}
         self._results(step, [one for one in ids if one is not None], ref, time)
-
-    def _is_refused(self, step: Record) -> bool:
-        """Whether the harness could not read the answer, so that nothing of it was run."""
-        first = first_item((step.get("observation") or {}).get("results"))
-        return isinstance(first, dict) and _text(first.get("content")).startswith(_NOT_PARSED)
 
     def _call(self, draft: MessageDraft, call: Any, ref: str) -> str | None:
         if not isinstance(call, dict):
@@ -305,7 +272,7 @@ class _Run:
             return
         if own is None and free:
             own = free.pop(0)
-        self.session.result(own, _text(content), ref, time, is_error=_is_error(extra))
+        self.session.result(own, text_of_content(content), ref, time, is_error=says_error(extra))
 
     def _use(self, step: Record, ref: str) -> None:
         metrics = as_dict(step.get("metrics"))
@@ -315,25 +282,6 @@ class _Run:
             self.has_usage = True
             self.session.use(ref, usage)
             self.tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-
-
-def _text(content: Any) -> str:
-    """A message's text; an image or a sound is a file that its part names."""
-    if not isinstance(content, list):
-        return text_of(content) if not isinstance(content, dict) else arguments_text(content)
-    return text_of([_with_link(part) for part in content])
-
-
-def _with_link(part: Any) -> Any:
-    path = nested(part, "source", "path")
-    return {**part, "source": {"url": path}} if isinstance(path, str) else part
-
-
-def _is_error(extra: Any) -> bool:
-    """Whether a converter says that the call failed: each has a name of its own for it."""
-    code = nested(extra, "exit_code")
-    is_marked = any(nested(extra, key) is True for key in ("is_error", "tool_result_is_error"))
-    return is_marked or (isinstance(code, int) and code != 0)
 
 
 FORMAT = SourceFormat(

@@ -10,28 +10,25 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import takewhile
 from typing import Any
 
 from compaction.transcript import Transcript
+from flows.sources.formats.claude_code._left_lines import lines_written_again, rewound_lines
 from flows.sources.formats.claude_code._thread import ClaudeThread
 from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.claude_lines import (
     agent_line,
     is_prompt,
-    is_result,
     kinds_of,
     log_line,
     queued_prompt,
-    response_id,
     slim_line,
 )
-from flows.sources.reading.decode import dumps
 from flows.sources.reading.kinds import kind_of_unknown
 from flows.sources.reading.session import ANOTHER_BEGINNING, BOOKKEEPING, DUPLICATE, INHERITED, REWOUND, UNKNOWN
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_dict, as_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
 NAME = "claude_code"
 _KNOWN = frozenset(
@@ -188,29 +185,6 @@ class _Log:
                 self._seen.add((whose, "response " + response))
         self.duplicates.update(kinds or [None])
 
-    def rewound(self) -> set[str]:
-        """Lines of abandoned branches. Of sibling prompts, only the one that was continued last is live."""
-        groups = [uuids for uuids in self.prompts.values() if len(uuids) > 1]
-        if not groups:
-            return set()
-        children: dict[str, list[str]] = defaultdict(list)
-        latest = dict(self.places)
-        for _ in range(2):  # a child's line can stand before its parent's
-            for uuid in reversed(self.parents):
-                parent = self.parents[uuid]
-                if parent in latest and latest[parent] < latest[uuid]:
-                    latest[parent] = latest[uuid]
-        for uuid, parent in self.parents.items():
-            if parent is not None:
-                children[parent].append(uuid)
-        gone: set[str] = set()
-        for uuids in groups:
-            live = max(uuids, key=lambda uuid: latest[uuid])
-            for uuid in uuids:
-                if uuid != live:
-                    _add_below(uuid, children, gone, live)
-        return gone
-
     def transcripts(self) -> Iterator[Transcript]:
         """Second pass: the threads, each in file order."""
         threads = self._threads()
@@ -252,7 +226,10 @@ class _Log:
         return len(answered | {roots[parent] for parent in self.prompts if roots.get(parent)})
 
     def _threads(self) -> dict[str | None, ClaudeThread]:
-        gone, again = self.rewound(), self._written_again()
+        gone, again = (
+            rewound_lines(self.prompts, self.parents, self.places),
+            lines_written_again(self.lines, self.openings),
+        )
         threads: dict[str | None, ClaudeThread] = {None: ClaudeThread(self.source, self.places)}
         if not again:
             threads[None].session.leave_out(ANOTHER_BEGINNING, None, max(self._count_conversations() - 1, 0))
@@ -285,42 +262,6 @@ class _Log:
         self.agent_lines.clear()
         return threads
 
-    def _written_again(self) -> set[int]:
-        """Lines that a resumed session wrote again with new ids.
-
-        Prompts whose answer was there before; and what stands behind a further beginning as far as it is the log's own
-        first lines, with an answer among them.
-        """
-        found = self._beginnings_again()
-        said: set[str] = set()
-        answered: set[str] = set()
-        waiting: list[int] = []
-        for where, record in self.lines:
-            if record["type"] == "assistant" and (response := response_id(record)) is not None:
-                if response in answered:
-                    found.update(waiting)
-                waiting.clear()
-                answered.add(response)
-            elif record["type"] == "user" and not any(map(is_result, as_list(record["message"].get("content")))):
-                text = dumps(record["message"].get("content"))
-                if text in said:
-                    waiting.append(where)
-                said.add(text)
-        return found
-
-    def _beginnings_again(self) -> set[int]:
-        """The lines behind each further beginning that are the log's first ones."""
-        lines = [(where, record) for where, record in self.lines if not record.get("isSidechain")]
-        found: set[int] = set()
-        for start, (_, record) in enumerate(lines):
-            if start == 0 or record.get("uuid") not in self.openings:
-                continue
-            pairs = zip(lines[:start], lines[start:], strict=False)
-            same = [new for old, new in takewhile(lambda pair: _says(pair[0][1]) == _says(pair[1][1]), pairs)]
-            if any(record["type"] == "assistant" for _, record in same):
-                found.update(where for where, _ in same)
-        return found
-
     def _sidechain(self, record: Record) -> str | None:
         """The owner of a line: a sub-agent's id, or else the first line of its chain; None for the session."""
         if not record.get("isSidechain"):
@@ -344,21 +285,6 @@ class _Log:
         root = self._roots.get(root, root)
         self._roots.update(dict.fromkeys(way, root))
         return root
-
-
-def _says(record: Record) -> tuple[Any, Any, Any]:
-    """The content of a line without its ids; the ids of calls count."""
-    return record["type"], record.get("subtype"), as_dict(record.get("message")).get("content")
-
-
-def _add_below(uuid: str, children: dict[str, list[str]], found: set[str], live: str) -> None:
-    """Adds a line and all its descendants, except the live line (parents may form a circle)."""
-    waiting = [uuid]
-    while waiting:
-        at = waiting.pop()
-        if at not in found and at != live:
-            found.add(at)
-            waiting.extend(children.get(at, ()))
 
 
 FORMAT = SourceFormat(

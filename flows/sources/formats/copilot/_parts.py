@@ -6,13 +6,22 @@ import re
 from typing import Any
 
 from compaction.transcript import Usage
+from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Record, Source
 from flows.sources.reading.blocks import block_text, text_of
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.session import MessageDraft, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, REWOUND, MessageDraft, SessionDraft
 from flows.sources.reading.usage import make_usage, sum_usages
-from flows.sources.reading.values import as_dict, as_list, nested, objects_in
+from flows.sources.reading.values import as_dict, as_list, nested, objects_in, text_or_none
 
+_SPOKEN_KINDS: dict[str, Kind] = {
+    "user.message": "user",
+    "system.notification": "user",
+    "skill.invoked": "user",
+    "assistant.message": "assistant",
+    "tool.execution_complete": "tool",
+    "system.message": "system",
+}
 _FAILED = re.compile(r"<[^<>\n]{0,80}\bexit code (?!0>)-?\d+>\s*\Z")
 """Its shell tools say in the last line how the command ended; the call itself was a success."""
 
@@ -107,3 +116,36 @@ class AgentSession:
         for key, usage in found.items():
             self.session.use(key, usage)
         return bool(self.used["run"])
+
+    def say_announced(self) -> None:
+        """Adds the prompts that only hooks told of; one that comes later after all takes their place."""
+        for text, ref, time in self.announced:
+            self.injected.append((text, self.session.say("user", text, ref, time, typed=True)))
+        self.announced.clear()
+
+    def compact(self, data: Record) -> None:
+        """Notes a compaction that has ended: its summary stands for what was said before it began."""
+        start, self.compaction_from = self.compaction_from, None
+        begun, self.compaction = self.compaction, {}
+        session, used = self.session, data.get("compactionTokensUsed")
+        if data.get("success") is False:
+            session.leave_out(BOOKKEEPING)
+            return
+        if isinstance(used, dict):
+            given, made = (used.get(f"{kind}Tokens", used.get(kind)) for kind in ("input", "output"))
+            cached = used.get("cacheReadTokens", used.get("cachedInput"))
+            self.note("response", None, make_usage(given, made, cached))
+        summary = text_or_none(data.get("summaryContent"))
+        session.compacted(
+            summary=summary,
+            dropped=[draft for draft in session.drafts[:start] if draft.role != "system"],
+            tokens_before=data.get("preCompactionTokens") or begun.get("currentTokens"),
+            trigger=data.get("trigger") or begun.get("trigger"),
+            has_opaque_summary=summary is None,
+        )
+
+    def leave_rewound(self, kind: str, data: Record) -> None:
+        """Counts an event that a rewind took back."""
+        self.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))
+        if kind == "assistant.message":
+            self.session.leave_out(REWOUND, "tool_call", len(as_list(data.get("toolRequests"))))

@@ -11,26 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
+from flows.sources.formats.copilot._agents import Agents, rewound_positions
 from flows.sources.formats.copilot._flat import FlatLines, is_flat
 from flows.sources.formats.copilot._parts import AgentSession, attachment_marks, outcome, shutdown_usage, usage_of
-from flows.sources.reading.account import Kind
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import arguments_text, iso_time, text_of
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, REWOUND, MessageDraft
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_list, first_text, need_list, need_object, nested, text_or_none
+from flows.sources.reading.values import first_text, need_list, need_object, nested, text_or_none
 
 NAME = "copilot_cli"
 _MESSAGES = {"user.message", "assistant.message", "tool.execution_complete", "system.message"}
 _KNOWN = {*_MESSAGES, "session.start", "session.resume", "assistant.turn_start", "tool.execution_start"}
-_SPOKEN_KINDS: dict[str, Kind] = {
-    "user.message": "user",
-    "system.notification": "user",
-    "skill.invoked": "user",
-    "assistant.message": "assistant",
-    "tool.execution_complete": "tool",
-    "system.message": "system",
-}
 
 
 def detect(head: Head) -> bool:
@@ -44,49 +36,26 @@ def read(source: Source) -> Iterator[Transcript]:
     """The session of the file and those of its sub-agents."""
     records = list(source.records())
     log, flat = _Log(source), FlatLines(source, NAME)
-    log.rewound = _rewound_positions([record for _, record in records])
+    log.rewound = rewound_positions([record for _, record in records])
     for at, (where, record) in enumerate(records):
         if isinstance(record.get("data"), dict) or "." in str(record.get("type")):
             log.at = at
             source.guard(log.take, where, record)
         else:
             source.guard(flat.take, where, record)
-    yield from log.built()
+    yield from log.agents.build(NAME)
     yield from flat.built()
-
-
-def _rewound_positions(records: list[Record]) -> set[int]:
-    """Positions of the events that a rewind took back: from the named event up to the rewind."""
-    places: dict[str, int] = {}
-    gone: set[int] = set()
-    for at, record in enumerate(records):
-        data, own = record.get("data"), record.get("id")
-        if record.get("type") == "session.snapshot_rewind" and isinstance(data, dict):
-            start = places.get(str(data.get("upToEventId")))
-            gone.update(range(at if start is None else start, at))
-        elif isinstance(own, str):
-            places.setdefault(own, at)
-    return gone
 
 
 class _Log:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.agents: dict[str | None, AgentSession] = {None: AgentSession(source, None)}
-        self.native: str | None = None
+        self.agents = Agents(source)
         self.rewound: set[int] = set()
         self.at = 0
         self.seen: set[str] = set()
-        self.owners: dict[str, AgentSession] = {}
-        """Id of a call → the agent that asked for it."""
-        self.started: dict[str, Record] = {}
-        """Id of a call → the sub-agent that it started; also by the sub-agent's own id."""
-        self.keys: dict[str, str] = {}
-        """Id of a call → the own id of the sub-agent that it started."""
         self.asked: dict[str, Record] = {}
         """Tools that the person ran, by the id of the call."""
-        self.tasks: dict[str, str] = {}
-        """Prompt of a sub-agent that has started → its key: not all versions say whose the first prompt is."""
         self.prompts: dict[str, str] = {}
         """Id of a call → the prompt that it gives to a sub-agent."""
 
@@ -95,14 +64,14 @@ class _Log:
         if not isinstance(kind, str):
             raise MalformedError("an event without a type")
         data = {} if data is None and kind not in _MESSAGES else need_object(data, "data")
-        agent = self._agent(event, data)
+        agent = self.agents.find(event, data)
         if isinstance(own, str) and own in self.seen and own != "REDACTED":
             agent.session.leave_out(DUPLICATE)
             return
         if isinstance(own, str):
             self.seen.add(own)
         if self.at in self.rewound:
-            self._leave_rewound(agent, kind, data)
+            agent.leave_rewound(kind, data)
             return
         ref, time = self.source.ref(where), iso_time(event.get("timestamp"))
         agent.session.ended_at = time or agent.session.ended_at
@@ -116,27 +85,9 @@ class _Log:
         else:
             agent.session.leave_out(BOOKKEEPING)
 
-    def _agent(self, event: Record, data: Record) -> AgentSession:
-        key = first_text(event.get("agentId"), data.get("parentToolCallId"))
-        if event.get("type") == "user.message":
-            key = key or self.tasks.pop(text_of(data.get("content")), None)
-        if str(event.get("type")).startswith("subagent."):
-            if key is not None:
-                self.started[key] = data
-                self.keys[str(data.get("toolCallId"))] = key
-            key = None  # what the main agent tells of another
-        if key not in self.agents:
-            self.agents[key] = AgentSession(self.source, key)
-        return self.agents[key]
-
-    def _leave_rewound(self, agent: AgentSession, kind: str, data: Record) -> None:
-        agent.session.leave_out(REWOUND, _SPOKEN_KINDS.get(kind))
-        if kind == "assistant.message":
-            agent.session.leave_out(REWOUND, "tool_call", len(as_list(data.get("toolRequests"))))
-
     def start(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """The header; a resumed session has a second one."""
-        self.native = self.native or text_or_none(data.get("sessionId"))
+        self.agents.native = self.agents.native or text_or_none(data.get("sessionId"))
         session = agent.session
         session.started_at = session.started_at or iso_time(data.get("startTime"))
         session.cwd = session.cwd or text_or_none(nested(data, "context", "cwd"))
@@ -201,15 +152,9 @@ class _Log:
             if not any(draft.role == "user" and prompt in "\n".join(draft.texts) for draft in last):
                 agent.announced.append((prompt, ref, time))
 
-    def _say_announced(self, agent: AgentSession) -> None:
-        """Adds the prompts that only hooks told of; one that comes later after all takes their place."""
-        for text, ref, time in agent.announced:
-            agent.injected.append((text, agent.session.say("user", text, ref, time, typed=True)))
-        agent.announced.clear()
-
     def respond(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A response with all of its calls."""
-        self._say_announced(agent)
+        agent.say_announced()
         session, own = agent.session, text_or_none(data.get("messageId"))
         text, requests = text_of(data.get("content")), need_list(data.get("toolRequests") or [], "toolRequests")
         draft = session.respond(own if own != "REDACTED" else None, ref, time)
@@ -236,7 +181,7 @@ class _Log:
             return
         own = agent.session.call(draft, wanted, name, arguments)
         agent.calls.add(own)
-        self.owners[own] = agent
+        self.agents.owners[own] = agent
         if isinstance(arguments, dict) and isinstance(arguments.get("prompt"), str):
             self.prompts[own] = arguments["prompt"]
 
@@ -269,9 +214,9 @@ class _Log:
         """A sub-agent starts."""
         own = data.get("toolCallId")
         if isinstance(own, str):
-            self.started[own] = data
+            self.agents.started[own] = data
             if own in self.prompts:
-                self.tasks[self.prompts.pop(own)] = self.keys.get(own, own)
+                self.agents.tasks[self.prompts.pop(own)] = self.agents.keys.get(own, own)
 
     def compaction_starts(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """A compaction begins in the background: what is said from now on stays."""
@@ -279,24 +224,7 @@ class _Log:
 
     def compaction_ends(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Replaces the messages from before the compaction's start by the summary."""
-        start, agent.compaction_from = agent.compaction_from, None
-        begun, agent.compaction = agent.compaction, {}
-        session, used = agent.session, data.get("compactionTokensUsed")
-        if data.get("success") is False:
-            session.leave_out(BOOKKEEPING)
-            return
-        if isinstance(used, dict):
-            given, made = (used.get(f"{kind}Tokens", used.get(kind)) for kind in ("input", "output"))
-            cached = used.get("cacheReadTokens", used.get("cachedInput"))
-            agent.note("response", None, make_usage(given, made, cached))
-        summary = text_or_none(data.get("summaryContent"))
-        session.compacted(
-            summary=summary,
-            dropped=[draft for draft in session.drafts[:start] if draft.role != "system"],
-            tokens_before=data.get("preCompactionTokens") or begun.get("currentTokens"),
-            trigger=data.get("trigger") or begun.get("trigger"),
-            has_opaque_summary=summary is None,
-        )
+        agent.compact(data)
 
     def truncated(self, agent: AgentSession, data: Record, ref: str, time: str | None) -> None:
         """Messages were removed without a summary; the log does not say which."""
@@ -322,33 +250,6 @@ class _Log:
         agent.session.model = agent.session.model or text_or_none(data.get("currentModel"))
         if usage is not None:
             agent.note("run", str(data.get("sessionStartTime")), usage)
-
-    def built(self) -> Iterator[Transcript]:
-        """The main session, then the sub-agents."""
-        in_total = self.agents[None].add_usage()  # the totals of a run hold those of its sub-agents
-        for key, agent in self.agents.items():
-            self._say_announced(agent)
-            for text in agent.reasoning:
-                agent.session.respond("reasoning at the end", self.source.name).add_reasoning(text)
-            native, parent = self.native, None
-            if key is not None:
-                about = self.started.get(key, {})
-                agent.session.title = first_text(about.get("agentDisplayName"), about.get("agentName"))
-                started_by = self.owners.get(key) or self.owners.get(str(about.get("toolCallId")))
-                parent = self._name(started_by or self.agents[None])
-                native = self._name(agent)
-                agent.session.cwd = agent.session.cwd or self.agents[None].session.cwd
-                if not in_total:
-                    agent.add_usage()
-            if not agent.session.drafts and key is not None:
-                continue
-            started_from = f"{NAME}-{parent}" if parent is not None else None
-            yield from agent.session.build(NAME, native, parent_session_id=started_from)
-
-    def _name(self, agent: AgentSession) -> str | None:
-        if self.native is None:
-            return None
-        return self.native if agent.key is None else f"{self.native}-{agent.key}"
 
 
 _NOTICES = {

@@ -6,10 +6,10 @@ or a summary replaced them; else the agent took a turn back and tried another on
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from flows.sources.formats.inspect._calls import Compaction, ModelCall, Table
+from flows.sources.formats.inspect._nodes import Node, Shrink, align_numbers, call_ids, is_summary
 from flows.sources.reading.base import Record
 from flows.sources.reading.session import REWOUND
 
@@ -19,34 +19,6 @@ SIDE_CALL = "model call beside the conversation"
 PASSING = "prompt that one call alone had"
 _MANY = 4
 """From this many messages, replaced by a new prompt at once, they were compacted: nobody takes back so many."""
-
-
-@dataclass(eq=False, slots=True)
-class Node:
-    """A message at its place in a conversation."""
-
-    number: int
-    """In the table; a message that is said twice has one number and two nodes."""
-    message: Record
-    role: str
-    state: str | None = None
-    """Why it is not part of the conversation; None when it is."""
-    call: ModelCall | None = None
-    """The call whose answer it is."""
-    position: int | None = None
-    """Where it stands in the conversation as it was at the end."""
-
-
-@dataclass
-class Shrink:
-    """A compaction of a conversation."""
-
-    dropped: list[Node]
-    cleared: list[Node]
-    cleared_text: str
-    summary: Node | None
-    summary_at: int | None
-    note: Compaction | None
 
 
 @dataclass
@@ -91,7 +63,7 @@ class InspectThread:
 
     def _add(self, number: int, state: str | None = None) -> Node:
         message = self.table.messages[number]
-        node = Node(number, message, message["role"], state or (SUMMARY if _is_summary(message) else None))
+        node = Node(number, message, message["role"], state or (SUMMARY if is_summary(message) else None))
         self.order.append(node)
         self.numbers.add(number)
         self._by_number[number] = node
@@ -101,7 +73,7 @@ class InspectThread:
         """A prompt that lacks messages of the one before: sets the view, and returns the nodes that are new."""
         view, numbers = self._view, self._view_numbers
         same = next((i for i, (a, b) in enumerate(zip(numbers, prompt, strict=False)) if a != b), len(prompt))
-        found = _align_numbers(prompt[same:], numbers[same:])
+        found = align_numbers(prompt[same:], numbers[same:])
         matched: list[Node | None] = [None if at is None else view[same + at] for at in found]
         stays = {id(node) for node in matched if node is not None}
         gone = {id(node): node for node in view[same:] if id(node) not in stays}
@@ -113,7 +85,7 @@ class InspectThread:
             node = matched[index]
             if node is None:
                 back = self._by_number.get(number)
-                if back is not None and (back.state == REWOUND or back.role == "system" or _call_ids(back.message)):
+                if back is not None and (back.state == REWOUND or back.role == "system" or call_ids(back.message)):
                     # A branch that was left is continued, or a message that was dropped is back.
                     node, back.state = back, None if back.state == REWOUND else back.state
                 else:
@@ -165,12 +137,12 @@ class InspectThread:
         """Results and responses that stayed in place without part of their text, as other messages."""
         cleared: list[Node] = []
         text = ""
-        by_call = {(node.role, call): node for node in reversed(gone.values()) for call in _call_ids(node.message)}
+        by_call = {(node.role, call): node for node in reversed(gone.values()) for call in call_ids(node.message)}
         for index, number in enumerate(prompt):
             if matched[index] is not None:
                 continue
             message = self.table.messages[number]
-            keys = ((message["role"], call) for call in _call_ids(message))
+            keys = ((message["role"], call) for call in call_ids(message))
             found = next((by_call[key] for key in keys if key in by_call), None)
             if found is not None and id(found) in gone:
                 del gone[id(found)]
@@ -200,7 +172,7 @@ class InspectThread:
         answer = self._view[-1] if self._view else None
         if summary is None or answer is None or answer.call is None or id(answer) not in gone:
             return
-        if _call_ids(answer.message):
+        if call_ids(answer.message):
             return
         said, text = self.table.text(answer.number).strip(), self.table.text(summary.number).strip()
         tail = said.rpartition("</analysis>")[2].strip()
@@ -218,7 +190,7 @@ class InspectThread:
             conversation: (number, position, message) of each of its messages.
         """
         nodes = self.nodes
-        found = _align_numbers([number for number, _, _ in conversation], [node.number for node in nodes])
+        found = align_numbers([number for number, _, _ in conversation], [node.number for node in nodes])
         taken = {at for at in found if at is not None}
         single = {node.number: at for at, node in enumerate(nodes) if at not in taken}
         free = set(range(len(nodes))) - taken
@@ -241,7 +213,7 @@ class InspectThread:
             is_longer = len(self.table.text_of(message)) >= len(self.table.text(number))
             if node.role in ("user", "system") or is_longer:
                 # For a provider that wants roles to alternate, prompts are joined; the conversation has them apart.
-                self.lost_calls += len(set(_call_ids(node.message)) - set(_call_ids(message)))
+                self.lost_calls += len(set(call_ids(node.message)) - set(call_ids(message)))
                 node.message = message
         self._leave_passing()
         if later:
@@ -264,36 +236,6 @@ class InspectThread:
             for node in self._view:
                 if id(node) in self._fresh and node.role == "user" and node.position is None:
                     node.state = node.state or PASSING
-
-
-def _align_numbers(wanted: list[int], there: list[int]) -> list[int | None]:
-    """Find the index in ``there`` of each wanted number, in the same order; None for a missing one."""
-    places: dict[int, list[int]] = {}
-    for at, number in enumerate(there):
-        places.setdefault(number, []).append(at)
-    found: list[int | None] = []
-    after = 0
-    for number in wanted:
-        mine = places.get(number, [])
-        index = bisect_left(mine, after)
-        found.append(mine[index] if index < len(mine) else None)
-        if index < len(mine):
-            after = mine[index] + 1
-    return found
-
-
-def _is_summary(message: Record) -> bool:
-    about = message.get("metadata")
-    return message["role"] == "user" and isinstance(about, dict) and bool(about.get("summary"))
-
-
-def _call_ids(message: Record) -> list[str]:
-    if message["role"] == "tool":
-        return [str(message["tool_call_id"])] if message.get("tool_call_id") else []
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list) or message["role"] != "assistant":
-        return []
-    return [str(call["id"]) for call in calls if isinstance(call, dict) and call.get("id")]
 
 
 class Threads:

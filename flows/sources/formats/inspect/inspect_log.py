@@ -6,22 +6,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, get_args
 
-import orjson
-
 from compaction.transcript import Role, Transcript
+from flows.sources.formats.inspect._archive import is_log, read_samples
 from flows.sources.formats.inspect._calls import ModelCall, SampleEvents, Table
 from flows.sources.formats.inspect._messages import MISSING_ATTACHMENT, Attachments, add_message, calls_of, usage_of
-from flows.sources.formats.inspect._threads import SIDE_CALL, SUMMARY, InspectThread, Node, Shrink, Threads
-from flows.sources.reading.archive import ArchiveError, Member
+from flows.sources.formats.inspect._nodes import Node, Shrink
+from flows.sources.formats.inspect._threads import SIDE_CALL, SUMMARY, InspectThread, Threads
 from flows.sources.reading.base import BAD_CONTENT, Head, MalformedError, Record, Source, SourceFormat, kind_of
 from flows.sources.reading.blocks import iso_time
-from flows.sources.reading.decode import loads_line
-from flows.sources.reading.session import BOOKKEEPING, MessageDraft, SessionDraft
+from flows.sources.reading.session import MessageDraft, SessionDraft
 from flows.sources.reading.values import as_dict, as_list, need_list, nested, text_or_none
 
 NAME = "inspect"
@@ -29,21 +26,12 @@ SCORER = "model call of a scorer"
 FAILED_ATTEMPT = "attempt that failed and was repeated"
 OTHER_VERSION = "other version of a message"
 EMPTY_SAMPLE = "sample without a message"
-_SAMPLE = re.compile(r"samples/[^/]+\.json\Z")
-_SHELL = re.compile(r"(samples/.+/)sample\.json\Z")
-_PART = re.compile(
-    r"samples/.+/(?:messages|events|attachments|calls)/[^/]+\.json\Z|samples/.+/(?:metadata|skeleton)\.json\Z"
-)
-_OWN = re.compile(r"_journal/.*|(?:header|summaries|reductions|results)\.json\Z")
-_ARCHIVES = (".zip", ".eval", ".gz", ".tar", ".tgz", ".zst", ".7z", ".bz2", ".xz")
-_HEADERS = ("header.json", "_journal/start.json")
 
 
 def detect(head: Head) -> bool:
     """Whether the file is a log: an archive with samples, a document with ``eval``, or a single sample."""
     if head.is_zip:
-        names = head.entries
-        return any(name in names for name in _HEADERS) or any(_SAMPLE.match(n) or _SHELL.match(n) for n in names)
+        return is_log(head.entries)
     value = head.document
     if not isinstance(value, dict):
         return False
@@ -55,7 +43,8 @@ def detect(head: Head) -> bool:
 def read(source: Source) -> Iterator[Transcript]:
     """The sessions, sample by sample: of each its own, then those of agents that it started."""
     if source.is_zip:
-        yield from _archive(source)
+        for sample, where, about in read_samples(source):
+            yield from _sample(source, sample, where, about)
         return
     document = source.document
     if "epoch" in document and "eval" not in document:
@@ -64,84 +53,6 @@ def read(source: Source) -> Iterator[Transcript]:
     samples = document.get("samples")
     for index, sample in enumerate([] if samples is None else need_list(samples, "samples")):
         yield from _sample(source, sample, f"{source.name}#samples.{index}", as_dict(document.get("eval")))
-
-
-def _archive(source: Source) -> Iterator[Transcript]:
-    archive = source.archive
-    about: Record = {}
-    for name in _HEADERS:
-        if not about and name in archive.members:
-            about = as_dict(nested(_value(source, archive.members[name]), "eval"))
-    parts: dict[str, list[Member]] = {}
-    for name, member in archive.members.items():
-        if _PART.match(name):
-            parts.setdefault("/".join(name.split("/")[:-2]) + "/", []).append(member)
-    for name, member in archive.members.items():
-        shell = _SHELL.match(name)
-        if shell or _SAMPLE.match(name):
-            sample = _value(source, member)
-            if shell and isinstance(sample, dict):
-                try:
-                    sample = _join_sample(source, sample, parts.get(shell[1], []))
-                except BAD_CONTENT as error:
-                    source.quarantine(None, f"{name}: not the shape that this format has ({error})", sample)
-                    continue
-            if sample is not None:
-                yield from _sample(source, sample, f"{source.name}/{name}", about)
-            del sample
-        elif name.lower().endswith(_ARCHIVES):
-            source.quarantine(None, f"{name}: an archive in the archive is not opened")
-        elif _OWN.match(name) or _PART.match(name):
-            source.account.leave_out(BOOKKEEPING)
-        else:
-            source.quarantine(None, f"{name}: no part of an Inspect log")
-
-
-def _value(source: Source, member: Member) -> Any:
-    """The JSON value of a member; None when it cannot be read, which is then set aside."""
-    try:
-        data = source.archive.read(member)
-    except ArchiveError as error:
-        source.quarantine(None, f"{member.name}: {error}")
-        return None
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        values, reason, rest = loads_line(bytes(data), at_most=1)
-    if reason or not values:
-        source.quarantine(None, f"{member.name}: {reason or 'it is empty'}", rest)
-        return None
-    return values[0]
-
-
-def _join_sample(source: Source, shell: Record, parts: list[Member]) -> Record:
-    """A whole sample, joined from pieces of some thousand messages, events and attachments each."""
-    lists: dict[str, list[Any]] = {"messages": [], "events": [], "attachments": []}
-
-    def place(member: Member) -> tuple[str, int]:
-        *_, kind, name = member.name.split("/")
-        number = name.removesuffix(".json")
-        return kind, int(number) if number.isdecimal() and len(number) < 18 else -1
-
-    for member in sorted(parts, key=place):
-        kind, start = place(member)
-        if kind in lists and start >= 0:
-            values = _value(source, member)
-            if isinstance(values, list):
-                lists[kind] += [None] * min(max(0, start - len(lists[kind])), 10_000) + values
-    pool = lists["messages"]
-    messages: list[Any] = []
-    for first, end in shell.get("message_refs") or ():
-        messages += pool[max(0, first) : end]
-        if len(messages) > 10 * len(pool):
-            raise MalformedError("its conversation has ten times as many messages as there are")
-    return {
-        **shell,
-        "messages": messages,
-        "events": lists["events"],
-        "events_data": {"messages": pool},
-        "attachments": {str(index): text for index, text in enumerate(lists["attachments"])},
-    }
 
 
 def _sample(source: Source, sample: Any, where: str, about: Record) -> Iterator[Transcript]:

@@ -7,12 +7,11 @@ start again in each prompt where function calling is emulated, and are made uniq
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from compaction.transcript import Transcript, Usage
+from compaction.transcript import Transcript
 from flows.sources.formats.openhands._v0_fields import (
     ENVELOPE,
     QUIET_ACTIONS,
@@ -25,37 +24,16 @@ from flows.sources.formats.openhands._v0_fields import (
     observation_text,
     with_images,
 )
+from flows.sources.formats.openhands._v0_level import Level
 from flows.sources.reading.base import MalformedError, Record, Source, kind_of
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.chat import add_reasoning, first_choice
 from flows.sources.reading.decode import dumps
-from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
+from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft
 from flows.sources.reading.usage import from_openai, from_openhands, make_usage
 from flows.sources.reading.values import as_dict, need_object, nested, objects_in, text_or_none
 
-_ANSWERS = {"browse_interactive": "browse", "call_tool_mcp": "mcp"}
-_RECENT = 20
-"""Calls without a result among which an observation that names none finds its own."""
-_KNOWLEDGE = ("repo_instructions", "additional_agent_instructions", "conversation_instructions")
 _DELEGATE_FAILED = re.compile(r"Delegat(?:e|or) agent\b.*\berror", re.IGNORECASE)
-
-
-class _Level:
-    """One agent's part of the stream: the main agent's, or a delegate's."""
-
-    def __init__(self, source: Source, parent: _Level | None = None, name: str = "") -> None:
-        self.session = SessionDraft(source)
-        self.parent = parent
-        self.name = name
-        self.built: Transcript | None = None
-        self.calls: dict[Any, str] = {}  # id of the action → id of its call
-        self.open: dict[str, str] = {}  # id of a call without a result → action
-        self.of_response: dict[tuple[str, str], str] = {}
-        self.taken: set[str] = set()
-        self.by_person: set[Any] = set()
-        self.view: list[tuple[Any, MessageDraft | None]] = []
-        self.forgotten: set[Any] = set()
-        self.usage: dict[str, Usage | None] = {}
 
 
 class V0Events:
@@ -63,7 +41,7 @@ class V0Events:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.root = _Level(source)
+        self.root = Level(source)
         self.level = self.root
         self.levels = [self.root]
         self.identity: list[str] = []
@@ -138,7 +116,7 @@ class V0Events:
         if action == "message" and not meta.get("function_name"):
             return self._message(ref, time, event, args)
         if action == "condensation":
-            self._condensation(args)
+            self.level.compact(args)
         elif action == "summarize":
             session.compacted(summary=text_or_none(args.get("summary")), dropped=None)
         elif action in QUIET_ACTIONS:
@@ -214,7 +192,7 @@ class V0Events:
         self._last_call = own
         if action == "delegate":
             name = str(self._number if self._own is None else self._own)
-            self.level = _Level(self.source, level, name)
+            self.level = Level(self.source, level, name)
             self.levels.append(self.level)
         return draft
 
@@ -234,7 +212,7 @@ class V0Events:
         level = self.level
         session, time = level.session, iso_time(event.get("timestamp"))
         if kind == "recall":
-            self._take_recall(ref, time, extras)
+            self.level.take_recall(ref, time, extras)
             return None
         if kind == "condense":
             session.compacted(summary=text or None, dropped=None)
@@ -284,43 +262,7 @@ class V0Events:
             return str(meta["tool_call_id"])
         if cause is not None or meta:
             return None
-        for call, action in itertools.islice(reversed(level.open.items()), _RECENT):
-            if _ANSWERS.get(action, action) == kind or (
-                kind in ("error", "user_rejected") and action != "finish" and "id" not in event
-            ):
-                return call
-        return None
-
-    def _take_recall(self, ref: str, time: str | None, extras: Record) -> None:
-        """Adds knowledge from the harness to the prompt that asked for it, as the model sees it."""
-        session = self.level.session
-        session.leave_out(BOOKKEEPING)
-        session.cwd = session.cwd or text_or_none(extras.get("working_dir"))
-        texts = [text_of(extras.get(key)) for key in _KNOWLEDGE]
-        texts += [text_of(item.get("content")) for item in objects_in(extras.get("microagent_knowledge"))]
-        prompt = next((draft for draft in reversed(session.drafts) if draft.role == "user"), None)
-        for text in filter(None, texts):
-            prompt = prompt or session.say("user", "", ref, time)
-            prompt.add_text(text)
-
-    def _condensation(self, args: Record) -> None:
-        """Notes a compaction. It drops messages without remaining events; the offset counts events of the view."""
-        level = self.level
-        ids, first, last = (args.get(f"forgotten_event{key}") for key in ("_ids", "s_start_id", "s_end_id"))
-        is_known = True
-        if isinstance(ids, list):
-            level.forgotten |= {one for one in ids if is_plain(one)}
-        elif isinstance(first, int) and isinstance(last, int):
-            level.forgotten |= {own for own, _ in level.view if isinstance(own, int) and first <= own <= last}
-        else:
-            is_known = False
-        dropped = _unseen_messages(level.view, level.forgotten)
-        offset, summary = args.get("summary_offset"), text_or_none(args.get("summary"))
-        before = None
-        if summary is not None and isinstance(offset, int) and offset >= 0:
-            kept = [draft for own, draft in level.view if own is None or own not in level.forgotten]
-            before = len({id(draft) for draft in kept[:offset] if draft is not None and id(draft) not in dropped})
-        level.session.compacted(summary=summary, dropped=dropped.values() if is_known else None, summary_at=before)
+        return level.find_open_call(kind, is_numbered="id" in event)
 
     def build(self, format: str, native_id: str | None) -> Iterator[Transcript]:
         """The main session, then those of its delegates."""
@@ -351,19 +293,3 @@ class V0Events:
         for level in self.levels:
             for key, usage in level.usage.items():
                 level.session.use(key, usage)
-
-
-def _unseen_messages(view: list[tuple[Any, MessageDraft | None]], forgotten: set[Any]) -> dict[int, MessageDraft]:
-    """The messages that the model no longer sees: no event of theirs is left, or a call or result of theirs is gone.
-
-    The agent shows a response only with the results of all of its calls, and a result only with its response.
-    """
-    stay = {id(draft) for own, draft in view if own is None or own not in forgotten}
-    messages = {id(draft): draft for _, draft in view if draft is not None}
-    gone = {key: draft for key, draft in messages.items() if key not in stay}
-    results = {draft.tool_call_id: draft for draft in messages.values() if draft.role == "tool"}
-    for draft in messages.values():
-        together = [draft, *(results[call.id] for call in draft.calls if call.id in results)]
-        if any(id(one) in gone for one in together):
-            gone.update((id(one), one) for one in together)
-    return gone

@@ -7,21 +7,19 @@ surface that replaces a range of it (``surfaceOp``), behind a ``compaction/summa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from compaction.transcript import Transcript
+from flows.sources.formats.deepseek._parts import StreamedResponse, outcome_of, usage_of
 from flows.sources.reading.base import Head, MalformedError, Record, Source, SourceFormat
 from flows.sources.reading.blocks import iso_time, text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, MessageDraft, SessionDraft
-from flows.sources.reading.usage import from_parts
-from flows.sources.reading.values import as_dict, int_or_none, need_list, need_object, nested, text_or_none
+from flows.sources.reading.values import int_or_none, need_list, need_object, nested, text_or_none
 
 NAME = "deepseek_events"
 PRUNED = "recorded removal of old tool results"
 _SURFACE = ("user/message", "assistant/message", "tool/result")
-_FAILED = re.compile(r"\[exit code: (?!0\])-?\d+\]\s*\Z")
 _RUNS = {"text-chunks": "text", "reasoning-chunks": "reasoning", "tool-call-chunks": "call"}
 _DELTAS = {"text-delta": "text", "reasoning-delta": "reasoning", "tool-call-delta": "call"}
 
@@ -44,28 +42,6 @@ def read(source: Source) -> Iterator[Transcript]:
     yield from log.built()
 
 
-class _StreamedResponse:
-    """The part of a response that has been streamed so far."""
-
-    def __init__(self, ref: str, time: str | None) -> None:
-        self.ref = ref
-        self.time = time
-        self.pieces: dict[tuple[str, Any], list[str]] = {}
-        """What it is, and the number of its block → the pieces."""
-        self.calls: dict[Any, tuple[Any, Any]] = {}
-        """Number of a block → id and name of its call."""
-
-    def add(self, kind: str, chunk: Record, pieces: Any) -> None:
-        index = chunk.get("index")
-        if not isinstance(index, (int, str)):
-            index = None
-        texts = pieces if isinstance(pieces, list) else [pieces]
-        self.pieces.setdefault((kind, index), []).extend(text for text in texts if isinstance(text, str))
-        if kind == "call" and (chunk.get("id") or chunk.get("name")):
-            own, name = self.calls.get(index, (None, None))
-            self.calls[index] = (chunk.get("id") or own, chunk.get("name") or name)
-
-
 class _Log:
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -76,7 +52,7 @@ class _Log:
         self.responses: list[str] = []
         self.surface: list[tuple[Any, MessageDraft | None]] = []
         """The model's context: number of the event, and its message (None: a summary)."""
-        self.streamed: dict[tuple[Any, Any], _StreamedResponse] = {}
+        self.streamed: dict[tuple[Any, Any], StreamedResponse] = {}
         self.calls: set[str] = set()
         self.seen: set[Any] = set()
         self.before: Record = {}
@@ -123,7 +99,7 @@ class _Log:
         elif kind in ("step/end", "turn/end"):
             self._flush()
         elif kind == "compaction/summary":
-            session.use(None, _usage(data.get("usage")))
+            session.use(None, usage_of(data.get("usage")))
 
     def _header(self, header: Any, ref: str, time: str | None) -> None:
         """Adds the system prompt when it is new, before the messages that the step has had so far."""
@@ -175,7 +151,7 @@ class _Log:
                 texts.append(text_of([block]))
         draft.add_text("\n".join(filter(None, texts)))
         session.model = session.model or text_or_none(nested(message, "source", "model"))
-        session.use(own, _usage(data.get("usage")))
+        session.use(own, usage_of(data.get("usage")))
         return draft
 
     def _add_call(self, draft: MessageDraft, wanted: Any, name: Any, arguments: Any) -> None:
@@ -193,12 +169,12 @@ class _Log:
             self._add_call(draft, own, data.get("name"), data.get("arguments"))
 
     def _result(self, data: Record, ref: str, time: str | None) -> MessageDraft | None:
-        own, text, failed = _outcome(data)
+        own, text, failed = outcome_of(data)
         return self.session.result(own, text, ref, time, is_error=failed)
 
     def _chunk(self, kind: str, data: Record, ref: str, time: str | None) -> None:
         self.session.leave_out(BOOKKEEPING)
-        streamed = self.streamed.setdefault(_step(data), _StreamedResponse(ref, time))
+        streamed = self.streamed.setdefault(_step(data), StreamedResponse(ref, time))
         chunk = need_object(data.get("chunk") if kind == "assistant/chunk" else data, "a chunk")
         if kind in _RUNS:
             streamed.add(_RUNS[kind], chunk, chunk.get("args" if kind == "tool-call-chunks" else "texts"))
@@ -229,7 +205,7 @@ class _Log:
         node: MessageDraft | None = None
         gone = [] if start is None or end is None else [one for _, one in self.surface[start : end + 1] if one]
         if kind == "tool/result" and len(gone) == 1 and gone[0].role == "tool":
-            self._prune(gone[0], _outcome(data)[1])
+            self._prune(gone[0], outcome_of(data)[1])
             node = gone[0]
         elif kind == "user/message":
             before = [one for _, one in self.surface[:start] if one] if start is not None else []
@@ -285,29 +261,6 @@ def _is_template(text: str) -> bool:
 
 def _step(data: Record) -> tuple[Any, Any]:
     return int_or_none(data.get("turn")), int_or_none(data.get("step"))
-
-
-def _outcome(data: Record) -> tuple[Any, str, bool]:
-    """Id of the call, text and failure of a tool result."""
-    message, failed = need_object(data.get("message"), "message"), bool(data.get("error"))
-    own, content = nested(message, "source", "callId"), message.get("content")
-    texts: list[str] = []
-    for block in content if isinstance(content, list) else [content]:
-        if isinstance(block, dict) and block.get("type") == "tool-result":
-            own = own or block.get("toolCallId")
-            failed = failed or block.get("isError") is True
-            texts.append(text_of(block.get("content")))
-        else:
-            texts.append(text_of(block))
-    text = "\n".join(filter(None, texts))
-    return own, text, failed or _FAILED.search(text[-100:]) is not None
-
-
-def _usage(usage: Any) -> Any:
-    """Usage of a call; the input counts leave out what went through the cache."""
-    usage = as_dict(usage)
-    own, read, written = (usage.get(f"{kind}Tokens") for kind in ("input", "cacheRead", "cacheWrite"))
-    return from_parts(own, read, written, usage.get("outputTokens"))
 
 
 FORMAT = SourceFormat(
