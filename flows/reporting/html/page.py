@@ -214,6 +214,7 @@ def _values(
         "dimensions": scored_dimensions(found.of("methods")),
         "board": board,
         "best": best,
+        "has_partial": any(row["is_partial"] for row in board),
         "summary": summary_sentences(found, said),
         "recommended": found.recommendation,
         "weakest": found.of("weakest_dimension"),
