@@ -141,7 +141,7 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
         [
             method,
             *(next(iter(found.values()))["cliff"] for _ in falls),
-            *(two_decimals(found[part]["mean"]) if part in found else MISSING for part in shown),
+            *(_split_mean(found.get(part)) for part in shown),
         ]
         for method, found in table.items()
     ]
@@ -156,7 +156,10 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
     if any(row["dimension"] == CONSTRAINTS for row in rows):
         note += " constraint: mean of constraints, no part of overall."
     if any(row["is_partial"] for row in rows):
-        note += " * Over fewer points than the rest, so over other questions."
+        note += (
+            " * Not applicable at some points: what its differences to the others on the same questions come to; "
+            f"{MISSING} where these are of fewer than five sessions."
+        )
     if falls:
         note += (
             " falls most: the cycle with the largest fall from the one before, ±95% over the sessions that have both; "
@@ -164,6 +167,11 @@ def _split_section(rows: list[dict[str, Any]], by: Split, layout: Layout) -> str
         )
     note += " Intervals: --format csv."
     return layout.section(names, cells, [False] * (1 + len(falls)) + [True] * len(shown), note)
+
+
+def _split_mean(row: dict[str, Any] | None) -> str:
+    """The mean in a part that may stand below those of other methods."""
+    return MISSING if row is None or row["mean_for_rank"] is None else two_decimals(row["mean_for_rank"])
 
 
 def _cliff(row: dict[str, Any]) -> str:

@@ -166,7 +166,12 @@ def sentences(rows: Sequence[Row]) -> list[str]:
     best = next((row for row in rows if row["is_best"]), None)
     if best is None:
         return ["No method does what is asked for."]
-    return [_of_quality(best, name, is_first=best is rows[0]), _of_tokens(rows, name), _of_doubt(rows, best, name)]
+    base = next((row for row in rows if row["is_baseline"]), None)
+    return [
+        _of_quality(best, base, name, is_first=best is rows[0]),
+        _of_tokens(rows, base, name),
+        _of_doubt(rows, best, name),
+    ]
 
 
 def _of_sizes(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> list[str]:
@@ -175,7 +180,7 @@ def _of_sizes(connection: duckdb.DuckDBPyConnection, rows: Sequence[Row]) -> lis
     return describe_sizes(sizes_of(connection, best["judge_id"], best["method_id"])) if best else []
 
 
-def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
+def _of_quality(best: Row, base: Row | None, name: str, *, is_first: bool) -> str:
     of = "" if is_first else " of the methods that may be recommended"
     highest = f"scores highest{of} ({two_decimals(best['overall'])} of 5{_describe_retention(best)})"
     if best["is_baseline"]:
@@ -187,13 +192,14 @@ def _of_quality(best: Row, name: str, *, is_first: bool) -> str:
     if best["ci_low"] is not None:
         difference += f", 95 % {format_signed(best['ci_low'])} to {format_signed(best['ci_high'])}"
     price = f"reading {_times(best['token_share'])} tokens" if best["token_share"] is not None else "at unknown tokens"
+    price += _against_usd(best, base)
     p = f"p {format_p(best['p_adjusted'])}, corrected for {quantity(best['n_compared'], 'comparison')}"
     if best["says"] in ("better", "worse", "a little worse"):
         return f"{said} and is {best['says']} than {name} ({difference}; {p}), {price}."
     return f"{said}, but after correction it is not shown to be better than {name} ({difference}; {p}), {price}."
 
 
-def _of_tokens(rows: Sequence[Row], name: str) -> str:
+def _of_tokens(rows: Sequence[Row], base: Row | None, name: str) -> str:
     cheapest = next((row for row in rows if row["is_cheapest"]), None)
     if cheapest is None:
         return f"No method that reads fewer tokens is shown to be as good as {name}."
@@ -204,7 +210,8 @@ def _of_tokens(rows: Sequence[Row], name: str) -> str:
     return (
         f"{cheapest['method']}{_above_none(cheapest)} is shown to be {shown} {name} "
         f"({format_signed(cheapest['difference'])}; {p}) and reads "
-        f"{_times(cheapest['token_share'])} tokens{_describe_retention(cheapest, ', keeping')}."
+        f"{_times(cheapest['token_share'])} tokens{_against_usd(cheapest, base)}"
+        f"{_describe_retention(cheapest, ', keeping')}."
     )
 
 
@@ -245,6 +252,18 @@ def _above_none(row: Row) -> str:
     if not row["costs_more_than_none"]:
         return ""
     return f" ({rounded(100 * row['share_of_none']):,.0f} % of what no compaction costs)"
+
+
+def _against_usd(row: Row, base: Row | None) -> str:
+    """What a session costs beside what it costs with the baseline; nothing unless both replayed the same sessions."""
+    if base is None or row["usd"] is None or base["usd"] is None or row["n_replayed"] != base["n_replayed"]:
+        return ""
+    return f" at {_usd(row['usd'])} a session against {_usd(base['usd'])}"
+
+
+def _usd(value: float) -> str:
+    """US dollars to the cent; less than a cent with two digits."""
+    return f"${value:.2g}" if 0 < value < 0.01 else f"${two_decimals(value)}"
 
 
 def _share_of_none(row: Row) -> str:

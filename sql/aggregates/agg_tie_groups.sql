@@ -75,15 +75,11 @@ kinds as (
         stg_methods.method,
         stg_methods.is_control,
         max(overall_means.n_sessions) over (partition by overall_means.judge_id) > 1 as has_sessions,
-        partial_methods.method_id is not null
-        and bool_or(partial_methods.method_id is null) over (partition by overall_means.judge_id) as is_partial
+        partial_methods.method_id is not null as is_partial
     from overall_means
     inner join stg_methods on overall_means.method_id = stg_methods.method_id
-    left join (
-        select distinct method_id
-        from compactions
-        where status = 'not_applicable'
-    ) as partial_methods on stg_methods.method_id = partial_methods.method_id
+    left join int_partial_methods as partial_methods
+        on overall_means.judge_id = partial_methods.judge_id and overall_means.method_id = partial_methods.method_id
 ),
 
 by_difference as (

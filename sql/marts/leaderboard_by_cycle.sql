@@ -18,7 +18,9 @@ select
     method_id,
     df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when few hold most
     -- answers
-    is_current
+    is_current,
+    mean_for_rank  -- Mean; of a method that is not applicable everywhere what its paired differences to the
+    -- others come to, 0 to 5; NULL where these are of fewer than five sessions
 from agg_splits
 where split = 'cycle'
 order by judge, judge_id, method, cycle, dimension;

@@ -138,6 +138,21 @@ def test_a_sweep_is_the_methods_that_differ_in_one_parameter_in_the_order_of_its
     assert asked(rows, tmp_path / "again", "sweep", strategy="recency") == []
 
 
+def test_the_sweeps_of_two_summarizers_do_not_mix(tmp_path: Path) -> None:
+    """One gains 1 at each value, the other 0.5; a sweep of two values with a third summarizer is none."""
+    means = {"x": {"1": 1.0, "2": 2.0, "3": 3.0}, "y": {"1": 3.0, "2": 3.5, "3": 4.0}, "z": {"1": 1.0, "2": 2.0}}
+    rows = graded({f"{of}{n}": {("s1", "q"): x, ("s2", "q"): x} for of, by in means.items() for n, x in by.items()})
+    for row in rows["methods"]:
+        of, n = row["method_id"]
+        row |= {"strategy": "summary", "params": json.dumps({"keep": int(n), "head": 2}), "summarizer": of}
+    found = asked(rows, tmp_path, "sweep")
+    assert picked(found, "summarizer", "rest", "value", "gain") == [
+        (of, '{"head":2}', n, gain if n != "1" else None)
+        for of, gain in (("x", 1.0), ("y", 0.5))
+        for n in ("1", "2", "3")
+    ]
+
+
 def test_every_method_has_one_weakest_dimension(results: Results) -> None:
     found = results.query("weakest_dimension", judge="j1").to_dicts()
     assert picked(found, "method", "weakest", "mean", "next_weakest", "next_mean", "as_the_study") == [

@@ -32,6 +32,7 @@ def chart_specs(words: TextCatalogue) -> dict[str, Spec]:
         "heat": _heat(words),
         "forest": _forest(words),
         "pareto": _pareto(words),
+        "sweeps": _sweeps(words),
         "task": _task(words),
         "change": _change(words),
         "facts": _facts(words),
@@ -228,6 +229,45 @@ def _frontier_names(test: str, dy: int) -> Spec:
         "transform": [{"filter": f"datum.on_frontier && {test}datum.is_odd"}],
         "mark": mark,
         "encoding": {"text": {"field": "method"}, "tooltip": None},
+    }
+
+
+def _sweeps(w: TextCatalogue) -> Spec:
+    tips = _tips(w, sweep="sweep", value="value", retention="retention .0%", tokens_read="tokens_read ,.0f")
+    which: Spec = {
+        "field": "sweep",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "scale": {"scheme": "tableau10"},
+        "legend": _LEGEND,
+    }
+    x = {
+        "field": "tokens_read",
+        "type": "quantitative",
+        "title": w("chart.sweeps_axis"),
+        "axis": {"format": "~s", "tickCount": 5},
+    }
+    y = {
+        "field": "retention",
+        "type": "quantitative",
+        "title": w("col.retention"),
+        "axis": {"format": "%"},
+        "scale": {"zero": True},
+    }
+    names = {"type": "text", "dy": -10, "fontSize": 11, "aria": False}
+    return {
+        "data": {"name": "sweeps"},
+        "height": 240,
+        "encoding": {"x": x, "y": y, "color": which, "tooltip": tips},
+        "layer": [
+            {
+                "mark": {"type": "line", "aria": False},
+                "encoding": {"order": {"field": "place", "type": "quantitative"}, "tooltip": None},
+            },
+            {"mark": _POINT},
+            {"mark": names, "encoding": {"text": {"field": "value"}, "tooltip": None}},
+        ],
     }
 
 

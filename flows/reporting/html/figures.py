@@ -24,7 +24,7 @@ QUERIES = tuple(
 """Files of ``sql/queries/report`` of which the page takes all rows."""
 BY_SESSION = ("sessions", "session_scores", "questions")
 """Those of them that grow with the store; a page that asks for its sessions one by one does without."""
-READY = ("forgetting", "what_is_missing", "weakest_dimension")
+READY = ("forgetting", "what_is_missing", "weakest_dimension", "sweep")
 """Ready queries of ``sql/queries/ready`` that it takes too."""
 
 

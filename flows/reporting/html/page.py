@@ -26,7 +26,7 @@ from flows.reporting.html.choice import ordered_points
 from flows.reporting.html.detail import Details, collect_details, pack_json
 from flows.reporting.html.figures import Figures, Row, load_figures
 from flows.reporting.html.formats import FORMATS, quote_link
-from flows.reporting.html.payload import as_json, page_data
+from flows.reporting.html.payload import as_json, page_data, sweep_points
 from flows.reporting.html.said import summary_sentences
 from flows.reporting.html.words import TextCatalogue, load_catalogue
 from flows.reporting.leaderboard_rows import scored_dimensions
@@ -214,11 +214,13 @@ def _values(
         "dimensions": scored_dimensions(found.of("methods")),
         "board": board,
         "best": best,
+        "has_partial": any(row["is_partial"] for row in board),
         "summary": summary_sentences(found, said),
         "recommended": found.recommendation,
         "weakest": found.of("weakest_dimension"),
         "forgetting": found.of("forgetting"),
         "split_names": SPLITS,
+        "sweeps": sweep_points(found),
         "costs": found.of("costs"),
         "history": "chain" if any(row["history"] == "chain" for row in board) else "prefix",
         "losses": losses,

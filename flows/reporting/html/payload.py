@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,6 +62,7 @@ def page_data(
             if row["dimension"] in labels
         ],
         "splits": _splits(figures, words),
+        "sweeps": sweep_points(figures),
         "forgetting": [{name: _short(row[name]) for name in _FORGETTING} for row in figures.of("forgetting")],
         "criteria": {row["criterion"]: show_invisible(row["question"]) for row in figures.of("criteria")},
         "sessions": [
@@ -83,6 +85,30 @@ def page_data(
     columns["a"] = [place.get(row["method_a"], -1) for row in pairs]
     columns["b"] = [place.get(row["method_b"], -1) for row in pairs]
     return data, columns
+
+
+def sweep_points(figures: Figures) -> list[Row]:
+    """The points of each sweep's curve, in the order of its values; none without a sweep or where retention is unknown.
+
+    A sweep is called by strategy and parameter, and by all that its methods have in common where two are called so.
+    """
+    rows = [row for row in figures.of("sweep") if row["retention"] is not None and not row["is_partial"]]
+    sweeps = {(row["strategy"], row["parameter"], row["rest"], row["summarizer"], row["history"]) for row in rows}
+    shared = Counter(sweep[:2] for sweep in sweeps)
+    return [
+        {
+            "sweep": f"{row['strategy']} {row['parameter']}"
+            + (_in_common(row) if shared[row["strategy"], row["parameter"]] > 1 else ""),
+            "place": place,
+            **{name: _short(row[name]) for name in ("method", "value", "retention", "tokens_read")},
+        }
+        for place, row in enumerate(rows)
+    ]
+
+
+def _in_common(row: Row) -> str:
+    rest = [f"{name}={value}" for name, value in orjson.loads(row["rest"]).items()]
+    return f" ({', '.join([*rest, *filter(None, [row['summarizer'], row['history']])])})"
 
 
 def _splits(figures: Figures, words: TextCatalogue) -> list[Row]:

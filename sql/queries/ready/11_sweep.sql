@@ -1,7 +1,8 @@
 -- Sweep: how do quality and tokens move with a parameter of a strategy?
 --
 -- One row per judge × method of a sweep, in the order of the values: the methods of a strategy that differ in one
--- parameter alone, where there are three or more (`--strategies "head_tail(tail=[5,10,20])"`).
+-- parameter alone, where it has three values or more (`--strategies "head_tail(tail=[5,10,20])"`). Methods with other
+-- parameters (rest), another summarizer or another history are another sweep.
 --
 -- Parameters:
 --   judge      name of a judge, or the beginning of its id (default: every judge, one after the other)
@@ -19,6 +20,9 @@
 --   retention      share of the history's worth that is kept; NULL without the controls none and empty
 --   tokens_read    mean tokens that a question was answered from
 --   is_partial     whether it was not applicable at some points, so that its figures are over other questions
+--   rest           the other parameters of the strategy, JSON; the same in all of a sweep
+--   summarizer     model that wrote the summaries; NULL where the strategy has none
+--   history        prefix or chain: what the methods compact
 with named as (
     select
         method_id,
@@ -45,6 +49,8 @@ swept as (
         pareto.judge,
         pareto.judge_id,
         others.strategy,
+        others.history,
+        others.summarizer,
         others.parameter,
         others.rest,
         others.value,
@@ -53,7 +59,7 @@ swept as (
         retention.retention,
         pareto.tokens_read,
         leaderboard.is_partial,
-        count(*) over (
+        count(distinct others.value) over (
             partition by
                 pareto.judge_id, others.strategy, others.history, others.summarizer, others.parameter, others.rest
         ) as n_values
@@ -81,12 +87,15 @@ select
     overall - lag(overall) over in_order as gain,
     retention,
     tokens_read,
-    is_partial
+    is_partial,
+    rest,
+    summarizer,
+    history
 from swept
 where n_values >= 3
 window
     in_order as (
-        partition by judge_id, strategy, parameter, rest
+        partition by judge_id, strategy, history, summarizer, parameter, rest
         order by try_cast(value as double), json_extract_string(value, '$')
     )
-order by judge, judge_id, strategy, parameter, rest, try_cast(value as double), value
+order by judge, judge_id, strategy, parameter, rest, history, summarizer, try_cast(value as double), value

@@ -294,6 +294,39 @@ def test_a_split_shows_the_mean_of_overall_in_each_part(tmp_path: Path) -> None:
     assert "No language model gave these scores." in lines[5]
 
 
+def test_a_part_of_a_split_shows_what_compares_with_the_others_or_nothing(tmp_path: Path) -> None:
+    """``some`` is 0.5 above low in five of the eight long sessions, the hard ones, and in one of the two short ones.
+
+    Over high and low of all long sessions, 3.1 and 2.1: ((3.1 - 0.5) + (2.1 + 0.5)) / 2; its own mean is 2.0.
+    """
+    means = [4.0, 4.2, 4.1, 2.5, 2.5, 2.5, 2.5, 2.5, 3.0, 3.4]
+    keys = [(f"s{i}", "q") for i in range(10)]
+    high = dict(zip(keys, means, strict=True))
+    low = {key: score - 1 for key, score in high.items()}
+    store = partial({"high": high, "low": low, "some": {key: low[key] + 0.5 for key in keys[3:9]}}, "some")
+    for row in store["sessions"]:
+        row["n_tokens"] = 1_000 if row["session_id"] in ("s8", "s9") else 500_000
+    path = make(store, tmp_path, is_checked=True)
+    text = render_by(path, "length")
+    shown = {line.split()[0]: line.replace(" *", "").split()[1:] for line in text.splitlines()[2:6]}
+    assert shown == {
+        "(sessions)": ["8", "2"],
+        "high": ["3.10", "3.20"],
+        "some": ["2.60", "–"],
+        "low": ["2.10", "2.20"],
+    }
+    assert "– where these are of fewer than five sessions" in " ".join(text.split())
+    with connect(path) as connection:
+        found = load_figures(connection)
+    parts = {row["part"]: row for row in found.of("splits") if row["method"] == "some" and row["split"] == "length"}
+    assert {part: (round(row["mean"], 6), row["ci_low"]) for part, row in parts.items()} == {"long": (2.6, None)}
+    on_heat = [row for row in found.of("dimensions") if row["method"] == "some"]
+    [on_board] = [row for row in found.of("methods") if row["method"] == "some"]
+    assert [(row["dimension"], row["mean"], row["ci_low"]) for row in on_heat] == [
+        ("overall", on_board["overall"], None)
+    ]
+
+
 def test_a_split_as_csv_is_its_view(store: Path) -> None:
     header, *rows = render_by(store, "probe_type", "j1", Layout("csv")).splitlines()
     assert header.startswith("judge_id,judge,method,probe_type,dimension,mean,std_error,ci_low,ci_high")

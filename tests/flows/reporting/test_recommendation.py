@@ -128,6 +128,25 @@ def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
     assert "costs more than allowed, or nobody knows what: good, rough." in " ".join(text.split())
 
 
+def test_sentences_say_dollars_where_both_methods_replayed_the_same_sessions(tmp_path: Path) -> None:
+    def said(folder: str, store: Rows) -> str:
+        text = recommend(make(store, tmp_path / folder), Wanted("now", price_list="openai:m"), layout=Layout(width=200))
+        return " ".join(text.split())
+
+    both = said("both", priced({**TOKENS, "cheap": 4}))
+    assert "reading 112 % of its tokens at $0.90 a session against $0.80." in both
+    assert "reads 25 % of its tokens at $0.008 a session against $0.80, keeping" in both
+    without_base = said("without", priced({name: tokens for name, tokens in TOKENS.items() if name != "now"}))
+    assert "reading 112 % of its tokens." in without_base
+    assert "reads 25 % of its tokens, keeping" in without_base
+    store = priced(TOKENS)
+    [call] = [row for row in store["replay_calls"] if row["method_id"] == "good"]
+    store["replay_calls"].append({**call, "session_id": "s01"})
+    other = said("other", store)
+    assert "reading 112 % of its tokens." in other
+    assert "reads 25 % of its tokens at $0.20 a session against $0.80, keeping" in other
+
+
 def test_what_costs_more_than_no_compaction_is_named_after_all_others_and_says_so(tmp_path: Path) -> None:
     tokens = {**TOKENS, "good": 3840, "rough": 1190, "now": 1005}
     path = make(priced(tokens), tmp_path)

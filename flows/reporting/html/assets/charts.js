@@ -54,7 +54,7 @@ function dataSets() {
   );
   return {
     board, task: task.filter((row) => row.tokens !== null), dimensions: picked(data.dimensions),
-    forest: differences(), split: picked(data.splits).filter((row) => row.split === split),
+    sweeps: picked(data.sweeps), forest: differences(), split: picked(data.splits).filter((row) => row.split === split),
     change: data.forgetting.filter((row) => shown.has(row.method) && row.change !== null && row.n_compared >= FEWEST_SESSIONS),
     facts: data.forgetting.filter((row) => shown.has(row.method) && row.facts_stated !== null && row.n_facts >= FEWEST_FACTS),
   };

@@ -9,6 +9,7 @@ import html
 import json
 import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,46 @@ def test_without_methods_to_compare_there_is_no_recommendation(tmp_path: Path) -
     assert "recommend" not in re.findall(r'(?:id="|href="#)([\w-]+)"', (tmp_path / "page.html").read_text("utf-8"))
 
 
+def read_data(page: str) -> str:
+    """The element with the data of the page's script, JSON."""
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return str(data)
+
+
+def swept_page(folder: Path, sweeps: Mapping[str, Sequence[int]]) -> str:
+    """The page of a store with the controls, and a method for each value of ``tail`` of each summarizer."""
+    names = {f"{summarizer}{tail}": (summarizer, tail) for summarizer, tails in sweeps.items() for tail in tails}
+    means = {"none": 5.0, **{name: float(tail) for name, (_, tail) in names.items()}, "empty": 0.0}
+    rows = graded({name: {("s1", "q"): mean, ("s2", "q"): mean} for name, mean in means.items()})
+    for row in rows["methods"]:
+        if row["method_id"] in names:
+            summarizer, tail = names[row["method_id"]]
+            row |= {"strategy": "cut", "params": json.dumps({"head": 2, "tail": tail}), "summarizer": summarizer}
+    root = make(rows, folder).parent
+    (root / "store.json").write_text('{"format": 3, "tokenizer": "o200k_base"}')
+    write_report(Store.open(str(root)), root / "page.html")
+    return (root / "page.html").read_text("utf-8")
+
+
+def test_a_sweep_is_a_curve_of_its_values_and_two_values_are_none(tmp_path: Path) -> None:
+    one = swept_page(tmp_path / "one", {"x": [3, 1, 2], "y": [1, 2]})
+    assert 'data-chart="sweeps"' in one
+    drawn = json.loads(read_data(one))["sweeps"]
+    assert [(row["sweep"], row["value"], row["retention"]) for row in drawn] == [
+        ("cut tail", "1", 0.2),
+        ("cut tail", "2", 0.4),
+        ("cut tail", "3", 0.6),
+    ]
+    two = swept_page(tmp_path / "two", {"x": [3, 1, 2], "y": [1, 2, 4]})
+    assert {row["sweep"] for row in json.loads(read_data(two))["sweeps"]} == {
+        "cut tail (head=2, x, prefix)",
+        "cut tail (head=2, y, prefix)",
+    }
+    none = swept_page(tmp_path / "none", {"x": [1, 2]})
+    assert 'data-chart="sweeps"' not in none
+    assert json.loads(read_data(none))["sweeps"] == []
+
+
 def test_what_is_not_in_the_store_is_said_with_the_command_that_makes_it(page: str) -> None:
     judge = page[page.index('<section id="judge"') :]
     assert "compaction-eval audit blinding" in judge
@@ -185,7 +226,7 @@ def test_what_is_not_in_the_store_is_said_with_the_command_that_makes_it(page: s
 
 
 def test_data_in_the_page_cannot_end_their_element(folder: Path, page: str) -> None:
-    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    data = read_data(page)
     assert "<" not in data
     assert [row["method"] for row in json.loads(data)["board"]] == ["keep", "cut"]
     [pairs] = re.findall(r'data-pack="pairs">(.*?)</script>', page)
