@@ -9,6 +9,7 @@ import os
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
+from typing import Any
 
 HOME = Path(__file__).resolve().parent
 OWN = ("compaction", "judge", "flows", "sql")
@@ -34,3 +35,16 @@ def main() -> None:
     from flows.__main__ import main as run  # noqa: PLC0415 (when the path is right)
 
     run()
+
+
+def __getattr__(name: str) -> Any:
+    """The flow of a night, for ``serve``.
+
+    Prefect imports the module of a flow with the current folder before all others. That is over when it asks the module
+    for the flow, so that the flow's own imports do not mind what is in that folder.
+    """
+    if name != "nightly":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from flows.nightly import nightly  # noqa: PLC0415 (as above)
+
+    return nightly

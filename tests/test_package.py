@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -12,16 +13,21 @@ import tomllib
 import venv
 import zipfile
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
+import yaml
+
+from flows.support.versions import VERSION
+from tests import __main__ as checks
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("compaction_eval", "compaction", "flows", "judge", "sql")
 COMMAND = "compaction_eval_command"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FOLDER = f"compaction_eval-{PROJECT['version']}"
-NOT_SHIPPED = {".ci/run"}
+FOLDER = f"compaction_eval-{VERSION}"
+NOT_SHIPPED = {".ci/run", ".github/workflows/ci.yml", ".pre-commit-config.yaml"}
 """Of what git knows: what only a checkout needs."""
 
 
@@ -73,6 +79,41 @@ def test_the_source_archive_is_what_git_knows(archives: Path, known: set[str]) -
     with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
         names = {member.name.removeprefix(f"{FOLDER}/") for member in archive.getmembers() if member.isfile()}
     assert names == known - NOT_SHIPPED | {"PKG-INFO"}
+
+
+def test_the_citation_says_what_the_package_says() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (cited["title"], cited["license"]) == (PROJECT["name"], PROJECT["license"])
+    assert cited["abstract"] == f"{PROJECT['description']}."
+    assert cited["keywords"] == PROJECT["keywords"]
+
+
+@pytest.mark.usefixtures("known")
+def test_the_public_checks_run_on_every_python_that_the_project_is_for() -> None:
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    [job] = yaml.safe_load(text)["jobs"].values()
+    versions = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if "Python :: 3." in one]
+    assert job["strategy"]["matrix"]["python"] == versions
+    assert PROJECT["requires-python"] == f">={versions[0]}"
+    assert job["steps"][-1]["run"] == ".ci/run"
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.usefixtures("known")
+def test_what_runs_before_a_commit_is_what_the_tests_run_first() -> None:
+    [local] = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    run = [hook["entry"].removeprefix("python -m ").replace(" --force-exclude", "") for hook in local["hooks"]]
+    assert run == [step.removesuffix(" .") for step in checks.STEPS[: len(run)]]
+
+
+def test_a_requirement_is_named_once() -> None:
+    extras = PROJECT["optional-dependencies"]
+    named = [re.split(r"[<>=\[;]", one)[0] for one in [*PROJECT["dependencies"], *chain.from_iterable(extras.values())]]
+    assert {name for name in named if named.count(name) > 1} == set()
+    own = re.fullmatch(r"compaction-eval\[([\w,]+)\]", extras["dev"][0])
+    assert own
+    assert set(own[1].split(",")) <= set(extras)
 
 
 def test_fixed_texts_of_others_are_in_the_notice() -> None:

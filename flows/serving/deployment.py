@@ -71,6 +71,7 @@ class NightRuns:
             description=f"Every night: what is new in the sources of {self._plan.store.name}, then what moved.",
             tags=["compaction-eval"],
         )
+        self._deployment.entrypoint = "compaction_eval_command.nightly"  # which says why
         self._id = await self._deployment.aapply()
 
     def runner(self, end: Callable[[], object]) -> Runner:

@@ -9,9 +9,11 @@ import contextlib
 import shutil
 import signal
 import socket
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,6 +138,33 @@ def test_killed_in_every_stage_in_turn_a_run_comes_to_the_same_tables(night: Nig
     statuses = query(store, "SELECT status, count(*) FROM runs GROUP BY 1 ORDER BY 1")
     # the one that was killed in the load notes that it is done shortly before its database is published
     assert statuses in ([("done", 1), ("killed", len(stages) + 1)], [("done", 2), ("killed", len(stages))])
+
+
+def back_up(store: Path, copy: Path) -> None:
+    """Copy a store as ``docs/hosting.md`` says: the call cache by SQLite, then all other files."""
+    (copy / "cache").mkdir(parents=True)
+    calls = Path("cache", "calls.sqlite")
+    with closing(sqlite3.connect(store / calls)) as here, closing(sqlite3.connect(copy / calls)) as there:
+        here.backup(there)
+    left_out = shutil.ignore_patterns("calls.sqlite*", "scores.duckdb*", "loaded.json")
+    shutil.copytree(store, copy, ignore=left_out, dirs_exist_ok=True)
+
+
+def test_a_copy_made_during_a_run_goes_on_and_pays_for_nothing_that_was_answered_before(
+    night: Night, tmp_path: Path
+) -> None:
+    store, copy = tmp_path / "store", tmp_path / "copy"
+    run = night.start(store)
+    run.until(after(night, run, "score: ", 6), "the scores")
+    before = {request.raw for request in night.provider.requests}
+    back_up(store, copy)
+    run.kill()
+    assert len(before) > IN_FLIGHT
+    night.provider.forget()
+    night.ends_well(copy)
+    asked = {request.raw for request in night.provider.requests}
+    assert len(asked) < night.n_calls
+    assert len(asked & before) <= IN_FLIGHT
 
 
 def test_stopped_or_without_its_workers_or_machine_a_run_comes_to_the_same_tables(night: Night, tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ server that is configured: both take seconds of a core.
 
 ``python -m tests.installed commands`` in the checkout, with the Python of such an environment, as ``.ci/run`` makes it.
 ``python -m tests.installed notebook`` needs ipykernel and nbclient beside the wheel. There is no pytest in such an
-environment. The commands run in a folder of their own, so that what is imported is the installed package.
+environment. The commands run in a folder of their own, so that what is imported is the installed package. It has
+packages that are called ``flows`` and ``sql``: the command does not mind, and ``import compaction_eval`` says which
+folder is in the way.
 """
 
 from __future__ import annotations
@@ -83,6 +85,8 @@ CALLS = (
     (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),
 )
 """What is typed, and what it has to print."""
+FOREIGN = ("flows", "sql")
+"""Packages of the folder in which the commands run."""
 STARTED = ("init", "run")
 """Commands that are started by the installed script."""
 LASTING = ("serve", "view")
@@ -140,7 +144,8 @@ def commands(folder: Path) -> list[str]:
         for name in ("pandas", "psutil", "pytest")
         if find_spec(name)
     ]
-    found = json.loads(_python(folder, "-c", NAMES))
+    wrong += _in_the_way(folder)
+    found = json.loads(_python(folder, "-P", "-c", NAMES))
     wrong += [
         f"{package} is imported from {origin}: install the wheel"
         for package, origin in found["origins"].items()
@@ -171,6 +176,19 @@ def commands(folder: Path) -> list[str]:
     wrong += [f"nothing was asked at {path}" for path in ("/v1/chat/completions", "/v1/batches") if not asked[path]]
     print(f"{len(found['names'])} commands in {len(CALLS)} calls, {len(wrong)} failed")
     return wrong
+
+
+def _in_the_way(folder: Path) -> list[str]:
+    """Write packages that are called like two of ours, and import from beside them; what was wrong."""
+    for name in FOREIGN:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("raise RuntimeError('the foreign package was imported')\n")
+    imported = [sys.executable, "-c", "import compaction_eval"]
+    ended = subprocess.run(
+        imported, cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    told = f"ImportError: {folder} has a package {FOREIGN[0]!r}"
+    return [] if told in ended.stderr else [f"import compaction_eval\nexpected {told!r} in\n{ended.stderr}"]
 
 
 def notebook(folder: Path) -> list[str]:
@@ -250,7 +268,7 @@ def _prefect_server(folder: Path) -> Iterator[dict[str, str]]:
     with subprocess.Popen(
         [sys.executable, "-c", SERVER],
         cwd=folder,
-        env=_environment(folder),
+        env=_environment(folder) | {"PYTHONSAFEPATH": "1"},  # for the processes that it starts too
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
