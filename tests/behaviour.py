@@ -39,9 +39,9 @@ from compaction.methods import parse_method
 from compaction.model import SummaryRequest
 from compaction.strategy import History
 from compaction.testing import ScriptedModel, ScriptedProvider, ScriptedSummarizer
-from flows.pipeline.plan import sample_folder as samples_folder
 from flows.redaction import Redactor
 from flows.sources import Input, ReadResult, discover, formats, read_input
+from flows.support.sample_sessions import sample_folder as samples_folder
 from tests.compaction.histories import compacted
 from tests.component import COUNTER, PARTS, Component, Part, Trial, component_of, digest, number_of, outcome_of, plain
 from tests.component_inputs import BUDGET, SECTIONS, edge_histories, edge_sessions, sample_sessions

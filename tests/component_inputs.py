@@ -21,8 +21,8 @@ from compaction import (
 from compaction.model import Section
 from compaction.points import find_points, legal_cuts
 from flows.config.study import Study
-from flows.pipeline.plan import sample_folder as samples_folder
 from flows.sources import discover, read_input
+from flows.support.sample_sessions import sample_folder as samples_folder
 from judge import Probe
 from tests.compaction.histories import build, random_words
 from tests.component import COUNTER

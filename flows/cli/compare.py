@@ -49,4 +49,4 @@ def compare(
 
     found = o.open_store(store)
     layout = o.layout(format, as_json)
-    o.echo_of(found, comparison.compare(found.database, a, b, judge, by, layout, questions), layout)
+    o.echo_of(found, comparison.compare(found.database, a, b, judge, by, layout, questions), layout, paged=True)

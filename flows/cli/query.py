@@ -96,7 +96,7 @@ def query(
             print_exported(found, written, as_json=as_json)
             return
     text = render_query(found.database, chosen.sql, layout, values)
-    o.echo_of(found, _with_head(chosen, text, layout) if layout.format == "table" else text, layout)
+    o.echo_of(found, _with_head(chosen, text, layout) if layout.format == "table" else text, layout, paged=True)
 
 
 Relation = Annotated[

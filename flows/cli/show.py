@@ -61,14 +61,14 @@ def leaderboard(
         raise UsageError("--sort, --columns and --top are of the table without --by")
     thresholds = read_thresholds(fail_below or ())
     found = o.open_store(store)
-    layout = o.layout(format, as_json, wide=wide, most=top or o.MOST_METHODS, more="--wide")
+    layout = o.layout(format, as_json, wide=wide, most=top or o.MOST_METHODS, more="--wide", colours=not by)
     selection = Selection(tuple(filter(None, columns.split(","))), sort, top)
     board = (
         render_by(found.database, by, judge, layout, versions)
         if by
         else render(found.database, judge, layout, versions, baseline, selection)
     )
-    o.echo_of(found, board, layout)
+    o.echo_of(found, board, layout, paged=True)
     if not thresholds:
         return
     with connect(found.database) as connection:
@@ -123,7 +123,7 @@ def sql(
     if query is None:
         run_shell(found, layout, timeout)
         return
-    o.echo_of(found, render_query(found.database, query, layout, store=found, seconds=timeout), layout)
+    o.echo_of(found, render_query(found.database, query, layout, store=found, seconds=timeout), layout, paged=True)
 
 
 class Grain(StrEnum):

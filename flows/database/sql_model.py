@@ -98,6 +98,12 @@ def table_keys() -> Mapping[str, Mapping[str, str]]:
 
 
 @cache
+def table_references() -> Mapping[str, Mapping[str, str]]:
+    """Read ``sql/schema/references.toml``: table → its columns, and the table that each of them leads to."""
+    return _toml("schema", "references.toml")
+
+
+@cache
 def checks() -> Mapping[str, str]:
     """Invariant → the query whose rows are its violations, under a comment that says what holds; by name."""
     found = dict(layer_files("checks"))
@@ -110,7 +116,7 @@ def checks() -> Mapping[str, str]:
         f"SELECT '{table}' AS table_name, {table}.{table_keys()[table]['key'].split(',')[0]} AS id, "
         f"'{other}.{column}' AS missing_from, {table}.{column} AS missing\n"
         f"FROM {table} ANTI JOIN {other} ON {table}.{column} = {other}.{column}"
-        for table, columns in _toml("schema", "references.toml").items()
+        for table, columns in table_references().items()
         for column, other in columns.items()
     )
     found["orphan_rows"] = f"-- Every row's references lead to a row of the table that they name.\n{references}"

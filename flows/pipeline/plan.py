@@ -11,7 +11,6 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any, TypeVar
 
 from compaction import CompactionPoint, Method
@@ -26,6 +25,7 @@ from flows.store.shards import Shards
 from flows.store.store import Store
 from flows.support.errors import UsageError
 from flows.support.ids import content_id
+from flows.support.sample_sessions import sample_folder
 from judge import PROBE_TYPES
 
 MOST_TASKS = 200
@@ -79,11 +79,6 @@ class ScoreJob:
     method: int | None
     """Index into the study's methods; None for one that the study does not name."""
     cut_seq: int
-
-
-def sample_folder() -> str:
-    """Folder of the sample sessions in the package."""
-    return str(files("flows").joinpath("samples"))
 
 
 def inputs_of(study: Study) -> list[Input]:

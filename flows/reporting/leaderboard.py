@@ -205,13 +205,16 @@ def _section(
     numeric = [name not in ("method", "group", "ranks", "says") for name in names]
     note = explain_table(connection, rows[0]["judge_id"], rows)
     cells: list[list[str]] = []
+    groups: list[str] = []
     for before, row in pairwise([rows[0], *rows[: selection.top]]):
         if row["is_control"] > before["is_control"]:
             cells.append([""] * len(names))  # a line of air before the controls
+            groups.append("")
+        groups.append((row["tie_group"] or "")[:1])
         cells.append(_line(comparable(row), dimensions, has_ranks=bool(ranks)))
     kept = [n for n, name in enumerate(names) if n == 0 or _shows(name) in shown]
     picked = [[line[n] for n in kept] for line in cells]
-    return layout.section([names[n] for n in kept], picked, [numeric[n] for n in kept], note)
+    return layout.section([names[n] for n in kept], picked, [numeric[n] for n in kept], note, groups)
 
 
 def _shows(head: str) -> str:

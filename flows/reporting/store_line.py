@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flows.database.scores_db import connect
-from flows.pipeline.plan import sample_folder
 from flows.store.store import Store
+from flows.support.sample_sessions import sample_folder
 
 
 def name_store(store: Store) -> str:

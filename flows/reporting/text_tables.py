@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 from rich import box
@@ -124,17 +124,23 @@ class Layout:
     """Rows of a table that are shown; None: all."""
     more: str = "--format csv"
     """Option that has what does not fit."""
+    is_coloured: bool = False
+    """Whether rows of a group have its colour; control characters of texts are then written out here."""
 
     @property
     def is_data(self) -> bool:
         """Whether the layout is for programs."""
         return self.format in ("csv", "json")
 
-    def table(self, names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-        """Render a table; columns and rows that do not fit are left out, and counted below."""
+    def table(
+        self, names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], groups: Sequence[str] = ()
+    ) -> str:
+        """Render a table; columns and rows that do not fit are left out, and counted below. Rows may have a group."""
         if self.format == "markdown":
             return markdown(names, [[" ".join(cell.split()) for cell in row] for row in cells if any(row)], numeric)
         rows = cells if self.most is None else cells[: self.most]
+        if self.is_coloured:
+            rows = [[without_controls(cell) for cell in row] for row in rows]
         widths = _fit(names, rows, numeric, self.width)
         left = [
             quantity(number, noun)
@@ -142,16 +148,32 @@ class Layout:
             if number
         ]
         note = f"{' and '.join(left)}: {self.more}\n" if left else ""
-        return _draw(names, rows, numeric, widths, roomy=self.width is None) + note
+        styles = [""] * len(rows)
+        if self.is_coloured:
+            known = list(dict.fromkeys(filter(None, groups)))
+            styles = [COLOURS[known.index(of) % len(COLOURS)] if of else "" for of in groups[: len(rows)]] or styles
+        return _draw(names, rows, numeric, widths, styles, roomy=self.width is None) + note
 
     def note(self, text: str) -> str:
         """A text below a table."""
-        return f"{text}\n" if self.format == "markdown" else _render(Text(text), self.width or WIDTH)
+        shown = without_controls(text) if self.is_coloured else text
+        return f"{text}\n" if self.format == "markdown" else _render(Text(shown), self.width or WIDTH)
 
-    def section(self, names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], note: str) -> str:
+    def section(
+        self,
+        names: Sequence[str],
+        cells: Sequence[Sequence[str]],
+        numeric: Sequence[bool],
+        note: str,
+        groups: Sequence[str] = (),
+    ) -> str:
         """A table and what is said of it."""
-        return self.table(names, cells, numeric) + ("\n" if self.format == "markdown" else "") + self.note(note)
+        between = "\n" if self.format == "markdown" else ""
+        return self.table(names, cells, numeric, groups) + between + self.note(note)
 
+
+COLOURS = ("green", "cyan", "blue", "magenta", "yellow", "red")
+"""Of the groups of a table, one after the other."""
 
 FOR_READING = Layout()
 """Tables of ``WIDTH`` columns."""
@@ -181,16 +203,24 @@ def _fit(names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence
 
 
 def _draw(
-    names: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], widths: Sequence[int], *, roomy: bool
+    names: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    numeric: Sequence[bool],
+    widths: Sequence[int],
+    styles: Sequence[str],
+    *,
+    roomy: bool,
 ) -> str:
     gap = 1 if roomy else 0
     table = Table(box=box.SIMPLE_HEAD, padding=(0, gap), pad_edge=False, show_edge=False)
     for name, is_number, width in zip(names, numeric, widths, strict=False):
         head = name if cell_len(name) <= width else "\n".join(_pieces(name))
         table.add_column(Text(head), justify="right" if is_number else "left", overflow="fold", width=width)
-    for first, *rest in cells:
-        table.add_row(Text(first if roomy else _breakable(first, widths[0])), *map(Text, rest[: len(widths) - 1]))
-    return _render(table, sum(widths) + (1 + 2 * gap) * len(widths))
+    for (first, *rest), style in zip(cells, styles, strict=True):
+        table.add_row(
+            Text(first if roomy else _breakable(first, widths[0])), *map(Text, rest[: len(widths) - 1]), style=style
+        )
+    return _render(table, sum(widths) + (1 + 2 * gap) * len(widths), is_coloured=any(styles))
 
 
 def _pieces(name: str) -> list[str]:
@@ -198,9 +228,18 @@ def _pieces(name: str) -> list[str]:
     return re.findall(r"[^\s_/-]+[_/-]?|[_/-]", name)
 
 
-def _render(drawing: Text | Table, width: int) -> str:
+def _render(drawing: Text | Table, width: int, *, is_coloured: bool = False) -> str:
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None, highlight=False, legacy_windows=False).print(drawing)
+    colours: Literal["standard"] | None = "standard" if is_coloured else None
+    Console(
+        file=out,
+        width=width,
+        color_system=colours,
+        force_terminal=is_coloured,
+        no_color=False,
+        highlight=False,
+        legacy_windows=False,
+    ).print(drawing)
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 

@@ -12,16 +12,18 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from flows.store.storage import LOCAL, FileInfo, Storage
 from flows.support.atomic_files import temporary_path
 from flows.support.ids import bucket_bits, content_id, overlap
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pads
 
 COMPRESSION = "zstd"
 COMPRESSION_LEVEL = 3
@@ -87,6 +89,8 @@ class Shards:
 
     def dataset(self, files: Sequence[Path] | None = None) -> pads.Dataset:
         """A dataset of some files, or of all, to be read batch by batch; empty if there are none."""
+        import pyarrow.dataset as pads  # noqa: PLC0415 (it imports pandas where that is installed)
+
         paths = [str(path) for path in self.place.local_paths(self.files() if files is None else files)]
         if not paths:
             return pads.dataset(self.schema.empty_table())

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.dataset as pads
 
 from flows.store import parquet_schemas
 from flows.store.damage import check_parquet, damage_error, name_damaged_file
@@ -26,6 +25,9 @@ from flows.store.storage import LOCAL, SCHEMES, Storage
 from flows.store.write_permits import end_permits
 from flows.support.atomic_files import folder_umask, make_folder, open_in_place
 from flows.support.errors import StoreError, UsageError, install_extra
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pads
 
 STORE_FORMAT = 3
 """Format number. Raise it when this version cannot read the older layout without rewriting it."""

@@ -21,7 +21,6 @@ from flows.pipeline.plan import (
     inputs_of,
     known_points,
     method_rows,
-    sample_folder,
     stored_sessions,
 )
 from flows.pipeline.tasks import measure as work
@@ -34,6 +33,7 @@ from flows.sessions.buckets import Slice
 from flows.sessions.deduplicate import rewrite_part
 from flows.sessions.session_parts import SessionInfo, read_parts, with_digests
 from flows.store.store import Store
+from flows.support.sample_sessions import sample_folder
 
 SAMPLE = str(Path(sample_folder()) / "ledger.jsonl")
 """A session with two points; after the second one hardly anything is said."""

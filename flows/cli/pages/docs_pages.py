@@ -4,7 +4,7 @@
 ``sql/queries/ready``, ``schema.md`` from the comments in ``sql``, ``command.md`` from the command's own help. Of these
 only ``methods.md`` is committed; ``compaction-eval describe`` prints them all::
 
-    python -m flows.cli.pages.docs_pages docs              # writes docs/methods.md anew
+    python -m flows.cli.pages.docs_pages docs              # writes docs/methods.md and the picture of docs/sql.md anew
     python -m flows.cli.pages.docs_pages docs build/docs   # copies docs, and adds what is made
 """
 
@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from compaction import Strategy, load_registry
 from compaction.closest import did_you_mean
-from flows.cli.pages.schema_page import schema_page
+from flows.cli.pages.schema_page import draw_references, schema_page
 from flows.database.ready_queries import ready_queries
 from flows.reporting.text_tables import markdown
 from flows.support.errors import UsageError
@@ -222,6 +222,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
 COMMITTED = "methods.md"
 """The made page that is committed, because people look for it."""
 
+PICTURED = "sql.md"
+"""The page with a picture of how the tables hang together."""
+
 NOTEBOOK = "results.ipynb"
 """The page ``notebooks.md`` as a notebook."""
 
@@ -268,13 +271,19 @@ def lay_out_site(docs: Path, folder: Path) -> None:
     (folder / NOTEBOOK).write_text(notebook(page), encoding="utf-8")
 
 
+def with_picture(page: str) -> str:
+    """The page ``sql.md`` with the picture of its tables as they are now."""
+    return re.sub(r"(?<=^```mermaid\n).*?(?=^```$)", lambda _: draw_references(), page, count=1, flags=re.M | re.S)
+
+
 def main() -> None:
-    """Write ``methods.md`` anew; with a second folder, lay out the site there."""
+    """Write ``methods.md`` and the picture of ``sql.md`` anew; with a second folder, lay out the site there."""
     docs, *targets = map(Path, sys.argv[1:])
     if targets:
         lay_out_site(docs, targets[0])
     else:
         (docs / COMMITTED).write_text(PAGES[COMMITTED](), encoding="utf-8")
+        (docs / PICTURED).write_text(with_picture((docs / PICTURED).read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import duckdb
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
 from flows.database.scores_db import connect, list_relations
-from flows.database.sql_model import LAYERS, checks, layer_files, opening_of
+from flows.database.sql_model import LAYERS, checks, layer_files, opening_of, table_references
 from flows.reporting.text_tables import markdown
 from flows.support.plurals import quantity
 
@@ -44,6 +44,16 @@ def schema_page() -> str:
         build_database({}, path)
         with connect(path) as connection:
             return "\n".join([_HEAD, *_sections(connection)])
+
+
+def draw_references() -> str:
+    """The tables that refer to each other, as a Mermaid diagram."""
+    lines = (
+        f"    {other} ||--o{{ {table} : {column}"
+        for table, columns in table_references().items()
+        for column, other in columns.items()
+    )
+    return "\n".join(["erDiagram", *lines]) + "\n"
 
 
 def readers() -> dict[str, list[str]]:

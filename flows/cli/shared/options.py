@@ -146,6 +146,7 @@ def layout(
     wide: bool = False,
     most: int | None = None,
     more: str = "--format csv",
+    colours: bool = False,
 ) -> Layout:
     """Make the layout of printed rows, as wide as ``terminal_width``.
 
@@ -155,10 +156,18 @@ def layout(
         wide: Everything, as wide as it is.
         most: Rows of a table, unless ``wide``.
         more: Option of the command that has what does not fit.
+        colours: Whether rows of a group have its colour, on a terminal and without ``NO_COLOR``.
     """
     from flows.reporting.text_tables import Layout
 
-    return Layout("json" if as_json else format, None if wide else terminal_width(), None if wide else most, more)
+    takes_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Layout(
+        "json" if as_json else format,
+        None if wide else terminal_width(),
+        None if wide else most,
+        more,
+        colours and takes_colours and format == "table" and not as_json,
+    )
 
 
 def terminal_width() -> int:
@@ -188,11 +197,25 @@ def echo_wrapped(label: str, text: str) -> None:
     echo("\n".join(wrapped))
 
 
-def echo_of(store: Store, text: str, layout: Layout) -> None:
-    """Print a result of a store; below a table for reading stands which store it is."""
+def echo_of(store: Store, text: str, layout: Layout, *, paged: bool = False) -> None:
+    """Print a result of a store; below a table for reading stands which store it is.
+
+    On a terminal with fewer lines than a ``paged`` result, it is shown in the pager (``PAGER``).
+    """
     from flows.reporting.store_line import name_store
 
-    echo(text if layout.is_data else f"{text.rstrip(chr(10))}\n{layout.note(name_store(store))}")
+    whole = text if layout.is_data else f"{text.rstrip(chr(10))}\n{layout.note(name_store(store))}"
+    if layout.is_data or not sys.stdout.isatty():
+        echo(whole)
+        return
+    shown = whole if layout.is_coloured else without_controls(whole)
+    if paged and sys.stdin.isatty() and shown.count("\n") >= os.get_terminal_size(sys.stdout.fileno()).lines:
+        from rich.pager import SystemPager
+
+        os.environ.setdefault("LESS", "-R")  # less shows colours only so
+        SystemPager().show(shown)
+    else:
+        typer.echo(shown.rstrip("\n"), color=True)
 
 
 def echo_store(store: Store) -> None:

@@ -28,12 +28,18 @@
 --   price_list                model at whose prices a session is reckoned, of price_lists
 --   most_usd                  US dollars that a session may cost on average (view replay_cost); NULL: any
 --   allow_lost_constraints    whether a method may lose more constraints than the baseline
-with baselines as (
+with differences as materialized (
+    select *
+    from against_baseline
+    where dimension in ('overall', 'constraints')
+),
+
+baselines as (
     select distinct
         judge_id,
         baseline_id,
         baseline
-    from against_baseline
+    from differences
     where dimension = 'overall' and coalesce(baseline_id = getvariable('baseline_id'), is_default)
 ),
 
@@ -65,14 +71,13 @@ ceilings as (
 
 compared as (
     select
-        against_baseline.*,
-        count(against_baseline.p_value) over (
-            partition by against_baseline.judge_id, against_baseline.dimension, against_baseline.is_control
+        differences.*,
+        count(differences.p_value) over (
+            partition by differences.judge_id, differences.dimension, differences.is_control
         ) as n_compared
-    from against_baseline
+    from differences
     inner join baselines
-        on against_baseline.judge_id = baselines.judge_id and against_baseline.baseline_id = baselines.baseline_id
-    where against_baseline.dimension in ('overall', 'constraints')
+        on differences.judge_id = baselines.judge_id and differences.baseline_id = baselines.baseline_id
 ),
 
 candidates as (

@@ -18,7 +18,8 @@ import pytest
 from compaction import compact, make_method
 from compaction.registry import REGISTRY
 from compaction.testing import history, talk
-from flows.cli.pages.docs_pages import COMMITTED, NOTEBOOK, PAGES, lay_out_site, notebook
+from flows.cli.pages.docs_pages import COMMITTED, NOTEBOOK, PAGES, PICTURED, lay_out_site, notebook, with_picture
+from flows.database.sql_model import table_references
 from tests.flows.cli.pages.blocks import COMMAND, DOCS, WRITTEN, blocks
 from tests.flows.conftest import ROOT, Command
 
@@ -58,6 +59,14 @@ def test_of_the_made_pages_one_is_committed_as_the_code_is() -> None:
     assert [name for name in (*PAGES, NOTEBOOK) if (DOCS / name).exists()] == [COMMITTED]
     made = PAGES[COMMITTED]()
     assert (DOCS / COMMITTED).read_text("utf-8") == made, "make it again: python -m flows.cli.pages.docs_pages docs"
+
+
+def test_the_picture_of_the_tables_has_every_reference_and_is_committed() -> None:
+    page = (DOCS / PICTURED).read_text("utf-8")
+    assert with_picture(page) == page, "make it again: python -m flows.cli.pages.docs_pages docs"
+    drawn = set(re.findall(r"^    (\w+) \|\|--o\{ (\w+) : (\w+)$", page, re.MULTILINE))
+    assert ("sessions", "points", "session_id") in drawn
+    assert drawn == {(to, of, by) for of, columns in table_references().items() for by, to in columns.items()}
 
 
 def test_links_of_a_plain_checkout_lead_to_what_is_there() -> None:
