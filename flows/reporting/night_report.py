@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+import duckdb
+
 from flows.database.scores_db import connect
 from flows.execution.run import Run
 from flows.pipeline.run_summary import Summary
@@ -79,7 +81,10 @@ def make_night(run: Run, nothing_new: bool, threshold: float | None) -> Night:
     worse = () if threshold is None else tuple(format_worse(row, threshold) for row in moved.worse(threshold))
     made = {stage: tally.done for stage, tally in run.log.tallies.items() if tally.done}
     summary = run.summary()
-    findings = _findings(run) if summary.counts["points"] else ()
+    findings: tuple[str, ...] = ()
+    if summary.counts["points"]:
+        with connect(run.store.database) as connection:
+            findings = describe_findings(connection, run.run_id)
     return Night(summary, moved, worse, threshold, made, nothing_new, run.store.name, findings)
 
 
@@ -99,11 +104,10 @@ FROM calls WHERE run_id = $run_id AND NOT cached
 """
 
 
-def _findings(run: Run) -> tuple[str, ...]:
+def describe_findings(connection: duckdb.DuckDBPyConnection, run_id: str) -> tuple[str, ...]:
     """A line for each judge that has another best method than before, and one for the money if any call was made."""
-    with connect(run.store.database) as connection:
-        best = connection.execute(NEW_BEST, {"run_id": run.run_id}).fetchall()
-        [(calls, usd, unpriced, failed)] = connection.execute(SPENT, {"run_id": run.run_id}).fetchall()
+    best = connection.execute(NEW_BEST, {"run_id": run_id}).fetchall()
+    [(calls, usd, unpriced, failed)] = connection.execute(SPENT, {"run_id": run_id}).fetchall()
     lines = [
         f"best by {judge}: {methods} ({mean:.2f})" + (f", before {before}" if before else "")
         for judge, methods, mean, before in best
