@@ -5,6 +5,7 @@ The state says how it went, by name, so that Prefect's automations can tell some
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from flows.config.model_check import check_models
 from flows.config.study import make_study
 from flows.evaluate import evaluate
 from flows.execution.run import Run, load_database, running
+from flows.execution.webhook import NOTIFY_VARIABLE, send_message
 from flows.pipeline.anchors import is_due
 from flows.pipeline.load.nights import note_reported
 from flows.pipeline.load.tables import has_night, is_loaded
@@ -54,13 +56,32 @@ async def nightly(
         log_items: Also a line for each compaction, probe, answer and verdict.
     """
     _end_quietly()
+    state: State[Any]
     try:
         found = await _night(study or {}, study_file, fail_if_worse, LogTo(log, log_items))
     except CallsStoppedError as stop:
-        return Completed(name="StoppedAtBudget", message=f"stopped: {stop}")
+        state = Completed(name="StoppedAtBudget", message=f"stopped: {stop}")
+        await _notify(f"{state.name}: {state.message}")
     except EvalError as problem:
-        return Failed(message=str(problem))
-    return Completed(name=found.state, message=found.sentence)
+        state = Failed(message=str(problem))
+        await _notify(f"{state.name}: {state.message}")
+    except Exception as error:
+        await _notify(f"Failed: {type(error).__name__}; the night's log has more")
+        raise
+    else:
+        state = Completed(name=found.state, message=found.sentence)
+        await _notify(found.notice)
+    return state
+
+
+async def _notify(notice: str) -> None:
+    """Tell whom ``--notify`` names. Where that fails, the log of the night says so, and the night is as it was."""
+    url = os.environ.get(NOTIFY_VARIABLE)
+    if not url or not notice:
+        return
+    problem = await asyncio.to_thread(send_message, url, f"compaction-eval, {notice}")
+    if problem:
+        get_run_logger().warning("--notify: the message was not sent: %s", problem)
 
 
 async def _night(keys: dict[str, Any], study_file: str | None, threshold: float | None, log: LogTo) -> Night:

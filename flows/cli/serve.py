@@ -20,6 +20,15 @@ Timezone = Annotated[
 Name = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of the deployment (default: the store's folder and six digits)")
 ]
+Notify = Annotated[
+    str | None,
+    typer.Option(
+        envvar="COMPACTION_EVAL_NOTIFY",
+        metavar="URL",
+        help="Incoming webhook, as Slack's, that is told what a night found. A secret: better in "
+        "$COMPACTION_EVAL_NOTIFY than on the command line",
+    ),
+]
 
 
 @command(
@@ -36,6 +45,7 @@ def serve(
     name: Name = None,
     now: Annotated[bool, typer.Option("--now", help="Begin with a night at once.")] = False,
     fail_if_worse: o.FailIfWorse = None,
+    notify: Notify = None,
     log: o.Log = None,
     log_items: o.LogItems = False,
     verbose: o.Verbose = False,
@@ -45,7 +55,10 @@ def serve(
     Takes the options of `run`. A study file is read anew each night. Each night is a process of its own; one that fails
     is told of, and the next one goes on from there. Without a configured Prefect server this process keeps one.
     """
+    import os
+
     from flows.config.model_check import check_models
+    from flows.execution.webhook import NOTIFY_VARIABLE, is_webhook
     from flows.pipeline.plan import inputs_of
     from flows.reporting.night_report import store_slug
     from flows.serving.plan import ServePlan
@@ -64,6 +77,10 @@ def serve(
     called = name or store_slug(target.full_name)
     if not called.strip() or set(called) & set("/%&><"):
         raise UsageError(f"--name: expected a name without / % & > <, found {name!r}")
+    if notify:
+        if not is_webhook(notify):
+            raise UsageError("--notify: expected an http(s) address")
+        os.environ[NOTIFY_VARIABLE] = notify  # never a parameter of the night: Prefect shows and stores those
     plan = ServePlan(
         name=called,
         cron=cron,

@@ -1,9 +1,10 @@
-"""``store drop``: taking sessions out of a store."""
+"""``store drop`` and ``store prune``: taking sessions, or old nights, out of a store."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -11,10 +12,11 @@ from flows.cli.shared import options as o
 from flows.cli.shared.commands import command
 
 if TYPE_CHECKING:
-    from flows.pipeline import dropping
+    from flows.pipeline import dropping, pruning
     from flows.store.store import Store
 
-GROUP = "Take sessions out of a store.\n"
+Changed = TypeVar("Changed")
+GROUP = "Take sessions or old nights out of a store.\n"
 """Help of the group."""
 
 
@@ -52,11 +54,73 @@ def drop(
         o.echo_store(target)
 
 
+@command("store prune --keep 30-nights", "store prune --keep 90-days --yes --store /data/store", order=20)
+def prune(
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="N-nights|N-days", help="How far back the nights of each study stay.")
+    ],
+    location: Annotated[str | None, typer.Argument(metavar="STORE", help="The store, as --store.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, it is only said.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go, as without --yes.")] = False,
+    store: o.StoreOption = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Take old nights out of a store: the trend then begins later, and nothing else changes.
+
+    Sessions, results, answers of models, the costs of calls and people's labels stay. So do, of each judge and method,
+    the nights that a comparison of today needs: the last one, the last whole one before it, the one that was told last.
+    """
+    from dataclasses import asdict
+
+    from flows.pipeline import pruning
+    from flows.support.errors import UsageError
+
+    wanted = pruning.Keep.parse(keep)
+    if yes and dry_run:
+        raise UsageError("store prune: --yes and --dry-run: choose one")
+    target = o.open_store(location or store)
+    found = pruning.find_prunable(target, wanted)
+    if yes and found.rows:
+        found = _change(
+            target, lambda: pruning.prune_nights(target, wanted), what="store prune", quiet=quiet or as_json
+        )
+    if as_json:
+        o.echo_json({"store": target.name, "pruned": yes, **asdict(found)})
+    elif not quiet:
+        o.echo(_format_pruned(found, done=yes))
+        o.echo_store(target)
+
+
+def _format_pruned(found: pruning.Pruned, *, done: bool) -> str:
+    from rich.filesize import decimal
+
+    from flows.support.plurals import quantity
+
+    if not found.rows:
+        return f"nothing to take out: {quantity(found.nights_left, 'night')}"
+    what = f"{quantity(found.nights, 'night')}, {quantity(found.rows, 'row')}, {decimal(found.bytes)}"
+    if done:
+        return f"taken out: {what}; {quantity(found.nights_left, 'night')} left"
+    left = quantity(found.nights_left, "night")
+    return f"would take out: {what}, and leave {left}; nothing was changed: add --yes to do it"
+
+
 def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
     """Remove the sessions, and make the results anew."""
+    from flows.pipeline import dropping
+
+    def drop_found() -> int:
+        found = dropping.select_sessions(target, words, gone=gone)  # another command may have changed it since
+        return dropping.drop_sessions(target, found)
+
+    return _change(target, drop_found, what="store drop", quiet=quiet)
+
+
+def _change(target: Store, change: Callable[[], Changed], *, what: str, quiet: bool) -> Changed:
+    """Change a store that is locked, and make the results anew."""
     from flows.config.study import Study
     from flows.execution.run import running
-    from flows.pipeline import dropping
     from flows.pipeline.load.provenance import Provenance, loaded_study, study_of_results
     from flows.pipeline.load.tables import rebuild_database
     from flows.support.progress import make_report
@@ -64,13 +128,12 @@ def _drop(target: Store, words: list[str], *, gone: bool, quiet: bool) -> int:
     is_loaded = loaded_study(target) is not None
     study = study_of_results(target) if is_loaded else Study()
     study = replace(study, store=target.name, tokenizer=target.settings["tokenizer"])
-    with running(study, make_report(quiet), what="store drop", is_whole_store=True) as active:
-        found = dropping.select_sessions(target, words, gone=gone)  # another command may have changed it since
-        n_rows = dropping.drop_sessions(target, found)
+    with running(study, make_report(quiet), what=what, is_whole_store=True) as active:
+        changed = change()
         if is_loaded:
             makers = Provenance.of_results(target, study)
             rebuild_database(target, study, makers=makers, is_whole_store=True, report=active.report)
-    return n_rows
+    return changed
 
 
 def _dropped_rows(found: dropping.DropSelection) -> list[dict[str, Any]]:

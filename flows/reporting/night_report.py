@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+import duckdb
+
+from flows.database.scores_db import connect
 from flows.execution.run import Run
 from flows.pipeline.run_summary import Summary
 from flows.reporting.leaderboard import render
@@ -36,6 +39,16 @@ class Night:
     made: Mapping[str, int]
     """Stage → items that this night did."""
     nothing_new: bool
+    store: str
+    findings: tuple[str, ...]
+    """A new best method, and the money: what ``notice`` says beside the sentence."""
+
+    @property
+    def notice(self) -> str:
+        """The outcome for a chat, a line each; blank for a night in which nothing was to do."""
+        if self.nothing_new and self.state == STATES[DONE]:
+            return ""
+        return "\n".join(filter(None, (f"{self.store}: {self.state}", self.sentence, *self.findings)))
 
     @property
     def state(self) -> str:
@@ -67,7 +80,44 @@ def make_night(run: Run, nothing_new: bool, threshold: float | None) -> Night:
     moved = changes_since_report(run.store, run.study.study_key)
     worse = () if threshold is None else tuple(format_worse(row, threshold) for row in moved.worse(threshold))
     made = {stage: tally.done for stage, tally in run.log.tallies.items() if tally.done}
-    return Night(run.summary(), moved, worse, threshold, made, nothing_new)
+    summary = run.summary()
+    findings: tuple[str, ...] = ()
+    if summary.counts["points"]:
+        with connect(run.store.database) as connection:
+            findings = describe_findings(connection, run.run_id)
+    return Night(summary, moved, worse, threshold, made, nothing_new, run.store.name, findings)
+
+
+NEW_BEST = """
+WITH best AS (
+    SELECT night, run_id, judge_id, judge, string_agg(method, ', ' ORDER BY method) AS methods, any_value(mean) AS mean
+    FROM night_figures WHERE dimension = 'overall' AND rank = 1 GROUP BY ALL
+), compared AS (
+    SELECT *, lag(methods) OVER (PARTITION BY judge_id ORDER BY night) AS methods_before FROM best
+)
+SELECT judge, methods, mean, methods_before FROM compared
+WHERE run_id = $run_id AND methods IS DISTINCT FROM methods_before ORDER BY judge
+"""
+SPENT = """
+SELECT count(*), sum(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL), count(*) FILTER (WHERE status <> 'done')
+FROM calls WHERE run_id = $run_id AND NOT cached
+"""
+
+
+def describe_findings(connection: duckdb.DuckDBPyConnection, run_id: str) -> tuple[str, ...]:
+    """A line for each judge that has another best method than before, and one for the money if any call was made."""
+    best = connection.execute(NEW_BEST, {"run_id": run_id}).fetchall()
+    [(calls, usd, unpriced, failed)] = connection.execute(SPENT, {"run_id": run_id}).fetchall()
+    lines = [
+        f"best by {judge}: {methods} ({mean:.2f})" + (f", before {before}" if before else "")
+        for judge, methods, mean, before in best
+    ]
+    if calls:
+        known = (
+            "an unknown amount" if usd is None else f"${usd:,.2f}{' and what has no known price' if unpriced else ''}"
+        )
+        lines.append(f"{quantity(calls, 'model call')}, {failed:,} failed: {known} spent")
+    return tuple(lines)
 
 
 def store_slug(full_name: str) -> str:

@@ -8,7 +8,7 @@ writes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -168,6 +168,16 @@ class Shards:
             else:
                 self.place.remove(path)
         return n_rows
+
+    def rewrite(self, change: Callable[[pa.Table], pa.Table]) -> None:
+        """Replace each file by what ``change`` leaves of its rows."""
+        for path in self.files():
+            rows = self.read(files=[path])
+            left = change(rows)
+            if left.num_rows == 0:
+                self.place.remove(path)
+            elif left.num_rows < rows.num_rows:
+                self._write_to(path, left)
 
     def tidy(self, depth: int) -> None:
         """Give every file its bucket, of so many bits, and merge the small ones where a bucket has many.

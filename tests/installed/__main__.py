@@ -80,6 +80,7 @@ CALLS = (
     ("audit attacks --judge embedded --quiet", "other_rubric"),
     ("audit gradings --judge embedded --quiet", "10 of 10"),
     ("store drop --gone", "nothing to take out"),
+    ("store prune --keep 30-nights", "nothing to take out"),
     ("doctor", "ok"),
     ("--show-completion", "_COMPACTION_EVAL_COMPLETE"),
     (f"serve {STRATEGIES.removesuffix(' --quiet')} --store nights {EVERY_NIGHT}", "Completed"),

@@ -29,7 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     MODELS: ("model", *_keys(MODELS), "batch"),
     RUNS: (*_keys(RUNS), "ephemeral", "timeout"),
     "Output": (
-        *("fail_if_worse", "fail_below", "format", "wide", "output", "force", "as_json", "log", "log_items"),
+        *("fail_if_worse", "fail_below", "format", "wide", "output", "force", "as_json", "notify", "log", "log_items"),
         *("quiet", "verbose", "help"),
     ),
 }

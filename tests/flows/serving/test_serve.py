@@ -21,12 +21,14 @@ import pytest
 
 from flows.cli.checkup.orchestration import _ask_prefect
 from flows.database.scores_db import connect
+from flows.execution.webhook import NOTIFY_VARIABLE
 from flows.reporting.night_report import store_slug
 from flows.serving.plan import ServePlan
 from flows.serving.serve import check_schedule, serve
 from flows.store.store import Store
 from flows.support.errors import EvalError, UsageError
 from tests.flows.conftest import ROOT, Command, PrefectHome, write_session
+from tests.flows.receiver import receiving
 
 pytestmark = pytest.mark.slow
 
@@ -150,6 +152,38 @@ WHERE abs(leaderboard_long.mean - night_figures.mean) > 1e-12
     OR leaderboard_long.std_error IS NULL
     OR leaderboard_long.n_answers IS DISTINCT FROM night_figures.n_answers
 """
+
+
+@pytest.mark.timeout(600)
+def test_a_chat_is_told_what_a_night_found_and_its_address_is_nowhere(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One that does not answer changes nothing of the night."""
+    with receiving() as receiver:
+        monkeypatch.setenv(NOTIFY_VARIABLE, receiver.url)
+        assert night(place).name == "Completed"
+        [text] = receiver.texts
+        name, done, best = text.splitlines()
+        assert name.startswith("compaction-eval, ")
+        assert name.endswith("/store: Completed")
+        assert done.startswith("done: ingest 6")
+        assert re.fullmatch(r"best by embedded: .*ours.* \(\d\.\d\d\)", best)
+
+        assert night(place).message == "nothing new"
+        assert len(receiver.texts) == 1
+
+        study(place, 1)
+        receiver.code = 500
+        assert night(place).name == "MethodWorse"
+        assert "store: MethodWorse\nworse by more than 0.2: ours" in receiver.texts[1]
+        with Store.create(str(place / "store"), "o200k_base").locked("backfill"):
+            assert night(place).name == "Failed"
+        assert "Failed: store" in receiver.texts[2]
+    logged = "".join(capfd.readouterr())
+    assert "--notify: the message was not sent: it answered 500" in logged
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert not any(b"T0SECRET" in path.read_bytes() for path in files)
+    assert "T0SECRET" not in logged
 
 
 def test_a_broken_night_is_failed_with_the_sentence_and_the_next_one_goes_on(
