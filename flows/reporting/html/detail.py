@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -45,6 +45,8 @@ from flows.support.ids import bucket_bits
 
 DETAILS = ("points", "answers", "scores", "states")
 """Files ``sql/queries/report/detail_….sql``."""
+PointRows = dict[str, list[Row]]
+"""The rows of a point by the name of their query."""
 BATCH = 40
 """Points that the database is asked for at once."""
 AROUND = 1_200
@@ -154,6 +156,8 @@ class PointReader:
         figures: The figures of the page, of one judge.
         points: Ids of points, in the order in which they will be asked for.
         most: Characters of a message of the history; messages that prove a truth are longer.
+        contexts: Places of the methods whose contexts are read, all where it is None; those of the others are empty.
+        found: Point → the database's rows of it, as ``rows_of`` gave them before.
     """
 
     def __init__(
@@ -163,17 +167,20 @@ class PointReader:
         figures: Figures,
         points: Sequence[str],
         most: int = MOST_CHARS,
+        contexts: Collection[int] | None = None,
+        found: Mapping[str, PointRows] | None = None,
     ) -> None:
         self._connection, self._store = connection, store
         self._waiting = list(points)
         self._most = most
-        self._found: dict[str, dict[str, list[Row]]] = {}
+        self._shown = contexts
+        self._found: dict[str, PointRows] = dict(found or {})
         self._judge_id = figures.judge["judge_id"]
         self._places = {row["method"]: place for place, row in enumerate(figures.of("methods"))}
 
     def add(self, pack: Pack, point: str, info: SessionInfo) -> bool:
         """Add a point to a pack; returns False where it has nothing to show."""
-        found = self._rows_of(point)
+        found = self.rows_of(point)
         left = [row for row in found["points"] if row["method"] in self._places]
         answers = found["answers"]
         if not left or not answers:
@@ -184,7 +191,7 @@ class PointReader:
             pack.messages.append(
                 message_item(pack.texts, message, MOST_CHARS_READ if message.seq in evidence else self._most)
             )
-        contexts = self._contexts(pack.transcript, info, [row["compaction_id"] for row in left])
+        contexts = self._contexts(pack.transcript, info, left)
         methods = {
             str(self._places[row["method"]]): _left(pack, row, contexts.get(row["compaction_id"])) for row in left
         }
@@ -205,34 +212,41 @@ class PointReader:
     def questions(self, pack: Pack, points: Sequence[Row]) -> None:
         """Add the questions of points with their scores, without texts of answers, reasons and contexts."""
         for point in points:
-            answers = self._rows_of(point["point_id"])["answers"]
+            answers = self.rows_of(point["point_id"], ("answers",))["answers"]
             slim = [{**row, "text": None, "evidence": None, "statements": ()} for row in answers]
             probes = list(self._probes(pack.texts, slim, {}, {}))
             pack.points.append({"cycle": point["cycle"], "cut": point["cut_seq"], "methods": {}, "probes": probes})
 
-    def _rows_of(self, point: str) -> dict[str, list[Row]]:
-        """The database's rows of a point. They are read for many points at once, in the order of use."""
+    def rows_of(self, point: str, names: Sequence[str] = DETAILS) -> PointRows:
+        """The database's rows of a point, all or some. They are read for many points at once, in the order of use."""
         while point not in self._found:
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
             self._found = {id: {name: [] for name in DETAILS} for id in batch}
             with with_variables(self._connection, {"judge_id": self._judge_id, "points": batch}):
-                for name in DETAILS:
+                for name in names:
                     for row in fetch_rows(self._connection, sql_text("queries/report", f"detail_{name}")).dicts():
                         self._found[row["point_id"]][name].append(row)
         return self._found[point]
 
     def _contexts(
-        self, transcript: Transcript, info: SessionInfo, ids: Sequence[str]
+        self, transcript: Transcript, info: SessionInfo, left: Sequence[Row]
     ) -> dict[str, tuple[Message, ...]]:
+        shown = [row for row in left if self._shown is None or self._places[row["method"]] in self._shown]
+        found: dict[str, tuple[Message, ...]] = {
+            row["compaction_id"]: () for row in left if row not in shown and row["status"] == "done"
+        }
+        if not shown:
+            return found
         shards = self._store.within(bucket_bits(info.session_id)).compactions
         table = shards.dataset().to_table(
             columns=["compaction_id", "context"],
-            filter=pc.field("compaction_id").isin(list(ids)) & (pc.field("status") == "done"),
+            filter=pc.field("compaction_id").isin([row["compaction_id"] for row in shown])
+            & (pc.field("status") == "done"),
         )
         if not len(table):
-            return {}
+            return found
         rebuilt = contexts_of(table["context"], [transcript] * len(table))
-        return dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
+        return found | dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
 
     def _probes(
         self, texts: Texts, answers: Sequence[Row], reasons: dict[str, list[Row]], states: dict[str, list[Row]]

@@ -20,7 +20,7 @@ select
 from points
 inner join compactions on points.point_id = compactions.point_id
 inner join stg_methods on compactions.method_id = stg_methods.method_id
-where stg_methods.is_current and list_contains(getvariable('points'), points.point_id)
+where stg_methods.is_current and compactions.point_id in (select unnest(getvariable('points')))
 qualify
     row_number() over (partition by compactions.point_id, compactions.method_id order by compactions.replicate) = 1
 order by points.point_id, stg_methods.method
