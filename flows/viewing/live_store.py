@@ -157,6 +157,18 @@ class LiveStore:
             reader.questions(pack, points)
             return {**pack.body(), "session": _session(points[0])}
 
+    def timeline(self, judge: str, session: str) -> Row | None:
+        """What a session is over time; None for an unknown one, or one whose messages are gone."""
+        with self._lock:
+            opened = self._open()
+            figures = opened.figures_of(judge or self._judge)
+            points = opened.points_of(figures, session)
+            if not points or session not in opened.infos:
+                return None
+            pack = Pack(session, opened.transcript(opened.infos[session]))
+            PointReader(opened.connection, self._store, figures, []).over_time(pack)
+            return {**pack.body(), "session": _session(points[0]), "cycles": [row["cycle"] for row in points]}
+
     def point(self, judge: str, session: str, cycle: int, contexts: Collection[int]) -> Row | None:
         """One point, with the contexts of the methods at these places of the leaderboard.
 

@@ -5,10 +5,14 @@ One pack a session: plain data with texts stored once by content, compressed. Wh
 
     {"texts": [TEXT | [TEXT, characters left out of its middle]],
      "messages": [MESSAGE],                     the history, up to the last cut that is shown
-     "points": [{"cycle", "cut", "methods": {METHOD: LEFT}, "probes": [PROBE]}]}
+     "points": [{"cycle", "cut", "methods": {METHOD: LEFT}, "probes": [PROBE]}],
+     "over_time": {"tokens": [of each message of the session],
+                   "points": [{"cycle", "cut", "methods": {METHOD: [before, after, LOST]}, "needs": [NEED]}]}}
 
     MESSAGE  [role, tokens, tool name, is error, text, reasoning, [[call, arguments]]]; texts as places in texts
     LEFT     {"status", "error", "before", "after", "flags", "edited", "covered", "dropped", "context": [ITEM]}
+    NEED     [kind, value, message that has it, tokens of that message, message that needs it]
+    LOST     places of the needs that the context does not meet, from 1; null where it was not measured
     ITEM     [first, last]: messages as they were; [MESSAGE, seq | null, [covered]]: one that is edited or made
     PROBE    {"key", "type", "question", "truth", "evidence": [[seq, quote]], "statements": [text],
               "answers": {METHOD: ANSWER}}
@@ -88,10 +92,12 @@ class Pack:
     texts: Texts = field(default_factory=Texts)
     messages: list[Any] = field(default_factory=list)
     points: list[Row] = field(default_factory=list)
+    over_time: Row | None = None
 
     def body(self) -> Row:
         """The pack as the page's script reads it."""
-        return {"texts": self.texts.found, "messages": self.messages, "points": self.points}
+        body = {"texts": self.texts.found, "messages": self.messages, "points": self.points}
+        return body if self.over_time is None else {**body, "over_time": self.over_time}
 
     def packed(self) -> bytes:
         """The bytes as they are in the page: JSON, gzip, base64."""
@@ -126,6 +132,8 @@ def collect_details(
         if missed >= MISSES or session not in infos:
             continue
         pack = open_packs.get(session) or Pack(session, load_session(store, infos[session]))
+        if pack.over_time is None:
+            reader.over_time(pack)
         before = len(pack.texts.found), len(pack.messages), len(pack.points)
         if not reader.add(pack, point, infos[session]):
             continue
@@ -209,6 +217,28 @@ class PointReader:
         )
         return True
 
+    def over_time(self, pack: Pack) -> None:
+        """Add what a session is over time: all of its points, also those without a scored question."""
+        with with_variables(self._connection, {"session_id": pack.session_id}):
+            points = fetch_rows(self._connection, sql_text("queries/report", "session_cuts")).dicts()
+        found = self._read([row["point_id"] for row in points], ("points", "needs"))
+        pack.over_time = {
+            "tokens": [message.tokens for message in pack.transcript.messages],
+            "points": [
+                {
+                    "cycle": point["cycle"],
+                    "cut": point["cut_seq"],
+                    "methods": {
+                        str(self._places[row["method"]]): [row["tokens_before"], row["tokens_after"], row["lost"]]
+                        for row in found[point["point_id"]]["points"]
+                        if row["method"] in self._places
+                    },
+                    "needs": _needs(pack.texts, found[point["point_id"]]["needs"]),
+                }
+                for point in points
+            ],
+        }
+
     def questions(self, pack: Pack, points: Sequence[Row]) -> None:
         """Add the questions of points with their scores, without texts of answers, reasons and contexts."""
         for point in points:
@@ -221,12 +251,16 @@ class PointReader:
         """The database's rows of a point, all or some. They are read for many points at once, in the order of use."""
         while point not in self._found:
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-            self._found = {id: {name: [] for name in DETAILS} for id in batch}
-            with with_variables(self._connection, {"judge_id": self._judge_id, "points": batch}):
-                for name in names:
-                    for row in fetch_rows(self._connection, sql_text("queries/report", f"detail_{name}")).dicts():
-                        self._found[row["point_id"]][name].append(row)
+            self._found = self._read(batch, names)
         return self._found[point]
+
+    def _read(self, points: Sequence[str], names: Sequence[str]) -> dict[str, PointRows]:
+        found: dict[str, PointRows] = {id: {name: [] for name in (*DETAILS, *names)} for id in points}
+        with with_variables(self._connection, {"judge_id": self._judge_id, "points": list(points)}):
+            for name in names:
+                for row in fetch_rows(self._connection, sql_text("queries/report", f"detail_{name}")).dicts():
+                    found[row["point_id"]][name].append(row)
+        return found
 
     def _contexts(
         self, transcript: Transcript, info: SessionInfo, left: Sequence[Row]
@@ -272,6 +306,13 @@ class PointReader:
                     for row in rows
                 },
             }
+
+
+def _needs(texts: Texts, rows: Iterable[Row]) -> list[list[Any]]:
+    return [
+        [row["kind"], texts.add(row["value"]), row["observation_seq"], row["observation_tokens"], row["needed_at"]]
+        for row in rows
+    ]
 
 
 def _evidence(row: Row) -> list[tuple[int, str]]:

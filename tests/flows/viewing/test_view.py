@@ -48,6 +48,36 @@ def test_every_point_with_a_scored_question_is_there_with_the_scores_of_the_data
         assert {(row["probe_type"], row["method"]): row["score"] for row in stored}.items() <= scores.items()
 
 
+def test_a_session_over_time_has_the_sizes_and_needs_of_the_database(address: str, store: Store) -> None:
+    found = ask(address, "timeline", session=ORDINARY)["over_time"]
+    [session] = rows(store, f"SELECT n_messages, n_tokens FROM sessions WHERE session_id = '{ORDINARY}'")
+    assert (len(found["tokens"]), sum(found["tokens"])) == (session["n_messages"], session["n_tokens"])
+    methods = [row["method"] for row in rows(store, "SELECT method FROM fronts ORDER BY line")]
+    shown = {
+        (point["cycle"], methods[int(place)]): tuple(left)
+        for point in found["points"]
+        for place, left in point["methods"].items()
+    }
+    stored = rows(
+        store,
+        "SELECT cycle, method, compactions.tokens_before, tokens_after, lost FROM compactions "
+        "JOIN points USING (point_id) JOIN stg_methods USING (method_id) LEFT JOIN measures USING (compaction_id) "
+        f"WHERE session_id = '{ORDINARY}'",
+    )
+    assert len({row["cycle"] for row in stored}) > 1
+    assert shown == {
+        (row["cycle"], row["method"]): (row["tokens_before"], row["tokens_after"], row["lost"]) for row in stored
+    }
+    needs = rows(
+        store,
+        "SELECT cycle, kind, observation_seq, observation_tokens, needed_at FROM needs JOIN points USING (point_id) "
+        f"WHERE session_id = '{ORDINARY}' ORDER BY cycle, number",
+    )
+    assert [[point["cycle"], kind, *rest] for point in found["points"] for kind, _, *rest in point["needs"]] == [
+        list(row.values()) for row in needs
+    ]
+
+
 def test_a_list_of_messages_has_beginnings_and_one_that_is_opened_is_whole(address: str) -> None:
     found = ask(address, "point", session=HOSTILE, cycle=1)
     assert len(json.dumps(found)) < 1_000_000
@@ -91,6 +121,7 @@ def test_the_sessions_of_a_method_are_found_by_title_and_id(address: str, store:
         ("point", {"session": "no such", "cycle": 1}),
         ("session", {"session": "' OR true --"}),
         ("session", {}),
+        ("timeline", {"session": "no such"}),
         ("message", {"session": ORDINARY, "seq": 10**6}),
         ("message", {"session": ORDINARY, "seq": -1}),
         ("message", {"session": "../../etc", "seq": 1}),

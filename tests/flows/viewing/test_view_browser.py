@@ -52,6 +52,46 @@ def test_a_long_list_is_drawn_piece_by_piece_as_its_end_comes_into_view(page: Br
     assert page.run("return [...list.children].map((one) => one.textContent)") == [str(n) for n in range(400)]
 
 
+def test_a_session_over_time_is_drawn_with_the_size_that_each_compaction_left(page: Browser, store: Store) -> None:
+    def check(method: str) -> None:
+        wanted = rows(
+            store,
+            "SELECT cycle, compactions.tokens_before, tokens_after FROM compactions JOIN points USING (point_id) "
+            f"JOIN stg_methods USING (method_id) WHERE session_id = '{ORDINARY}' AND method = '{method}' ORDER BY 1",
+        )
+        assert page.run("return document.querySelectorAll('#timeline .point').length") == len(wanted)
+        shown = page.run("return [...drill.querySelector('tbody').rows].map((row) => row.cells[3].dataset.v)")
+        assert shown == [str(row["tokens_after"]) for row in wanted]
+        drawn = page.run(
+            """
+            const [session, place] = [arguments[0], methods.indexOf(arguments[1])];
+            return ask("timeline", { session }).then(({ over_time: { tokens, points } }) => {
+                const sizes = (seq) => sizesUnder(place, points, tokensBefore(tokens), [seq]);
+                return points.map(({ cut }) => sizes(cut).map(([, size]) => size));
+            });
+            """,
+            ORDINARY,
+            method,
+        )
+        assert drawn == [[row["tokens_before"], row["tokens_after"]] for row in wanted]
+
+    page.go(f"#/head_tail/{ORDINARY}")
+    page.until("drill.querySelector('a.button')")
+    page.run("drill.querySelector('a.button').click()")
+    page.until("document.getElementById('timeline')")
+    check("head_tail")
+    page.run("document.getElementById('timeline').id = 'before'")
+    page.choose("timeline-method", page.run("return String(methods.indexOf('mask_sweagent'))"))
+    page.until("document.getElementById('timeline')")
+    check("mask_sweagent")
+    assert page.run("return decodeURIComponent(location.hash)") == f"#timeline/{ORDINARY}/mask_sweagent"
+    page.driver.back()
+    page.until("document.getElementById('timeline-method').selectedOptions[0].text === 'head_tail'")
+    page.go(f"#timeline/{HOSTILE}/head_tail")
+    page.until("document.getElementById('timeline')")
+    assert page.logged() == []
+
+
 def test_an_address_of_an_answer_shows_it(page: Browser, address: str) -> None:
     page.driver.get("about:blank")
     page.driver.get(f"{address}/#/head_tail/{ORDINARY}/1/recall")
@@ -193,6 +233,7 @@ def test_on_a_phone_nothing_is_wider_than_the_page(page: Browser) -> None:
     for link in (
         "#sql",
         "#/head_tail",
+        f"#timeline/{ORDINARY}/head_tail",
         f"#/head_tail/{ORDINARY}/1",
         f"#beside/{ORDINARY}/1/all/-/none/codex_local",
     ):

@@ -156,11 +156,6 @@ function unfold(pack, view, line, first, last, proofs) {
 function minimap(pack, cut, kindOf, proofs, label) {
   const sizes = pack.messages.slice(0, cut).map((message) => (message[1] ?? 0) + 1);
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  const svg = (name, attributes) => {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    return node;
-  };
   const map = svg("svg", { class: "map", viewBox: "0 0 1000 12", preserveAspectRatio: "none", role: "img", "aria-label": label });
   let at = 0, begun = 0, kind = null;
   const paths = new Map();  // one for each kind: ten thousand messages are not ten thousand elements

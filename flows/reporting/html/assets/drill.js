@@ -79,7 +79,8 @@ function sessionView(place, session, pack) {
     return [el("h2", {}, el("a", { href: link(name, session.id, point.cycle) }, word("point", { n: point.cycle }))),
       tableOf(word("point", { n: point.cycle }), heads, rows)];
   });
-  return [crumbs([{ key: name, name }, { key: session.id, name: session.title }]), heading(bdi(session.title)), ...points.flat()];
+  return [crumbs([{ key: name, name }, { key: session.id, name: session.title }]), heading(bdi(session.title)),
+    el("p", { class: "controls" }, el("a", { class: "button", href: timelineLink(session.id, name) }, word("timeline"))), ...points.flat()];
 }
 
 function answerBody(pack, answer, left) {
