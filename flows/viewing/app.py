@@ -34,9 +34,13 @@ def make_app(live: LiveStore) -> Starlette:
     answers: dict[str, Answer] = {
         "sessions": lambda r: live.sessions(judge(r), asked(r, "method"), asked(r, "other"), asked(r, "find")),
         "session": lambda r: live.session(judge(r), asked(r, "session")),
-        "point": lambda r: live.point(judge(r), asked(r, "session"), _number(asked(r, "cycle"))),
+        "timeline": lambda r: live.timeline(judge(r), asked(r, "session")),
+        "point": lambda r: live.point(
+            judge(r), asked(r, "session"), _number(asked(r, "cycle")), [*map(_number, asked(r, "contexts").split("."))]
+        ),
         "message": lambda r: live.message(asked(r, "session"), _number(asked(r, "seq"))),
         "query": lambda r: live.query(asked(r, "sql")),
+        "nights": lambda _: live.nights(),
         "relations": lambda _: live.relations(),
     }
 

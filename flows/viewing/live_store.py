@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -19,13 +20,13 @@ from flows.database.query_variables import with_variables
 from flows.database.ready_queries import ready_queries
 from flows.database.scores_db import INNER, connect, list_relations
 from flows.database.sql_model import sql_text
-from flows.reporting.html.detail import Pack, PointReader, message_item
+from flows.reporting.html.detail import Pack, PointReader, PointRows, message_item
 from flows.reporting.html.figures import Figures, Row, load_figures
 from flows.reporting.html.formats import format_short
 from flows.reporting.html.page import live_page
 from flows.reporting.html.visible import MOST_CHARS_READ, show_invisible
 from flows.reporting.query_result import run_query
-from flows.reporting.text_tables import fetch_rows, plain_cell
+from flows.reporting.text_tables import Rows, fetch_rows, plain_cell
 from flows.sessions.session_parts import SessionInfo, load_session, read_parts
 from flows.store.store import Store
 
@@ -39,8 +40,13 @@ MOST_OPENED = 2_000_000
 """Characters of a message that was opened."""
 MOST_EXACT = 2**53
 """The largest whole number that a script knows exactly; larger ones are shown as texts."""
-TRANSCRIPTS_KEPT = 4
-"""Sessions that stay in memory, since the next click is mostly on the same one."""
+MOST_KEPT = 4
+"""Sessions, and points, that stay in memory, since the next click is mostly on the same one."""
+NIGHTS = "FROM nights ORDER BY 1 DESC"
+
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -53,6 +59,10 @@ class OpenDatabase:
     figures: dict[str, Figures] = field(default_factory=dict)
     pages: dict[str, bytes] = field(default_factory=dict)
     transcripts: dict[str, Transcript] = field(default_factory=dict)
+    points: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
+    """Judge and session → the session's points; the last ones that were asked for, as in all of these."""
+    rows: dict[tuple[str, str], PointRows] = field(default_factory=dict)
+    """Judge and point → the rows of the point."""
 
     @cached_property
     def infos(self) -> dict[str, SessionInfo]:
@@ -67,15 +77,38 @@ class OpenDatabase:
 
     def transcript(self, info: SessionInfo) -> Transcript:
         """The messages of a session."""
-        found = self.transcripts.pop(info.session_id, None) or load_session(self.store, info)
-        self.transcripts[info.session_id] = found  # the last one is the newest
-        while len(self.transcripts) > TRANSCRIPTS_KEPT:
-            del self.transcripts[next(iter(self.transcripts))]
-        return found
+        return _remembered(self.transcripts, info.session_id, lambda: load_session(self.store, info))
+
+    def points_of(self, figures: Figures, session: str) -> list[Row]:
+        """The points of a session with a scored question."""
+        values = {"judge_id": figures.judge["judge_id"], "session_id": session}
+
+        def read() -> list[Row]:
+            with with_variables(self.connection, values):
+                rows = fetch_rows(self.connection, sql_text("queries/report", "session_points")).dicts()
+            return [{**row, "session_id": session} for row in rows]
+
+        return _remembered(self.points, (values["judge_id"], session), read)
+
+    def rows_of(self, figures: Figures, point: str) -> PointRows:
+        """All rows of a point."""
+        reader = PointReader(self.connection, self.store, figures, [point])
+        return _remembered(self.rows, (figures.judge["judge_id"], point), lambda: reader.rows_of(point))
+
+
+def _remembered(kept: dict[Key, Value], key: Key, make: Callable[[], Value]) -> Value:
+    """The value of a key, from the last ``MOST_KEPT`` that were asked for or made anew."""
+    found = kept.pop(key) if key in kept else make()
+    kept[key] = found  # the last one is the newest
+    while len(kept) > MOST_KEPT:
+        del kept[next(iter(kept))]
+    return found
 
 
 class LiveStore:
     """A store as the pages ask for it. One question is answered at a time, and all of them only read.
+
+    The reader's own queries do not hold up the others: they have a connection of their own, one after the other.
 
     Args:
         store: The store.
@@ -85,8 +118,12 @@ class LiveStore:
 
     def __init__(self, store: Store, judge: str | None = None, language: str = "en") -> None:
         self._store, self._judge, self._language = store, judge or "", language
-        self._lock = threading.Lock()
+        self._lock, self._query_lock = threading.Lock(), threading.Lock()
         self._opened: OpenDatabase | None = None
+
+    def prepare(self) -> None:
+        """Read the descriptions of all sessions ahead of the first click, which takes seconds where there are many."""
+        read_parts(self._store)
 
     def page(self, judge: str = "") -> bytes:
         """Make the page of a judge. Raises UsageError where nothing is scored, StoreError without a database."""
@@ -112,7 +149,7 @@ class LiveStore:
         with self._lock:
             opened = self._open()
             figures = opened.figures_of(judge or self._judge)
-            points = self._points(opened, figures, session)
+            points = opened.points_of(figures, session)
             if not points:
                 return None
             pack = Pack(session, Transcript(session, ()))
@@ -120,18 +157,35 @@ class LiveStore:
             reader.questions(pack, points)
             return {**pack.body(), "session": _session(points[0])}
 
-    def point(self, judge: str, session: str, cycle: int) -> Row | None:
-        """One point in full; None for an unknown one, or one of a session whose messages are gone."""
+    def timeline(self, judge: str, session: str) -> Row | None:
+        """What a session is over time; None for an unknown one, or one whose messages are gone."""
         with self._lock:
             opened = self._open()
             figures = opened.figures_of(judge or self._judge)
-            points = self._points(opened, figures, session)
+            points = opened.points_of(figures, session)
+            if not points or session not in opened.infos:
+                return None
+            pack = Pack(session, opened.transcript(opened.infos[session]))
+            PointReader(opened.connection, self._store, figures, []).over_time(pack)
+            return {**pack.body(), "session": _session(points[0]), "cycles": [row["cycle"] for row in points]}
+
+    def point(self, judge: str, session: str, cycle: int, contexts: Collection[int]) -> Row | None:
+        """One point, with the contexts of the methods at these places of the leaderboard.
+
+        None for an unknown one, or one of a session whose messages are gone.
+        """
+        with self._lock:
+            opened = self._open()
+            figures = opened.figures_of(judge or self._judge)
+            points = opened.points_of(figures, session)
             found = next((row for row in points if row["cycle"] == cycle), None)
             if found is None or session not in opened.infos:
                 return None
             pack = Pack(session, opened.transcript(opened.infos[session]))
-            reader = PointReader(opened.connection, self._store, figures, [found["point_id"]], MOST_IN_LIST)
-            if not reader.add(pack, found["point_id"], opened.infos[session]):
+            point = found["point_id"]
+            rows = {point: opened.rows_of(figures, point)}
+            reader = PointReader(opened.connection, self._store, figures, [], MOST_IN_LIST, contexts, rows)
+            if not reader.add(pack, point, opened.infos[session]):
                 return None
             cycles = [row["cycle"] for row in points]
             return {**pack.body(), "session": _session(found), "cycles": cycles}
@@ -154,12 +208,17 @@ class LiveStore:
 
         It has a connection of its own: what it leaves there is gone with it. Raises UsageError where it cannot be run.
         """
-        with self._lock, connect(self._store.database) as connection:
+        with self._query_lock, connect(self._store.database) as connection:
             begun = time.perf_counter()
             rows = run_query(connection, sql, MOST_ROWS + 1, self._store, MOST_SECONDS)
-            seconds = time.perf_counter() - begun
-        shown = [[_cell(value) for value in row] for row in rows.values[:MOST_ROWS]]
-        return {"names": rows.names, "rows": shown, "has_more": len(rows.values) > MOST_ROWS, "seconds": seconds}
+            return _result(rows, time.perf_counter() - begun)
+
+    def nights(self) -> Row:
+        """The nights of the store, the last one first."""
+        with self._lock:
+            begun = time.perf_counter()
+            rows = fetch_rows(self._open().connection, NIGHTS, MOST_ROWS + 1)
+            return _result(rows, time.perf_counter() - begun)
 
     def relations(self) -> Row:
         """List the tables and views with their comments, and the ready queries."""
@@ -182,11 +241,10 @@ class LiveStore:
             self._opened = OpenDatabase(connection, stamp, self._store)
         return self._opened
 
-    def _points(self, opened: OpenDatabase, figures: Figures, session: str) -> list[Row]:
-        values = {"judge_id": figures.judge["judge_id"], "session_id": session}
-        with with_variables(opened.connection, values):
-            rows = fetch_rows(opened.connection, sql_text("queries/report", "session_points")).dicts()
-        return [{**row, "session_id": session} for row in rows]
+
+def _result(rows: Rows, seconds: float) -> Row:
+    shown = [[_cell(value) for value in row] for row in rows.values[:MOST_ROWS]]
+    return {"names": rows.names, "rows": shown, "has_more": len(rows.values) > MOST_ROWS, "seconds": seconds}
 
 
 def _session(row: Row) -> dict[str, Any]:

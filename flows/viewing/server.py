@@ -44,6 +44,7 @@ def serve(live: LiveStore, port: int, tell: Callable[[str], None], *, opens: boo
         host, token = f"{HOST}:{listening.getsockname()[1]}", secrets.token_urlsafe(24)
         if library.is_installed():
             threading.Thread(target=chart_script, daemon=True).start()  # two seconds, while the page is being read
+        threading.Thread(target=live.prepare, daemon=True).start()
         address = f"http://{host}/{token}/"
         tell(address)
         if opens:

@@ -5,10 +5,14 @@ One pack a session: plain data with texts stored once by content, compressed. Wh
 
     {"texts": [TEXT | [TEXT, characters left out of its middle]],
      "messages": [MESSAGE],                     the history, up to the last cut that is shown
-     "points": [{"cycle", "cut", "methods": {METHOD: LEFT}, "probes": [PROBE]}]}
+     "points": [{"cycle", "cut", "methods": {METHOD: LEFT}, "probes": [PROBE]}],
+     "over_time": {"tokens": [of each message of the session],
+                   "points": [{"cycle", "cut", "methods": {METHOD: [before, after, LOST]}, "needs": [NEED]}]}}
 
     MESSAGE  [role, tokens, tool name, is error, text, reasoning, [[call, arguments]]]; texts as places in texts
     LEFT     {"status", "error", "before", "after", "flags", "edited", "covered", "dropped", "context": [ITEM]}
+    NEED     [kind, value, message that has it, tokens of that message, message that needs it]
+    LOST     places of the needs that the context does not meet, from 1; null where it was not measured
     ITEM     [first, last]: messages as they were; [MESSAGE, seq | null, [covered]]: one that is edited or made
     PROBE    {"key", "type", "question", "truth", "evidence": [[seq, quote]], "statements": [text],
               "answers": {METHOD: ANSWER}}
@@ -22,7 +26,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -45,6 +49,8 @@ from flows.support.ids import bucket_bits
 
 DETAILS = ("points", "answers", "scores", "states")
 """Files ``sql/queries/report/detail_….sql``."""
+PointRows = dict[str, list[Row]]
+"""The rows of a point by the name of their query."""
 BATCH = 40
 """Points that the database is asked for at once."""
 AROUND = 1_200
@@ -86,10 +92,12 @@ class Pack:
     texts: Texts = field(default_factory=Texts)
     messages: list[Any] = field(default_factory=list)
     points: list[Row] = field(default_factory=list)
+    over_time: Row | None = None
 
     def body(self) -> Row:
         """The pack as the page's script reads it."""
-        return {"texts": self.texts.found, "messages": self.messages, "points": self.points}
+        body = {"texts": self.texts.found, "messages": self.messages, "points": self.points}
+        return body if self.over_time is None else {**body, "over_time": self.over_time}
 
     def packed(self) -> bytes:
         """The bytes as they are in the page: JSON, gzip, base64."""
@@ -124,6 +132,8 @@ def collect_details(
         if missed >= MISSES or session not in infos:
             continue
         pack = open_packs.get(session) or Pack(session, load_session(store, infos[session]))
+        if pack.over_time is None:
+            reader.over_time(pack)
         before = len(pack.texts.found), len(pack.messages), len(pack.points)
         if not reader.add(pack, point, infos[session]):
             continue
@@ -154,6 +164,8 @@ class PointReader:
         figures: The figures of the page, of one judge.
         points: Ids of points, in the order in which they will be asked for.
         most: Characters of a message of the history; messages that prove a truth are longer.
+        contexts: Places of the methods whose contexts are read, all where it is None; those of the others are empty.
+        found: Point → the database's rows of it, as ``rows_of`` gave them before.
     """
 
     def __init__(
@@ -163,17 +175,20 @@ class PointReader:
         figures: Figures,
         points: Sequence[str],
         most: int = MOST_CHARS,
+        contexts: Collection[int] | None = None,
+        found: Mapping[str, PointRows] | None = None,
     ) -> None:
         self._connection, self._store = connection, store
         self._waiting = list(points)
         self._most = most
-        self._found: dict[str, dict[str, list[Row]]] = {}
+        self._shown = contexts
+        self._found: dict[str, PointRows] = dict(found or {})
         self._judge_id = figures.judge["judge_id"]
         self._places = {row["method"]: place for place, row in enumerate(figures.of("methods"))}
 
     def add(self, pack: Pack, point: str, info: SessionInfo) -> bool:
         """Add a point to a pack; returns False where it has nothing to show."""
-        found = self._rows_of(point)
+        found = self.rows_of(point)
         left = [row for row in found["points"] if row["method"] in self._places]
         answers = found["answers"]
         if not left or not answers:
@@ -184,7 +199,7 @@ class PointReader:
             pack.messages.append(
                 message_item(pack.texts, message, MOST_CHARS_READ if message.seq in evidence else self._most)
             )
-        contexts = self._contexts(pack.transcript, info, [row["compaction_id"] for row in left])
+        contexts = self._contexts(pack.transcript, info, left)
         methods = {
             str(self._places[row["method"]]): _left(pack, row, contexts.get(row["compaction_id"])) for row in left
         }
@@ -202,37 +217,70 @@ class PointReader:
         )
         return True
 
+    def over_time(self, pack: Pack) -> None:
+        """Add what a session is over time: all of its points, also those without a scored question."""
+        with with_variables(self._connection, {"session_id": pack.session_id}):
+            points = fetch_rows(self._connection, sql_text("queries/report", "session_cuts")).dicts()
+        found = self._read([row["point_id"] for row in points], ("points", "needs"))
+        pack.over_time = {
+            "tokens": [message.tokens for message in pack.transcript.messages],
+            "points": [
+                {
+                    "cycle": point["cycle"],
+                    "cut": point["cut_seq"],
+                    "methods": {
+                        str(self._places[row["method"]]): [row["tokens_before"], row["tokens_after"], row["lost"]]
+                        for row in found[point["point_id"]]["points"]
+                        if row["method"] in self._places
+                    },
+                    "needs": _needs(pack.texts, found[point["point_id"]]["needs"]),
+                }
+                for point in points
+            ],
+        }
+
     def questions(self, pack: Pack, points: Sequence[Row]) -> None:
         """Add the questions of points with their scores, without texts of answers, reasons and contexts."""
         for point in points:
-            answers = self._rows_of(point["point_id"])["answers"]
+            answers = self.rows_of(point["point_id"], ("answers",))["answers"]
             slim = [{**row, "text": None, "evidence": None, "statements": ()} for row in answers]
             probes = list(self._probes(pack.texts, slim, {}, {}))
             pack.points.append({"cycle": point["cycle"], "cut": point["cut_seq"], "methods": {}, "probes": probes})
 
-    def _rows_of(self, point: str) -> dict[str, list[Row]]:
-        """The database's rows of a point. They are read for many points at once, in the order of use."""
+    def rows_of(self, point: str, names: Sequence[str] = DETAILS) -> PointRows:
+        """The database's rows of a point, all or some. They are read for many points at once, in the order of use."""
         while point not in self._found:
             batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-            self._found = {id: {name: [] for name in DETAILS} for id in batch}
-            with with_variables(self._connection, {"judge_id": self._judge_id, "points": batch}):
-                for name in DETAILS:
-                    for row in fetch_rows(self._connection, sql_text("queries/report", f"detail_{name}")).dicts():
-                        self._found[row["point_id"]][name].append(row)
+            self._found = self._read(batch, names)
         return self._found[point]
 
+    def _read(self, points: Sequence[str], names: Sequence[str]) -> dict[str, PointRows]:
+        found: dict[str, PointRows] = {id: {name: [] for name in (*DETAILS, *names)} for id in points}
+        with with_variables(self._connection, {"judge_id": self._judge_id, "points": list(points)}):
+            for name in names:
+                for row in fetch_rows(self._connection, sql_text("queries/report", f"detail_{name}")).dicts():
+                    found[row["point_id"]][name].append(row)
+        return found
+
     def _contexts(
-        self, transcript: Transcript, info: SessionInfo, ids: Sequence[str]
+        self, transcript: Transcript, info: SessionInfo, left: Sequence[Row]
     ) -> dict[str, tuple[Message, ...]]:
+        shown = [row for row in left if self._shown is None or self._places[row["method"]] in self._shown]
+        found: dict[str, tuple[Message, ...]] = {
+            row["compaction_id"]: () for row in left if row not in shown and row["status"] == "done"
+        }
+        if not shown:
+            return found
         shards = self._store.within(bucket_bits(info.session_id)).compactions
         table = shards.dataset().to_table(
             columns=["compaction_id", "context"],
-            filter=pc.field("compaction_id").isin(list(ids)) & (pc.field("status") == "done"),
+            filter=pc.field("compaction_id").isin([row["compaction_id"] for row in shown])
+            & (pc.field("status") == "done"),
         )
         if not len(table):
-            return {}
+            return found
         rebuilt = contexts_of(table["context"], [transcript] * len(table))
-        return dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
+        return found | dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
 
     def _probes(
         self, texts: Texts, answers: Sequence[Row], reasons: dict[str, list[Row]], states: dict[str, list[Row]]
@@ -258,6 +306,13 @@ class PointReader:
                     for row in rows
                 },
             }
+
+
+def _needs(texts: Texts, rows: Iterable[Row]) -> list[list[Any]]:
+    return [
+        [row["kind"], texts.add(row["value"]), row["observation_seq"], row["observation_tokens"], row["needed_at"]]
+        for row in rows
+    ]
 
 
 def _evidence(row: Row) -> list[tuple[int, str]]:

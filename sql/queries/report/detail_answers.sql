@@ -4,41 +4,75 @@
 -- Parameters (variables):
 --   judge_id   judge version that the report is of
 --   points     points, as a list of their ids
+with compacted as (
+    select
+        compaction_id,
+        point_id,
+        method_id,
+        replicate
+    from compactions
+    where point_id in (select unnest(getvariable('points')))
+),
+
+answered as (
+    select
+        compacted.point_id,
+        compacted.compaction_id,
+        compacted.method_id,
+        compacted.replicate as compaction_replicate,
+        answers.answer_id,
+        answers.probe_id,
+        answers.replicate as answer_replicate,
+        answers.status,
+        answers.text,
+        answers.error,
+        answers.fetched_tokens
+    from answers
+    inner join compacted on answers.compaction_id = compacted.compaction_id
+),
+
+given as (
+    select
+        answer_id,
+        score
+    from int_answer_scores
+    where
+        point_id in (select unnest(getvariable('points')))
+        and judge_id = getvariable('judge_id')
+        and dimension in ('overall', 'constraints')
+)
+
 select
-    stg_answers.point_id,
-    stg_answers.session_id,
-    stg_answers.cycle,
-    stg_answers.probe_id,
-    stg_answers.probe_type,
+    answered.point_id,
+    points.session_id,
+    points.cycle,
+    answered.probe_id,
+    probes.probe_type,
     probes.question,
     probes.ground_truth,
     probes.evidence,
     json_extract_string(probes.statements, '$[*].text') as statements,
-    stg_answers.compaction_id,
+    answered.compaction_id,
     stg_methods.method,
-    stg_answers.answer_id,
-    stg_answers.status,
-    answers.text,
-    answers.error,
-    answers.fetched_tokens,
+    answered.answer_id,
+    answered.status,
+    answered.text,
+    answered.error,
+    answered.fetched_tokens,
     given.score
-from stg_answers
-inner join stg_methods on stg_answers.method_id = stg_methods.method_id
-inner join answers on stg_answers.answer_id = answers.answer_id
-inner join probes on stg_answers.probe_id = probes.probe_id
-left join int_answer_scores as given
-    on
-        stg_answers.answer_id = given.answer_id
-        and given.judge_id = getvariable('judge_id')
-        and given.dimension in ('overall', 'constraints')
-where stg_methods.is_current and list_contains(getvariable('points'), stg_answers.point_id)
+from answered
+inner join stg_methods on answered.method_id = stg_methods.method_id
+inner join points on answered.point_id = points.point_id
+inner join probes on answered.probe_id = probes.probe_id
+left join given on answered.answer_id = given.answer_id
+where stg_methods.is_current
 qualify
     row_number() over (
-        partition by stg_answers.probe_id, stg_answers.method_id
-        order by stg_answers.compaction_replicate, stg_answers.answer_replicate
+        partition by answered.probe_id, answered.method_id
+        order by answered.compaction_replicate, answered.answer_replicate
     ) = 1
 order by
-    stg_answers.point_id,
-    list_position(['recall', 'artifact', 'continuation', 'decision', 'constraint'], stg_answers.probe_type),
-    stg_answers.probe_id,
+    answered.point_id,
+    list_position(['recall', 'artifact', 'continuation', 'decision', 'constraint'], probes.probe_type),
+    answered.probe_id,
     stg_methods.method

@@ -16,11 +16,13 @@ select
     compactions.flags,
     compactions.edited,
     compactions.covered,
-    compactions.dropped
+    compactions.dropped,
+    measures.lost
 from points
 inner join compactions on points.point_id = compactions.point_id
 inner join stg_methods on compactions.method_id = stg_methods.method_id
-where stg_methods.is_current and list_contains(getvariable('points'), points.point_id)
+left join measures on compactions.compaction_id = measures.compaction_id and measures.status = 'done'
+where stg_methods.is_current and compactions.point_id in (select unnest(getvariable('points')))
 qualify
     row_number() over (partition by compactions.point_id, compactions.method_id order by compactions.replicate) = 1
 order by points.point_id, stg_methods.method

@@ -3,8 +3,17 @@
 -- Parameters (variables):
 --   judge_id   judge version that the report is of
 --   points     points, as a list of their ids
+with answered as (
+    select
+        compactions.point_id,
+        answers.answer_id
+    from answers
+    inner join compactions on answers.compaction_id = compactions.compaction_id
+    where compactions.point_id in (select unnest(getvariable('points')))
+)
+
 select
-    stg_answers.point_id,
+    answered.point_id,
     scores.answer_id,
     scores.dimension,
     scores.criterion,
@@ -12,7 +21,7 @@ select
     scores.unscored_reason,
     scores.reasoning
 from scores
-inner join stg_answers on scores.answer_id = stg_answers.answer_id
-where scores.judge_id = getvariable('judge_id') and list_contains(getvariable('points'), stg_answers.point_id)
+inner join answered on scores.answer_id = answered.answer_id
+where scores.judge_id = getvariable('judge_id')
 qualify row_number() over (partition by scores.answer_id, scores.criterion order by scores.judge_replicate) = 1
-order by stg_answers.point_id, scores.answer_id, scores.dimension, scores.criterion
+order by answered.point_id, scores.answer_id, scores.dimension, scores.criterion

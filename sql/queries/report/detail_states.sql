@@ -3,13 +3,24 @@
 --
 -- Parameters (variables):
 --   points     points, as a list of their ids
+with answered as (
+    select
+        compactions.point_id,
+        answers.compaction_id,
+        answers.probe_id,
+        answers.answer_id
+    from answers
+    inner join compactions on answers.compaction_id = compactions.compaction_id
+    where compactions.point_id in (select unnest(getvariable('points')))
+)
+
 select
-    stg_answers.point_id,
-    stg_answers.answer_id,
+    answered.point_id,
+    answered.answer_id,
     statement_states.state,
     coalesce(statement_states.with_fetched, statement_states.support) as support,
     statement_states.lines
-from stg_answers
-inner join statement_states using (compaction_id, probe_id)
-where list_contains(getvariable('points'), stg_answers.point_id)
-order by stg_answers.point_id, stg_answers.answer_id, statement_states.position
+from statement_states
+inner join answered
+    on statement_states.compaction_id = answered.compaction_id and statement_states.probe_id = answered.probe_id
+order by answered.point_id, answered.answer_id, statement_states.position

@@ -156,14 +156,10 @@ function unfold(pack, view, line, first, last, proofs) {
 function minimap(pack, cut, kindOf, proofs, label) {
   const sizes = pack.messages.slice(0, cut).map((message) => (message[1] ?? 0) + 1);
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  const svg = (name, attributes) => {
-    const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    return node;
-  };
   const map = svg("svg", { class: "map", viewBox: "0 0 1000 12", preserveAspectRatio: "none", role: "img", "aria-label": label });
   let at = 0, begun = 0, kind = null;
-  const close = () => kind !== null && map.append(svg("rect", { class: `kind-${kind}`, x: begun, y: 0, width: at - begun, height: 12 }));
+  const paths = new Map();  // one for each kind: ten thousand messages are not ten thousand elements
+  const close = () => kind !== null && paths.set(kind, `${paths.get(kind) ?? ""}M${begun.toFixed(2)} 0H${at.toFixed(2)}V12H${begun.toFixed(2)}Z`);
   const starts = [];
   sizes.forEach((size, seq) => {
     if (kindOf(seq) !== kind) {
@@ -174,6 +170,7 @@ function minimap(pack, cut, kindOf, proofs, label) {
     at += (1000 * size) / total;
   });
   close();
+  for (const [name, d] of paths) map.append(svg("path", { class: `kind-${name}`, d }));
   for (const seq of proofs) if (seq < cut) map.append(svg("rect", { class: "proof", x: starts[seq], y: 0, width: 2.5, height: 12 }));
   map.addEventListener("click", (event) => {
     const x = (1000 * event.offsetX) / map.clientWidth;
@@ -184,7 +181,9 @@ function minimap(pack, cut, kindOf, proofs, label) {
 
 /** Scroll to a message, or to the stretch that holds it. */
 function showMessage(seq) {
-  const lines = [...document.querySelectorAll("#beside .line")];
+  const lineNodes = () => [...document.querySelectorAll("#beside .line")];
+  while (!(Number(lineNodes().at(-1).dataset.seq) >= seq) && document.getElementById("beside").drawMore()) continue;
+  const lines = lineNodes();
   const line = lines.findLast((one) => Number(one.dataset.seq) <= seq);
   if (!line) return;
   line.scrollIntoView({ block: "center" });
@@ -263,19 +262,20 @@ function besideBody(pack, point, state, probe, proofs) {
   const view = { columns, marks: marksOf(pack, probe) };
   const wanted = { all: () => true, differences: ({ fates }) => !isEven(fates), failures: ({ first }) => failed.has(first) }[state.mode];
   const stretches = putTogether(stretchesOf(columns, cut, proofs).filter(wanted), columns, proofs);
-  const lines = stretches.flatMap((stretch) =>
+  const lines = stretches.map((stretch) => () =>
     stretch.last - stretch.first + 1 < FEWEST_FOLDED
       ? Array.from({ length: stretch.last - stretch.first + 1 }, (_, i) => lineOf(pack, view, stretch.first + i, proofs))
       : [stretchLine(pack, view, stretch, proofs)]);
   const end = columns.some((column) => column.made.has(cut))
-    ? [el("div", { class: "line", "data-seq": cut }, el("div", {}), columns.map((column) =>
+    ? [() => el("div", { class: "line", "data-seq": cut }, el("div", {}), columns.map((column) =>
         el("div", { class: "fates made" }, (column.made.get(cut) ?? []).map((item) => madeBox(pack, item, view.marks(column))))))] : [];
   const history = el("div", { class: "head" }, el("p", {}, el("strong", {}, word("history"))),
     el("p", { class: "note" }, word("n_messages", { n: whole(cut) })),
     minimap(pack, cut, (seq) => pack.messages[seq][0], proofs, word("history")));
   const grid = el("div", { id: "beside", class: `beside n${columns.length}` },
     el("div", { class: "line heads" }, history, columns.map((column, i) => columnHead(pack, point, state, column, i, proofs))),
-    lines.length ? lines : el("p", {}, word("no_lines")), end);
+    lines.length ? null : el("p", {}, word("no_lines")));
+  fillInPieces(grid, [...lines, ...end]);
   grid.addEventListener("click", (event) => {
     const to = event.target.closest("[data-to]");
     if (to) showMessage(Number(to.dataset.to));
@@ -303,9 +303,9 @@ function keysFor(state, cycles, keys) {
 }
 
 async function besideView([session, cycle, mode = "all", key = "-", ...names]) {
-  const pack = await packOf(session, cycle);
-  const point = pack?.points.find((one) => String(one.cycle) === cycle);
   const places = names.map((name) => methods.indexOf(name)).filter((place) => place >= 0).slice(0, MOST_BESIDE);
+  const pack = await packOf(session, cycle, places);
+  const point = pack?.points.find((one) => String(one.cycle) === cycle);
   if (!point || !places.length) return [crumbs([]), heading(word("nothing"))];
   const about = pack.session ?? data.sessions.find((one) => one.id === session);
   const state = { session, cycle: point.cycle, mode: MODES.includes(mode) ? mode : "all", key, places };

@@ -79,7 +79,8 @@ function sessionView(place, session, pack) {
     return [el("h2", {}, el("a", { href: link(name, session.id, point.cycle) }, word("point", { n: point.cycle }))),
       tableOf(word("point", { n: point.cycle }), heads, rows)];
   });
-  return [crumbs([{ key: name, name }, { key: session.id, name: session.title }]), heading(bdi(session.title)), ...points.flat()];
+  return [crumbs([{ key: name, name }, { key: session.id, name: session.title }]), heading(bdi(session.title)),
+    el("p", { class: "controls" }, el("a", { class: "button", href: timelineLink(session.id, name) }, word("timeline"))), ...points.flat()];
 }
 
 function answerBody(pack, answer, left) {
@@ -143,16 +144,20 @@ function allAnswers(pack, point, probe, session) {
   return el("section", { id: "all-answers" }, el("h3", {}, word("all_answers")), tableOf(word("all_answers"), heads, rows));
 }
 
-function probeView(place, session, pack, point, probe) {
-  const name = methods[place];
+/** A method, and the one that its answers are held against. */
+function withHeld(place) {
   const held = beside !== null && beside !== place ? beside : best(place);
-  const places = held < 0 ? [place] : [place, held];
+  return held < 0 ? [place] : [place, held];
+}
+
+function probeView(place, session, pack, point, probe) {
+  const name = methods[place], places = withHeld(place);
   const proofs = new Set(probe.evidence.map(([seq]) => seq));
   const tabs = el("ul", { class: "tabs" }, point.probes.map((other) => el("li", {}, el("a", {
     href: link(name, session.id, point.cycle, other.key), "aria-current": other === probe ? "page" : null,
   }, word(`probe_${other.type}`), ` ${scoreOf(other.answers[place])}`))));
   const choose = el("select", { id: "beside" }, methods.map((other, i) => (i === place ? null : el("option", { value: i }, other))));
-  choose.value = String(held);
+  choose.value = String(places[1] ?? -1);
   choose.addEventListener("change", () => ((beside = Number(choose.value)), route()));
   const cards = places.map((which) => el("article", { class: "card answer" },
     el("h3", {}, ...inText("answer_of", { method: bdi(methods[which]) }), ` · ${scoreOf(probe.answers[which])}`),
@@ -171,17 +176,17 @@ function probeView(place, session, pack, point, probe) {
   ];
 }
 
-/** A session's pack: of the page, or of the server, which gives the messages of one point alone. */
-function packOf(session, cycle) {
+/** A session's pack: of the page, or of the server, which gives one point alone, with the contexts of these methods. */
+function packOf(session, cycle, places) {
   if (!data.is_live) return unpack(session);
-  return cycle === undefined ? ask("session", { session }) : ask("point", { session, cycle });
+  return cycle === undefined ? ask("session", { session }) : ask("point", { session, cycle, contexts: places.join(".") });
 }
 
 async function viewOf([method, sessionId, cycle, key]) {
   const place = methods.indexOf(method);
   if (place < 0) return [crumbs([]), heading(word("nothing"))];
   if (sessionId === undefined) return methodView(place);
-  const pack = await packOf(sessionId, cycle);
+  const pack = await packOf(sessionId, cycle, withHeld(place));
   const session = pack?.session ?? data.sessions.find((one) => one.id === sessionId);
   if (!pack || !session) return [crumbs([{ key: method, name: method }]), heading(word("nothing"))];
   if (cycle === undefined) return sessionView(place, session, pack);

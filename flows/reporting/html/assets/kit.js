@@ -19,6 +19,13 @@ function el(name, attributes = {}, ...children) {
   return node;
 }
 
+/** An element of a drawing. */
+function svg(name, attributes) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
+}
+
 /** A name or text of others, so that its direction stays its own. */
 const bdi = (text) => el("bdi", { dir: "auto" }, text);
 

@@ -1,7 +1,5 @@
 // What a live page has besides: queries of the reader's own, each with an address, and the nights.
 
-const NIGHTS = "FROM nights ORDER BY 1 DESC";
-
 /** A number as it is where it is whole, else with six digits; its cell sorts and copies by all of them. */
 const short = (value) => (Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6))));
 
@@ -15,9 +13,9 @@ function resultTable({ names, rows, has_more, seconds }) {
   return el("div", { id: "result" }, el("p", { class: "tools" }, el("button", { type: "button", "data-copy": "t-sql" }, word("copy_csv"))), table);
 }
 
-async function resultOf(query) {
+async function resultOf(name, values) {
   try {
-    return resultTable(await ask("query", { sql: query }));
+    return resultTable(await ask(name, values));
   } catch (error) {
     return el("p", { id: "result", class: "banner warn", role: "alert" }, error.message);
   }
@@ -37,7 +35,7 @@ async function sqlView([query = ""]) {
   const { relations, queries } = await ask("relations");
   return [crumbs([]), heading("SQL"), el("p", {}, word("sql_said")),
     el("label", { for: "query", class: "hidden" }, word("sql_query")), field, el("p", { class: "controls" }, run),
-    query ? await resultOf(query) : null,
+    query ? await resultOf("query", { sql: query }) : null,
     el("h2", {}, word("sql_ready")), el("ul", {}, queries.map(([title, question, text]) =>
       el("li", {}, el("a", { href: queryLink(text) }, title), " ", el("small", {}, question)))),
     el("h2", {}, word("sql_tables")), el("ul", {}, relations.map(([name, comment]) =>
@@ -45,6 +43,6 @@ async function sqlView([query = ""]) {
   ];
 }
 
-const nightsView = async () => [crumbs([]), heading(word("nights")), el("p", {}, word("nights_said")), await resultOf(NIGHTS)];
+const nightsView = async () => [crumbs([]), heading(word("nights")), el("p", {}, word("nights_said")), await resultOf("nights")];
 
 Object.assign(pages, { sql: sqlView, nights: nightsView });

@@ -57,6 +57,30 @@ function messageBox(pack, message, { seq = null, fate, label = word(fate), proof
   return box;
 }
 
+const PIECE = 150;
+
+/** Fill a list piece by piece: the next one is drawn when the end of the last comes into view. */
+function fillInPieces(list, makers) {
+  let drawn = 0;
+  const more = el("button", { type: "button", class: "more" });
+  const watch = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && list.drawMore());
+  list.drawMore = () => {
+    watch.disconnect();
+    more.remove();
+    if (drawn === makers.length) return false;
+    const piece = makers.slice(drawn, drawn + PIECE);
+    drawn += piece.length;
+    list.append(...piece.flatMap((make) => make()));
+    if (drawn === makers.length) return true;
+    more.textContent = word("show_more", { shown: whole(drawn), n: whole(makers.length) });
+    list.append(more);
+    watch.observe(more);
+    return true;
+  };
+  more.addEventListener("click", list.drawMore);
+  list.drawMore();
+}
+
 const within = (stretches, seq) => stretches.some(([first, last]) => first <= seq && seq <= last);
 const sizeOf = (stretches) => stretches.reduce((sum, [first, last]) => sum + last - first + 1, 0);
 
@@ -66,19 +90,19 @@ function fateOf(left, seq) {
   return within(left.edited, seq) ? "edited" : "kept";
 }
 
-/** What the method left, in the order of the context. */
+/** What the method left, in the order of the context: what makes each box. */
 function contextList(pack, left, proofs) {
   const boxes = [];
   for (const item of left.context) {
     if (typeof item[0] === "number") {
       for (let seq = item[0]; seq <= item[1]; seq++) {
-        boxes.push(messageBox(pack, pack.messages[seq], { seq, fate: "kept", proof: proofs.has(seq) }));
+        boxes.push(() => messageBox(pack, pack.messages[seq], { seq, fate: "kept", proof: proofs.has(seq) }));
       }
     } else {
       const [message, seq, covers] = item;
       const isEdited = seq !== null && within(left.edited, seq);
       const label = isEdited ? word("edited") : word("made", { n: sizeOf(covers) });
-      boxes.push(messageBox(pack, message, {
+      boxes.push(() => messageBox(pack, message, {
         seq, fate: isEdited ? "edited" : "made", label, proof: proofs.has(seq),
         other: isEdited ? { label: "was", message: pack.messages[seq] } : null,
       }));
@@ -87,10 +111,10 @@ function contextList(pack, left, proofs) {
   return boxes;
 }
 
-/** The history up to the cut, each message with what became of it. */
+/** The history up to the cut, each message with what became of it: what makes each box. */
 function historyList(pack, point, left, proofs) {
   const became = new Map(left.context.filter((item) => typeof item[0] !== "number").map(([message, seq]) => [seq, message]));
-  return pack.messages.slice(0, point.cut).map((message, seq) => {
+  return pack.messages.slice(0, point.cut).map((message, seq) => () => {
     const fate = fateOf(left, seq);
     const other = fate === "edited" && became.has(seq) ? { label: "became", message: became.get(seq) } : null;
     return messageBox(pack, message, { seq, fate, proof: proofs.has(seq), other });
@@ -112,7 +136,8 @@ function contextPart(pack, point, left, method, proofs) {
   const views = { history: () => historyList(pack, point, left, proofs), context: () => contextList(pack, left, proofs) };
   const buttons = Object.keys(views).map((name) => el("button", { type: "button", "aria-pressed": "false", "data-view": name }, word(`view_${name}`)));
   const show = (name) => {
-    list.replaceChildren(...views[name]());
+    list.replaceChildren();
+    fillInPieces(list, views[name]());
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === name));
   };
   for (const button of buttons) button.addEventListener("click", () => show(button.dataset.view));

@@ -162,6 +162,12 @@ def test_a_table_can_be_copied_as_csv_with_full_precision(page: Browser, store: 
     assert [float(row["Overall"]) for row in found] == pytest.approx([row["overall"] for row in board], abs=1e-8)
 
 
+def test_a_session_over_time_is_on_the_page(page: Browser, store: Store) -> None:
+    page.go(f"#timeline/{ORDINARY}/head_tail")
+    [found] = rows(store, f"SELECT count(*) AS n FROM points WHERE session_id = '{ORDINARY}'")
+    assert page.run("return document.querySelectorAll('#timeline .point').length") == found["n"]
+
+
 def test_the_first_link_leads_to_the_answer_that_lost_most(page: Browser, store: Store) -> None:
     [link] = page.run("return [...document.querySelectorAll('a.button')].map(a => a.getAttribute('href'))")
     page.go(link)
