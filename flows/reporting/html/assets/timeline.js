@@ -16,16 +16,17 @@ function tokensBefore(tokens) {
   return sums;
 }
 
-/** Size of the context before each position of a list: what the last compaction left and what came since. */
+/** Size of the context before each position of a list: what the last compaction left and what came since.
+ *  A compaction of the whole history (no chain) goes up to that first. */
 function sizesUnder(place, points, sums, positions) {
   const sizes = [];
   let next = 0, shift = 0;
   for (const seq of positions) {
     while (next < points.length && points[next].cut <= seq) {
       const { cut, methods: left } = points[next++];
-      const size = sums[cut] + shift, after = left[place]?.[1];
+      const [before, after] = left[place] ?? [];
       if (typeof after !== "number") continue;
-      if (cut === seq) sizes.push([seq, size]);  // just before the compaction
+      if (cut === seq) sizes.push([seq, before]);
       shift = after - sums[cut];
     }
     sizes.push([seq, sums[seq] + shift]);
