@@ -39,6 +39,7 @@ def test_from_a_method_to_an_answer_and_back(page: Browser) -> None:
 
 def test_a_long_list_is_drawn_piece_by_piece_as_its_end_comes_into_view(page: Browser) -> None:
     page.go("#sql")  # a short view: charts above the list would move it while they are drawn
+    page.until("drill.querySelector('#query')")
     drawn = page.run("""
         window.list = el("div");
         document.body.append(list);
