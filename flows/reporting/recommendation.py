@@ -255,7 +255,7 @@ def _above_none(row: Row) -> str:
 
 
 def _against_usd(row: Row, base: Row | None) -> str:
-    """What a session costs beside what it costs with the baseline; nothing unless both replayed the same sessions."""
+    """What a session costs beside what it costs with the baseline; nothing unless both replayed as many sessions."""
     if base is None or row["usd"] is None or base["usd"] is None or row["n_replayed"] != base["n_replayed"]:
         return ""
     return f" at {_usd(row['usd'])} a session against {_usd(base['usd'])}"

@@ -16,10 +16,9 @@ from flows.sources.reading.base import Head, Record, Source, SourceFormat
 from flows.sources.reading.blocks import text_of
 from flows.sources.reading.session import BOOKKEEPING, DUPLICATE, UNKNOWN, SessionDraft
 from flows.sources.reading.usage import make_usage
-from flows.sources.reading.values import as_list, need_list, need_object, nested, objects_in, text_or_none
+from flows.sources.reading.values import as_dict, as_list, need_list, need_object, nested, objects_in, text_or_none
 
 NAME = "continue_dev"
-_USED = ("promptTokens", "completionTokens", "", "totalCost")
 _WITHOUT_OUTPUT = {"canceled": "The person stopped this call.", "errored": "The call failed."}
 
 
@@ -51,7 +50,8 @@ def _read_session(source: Source, where: int | None, ref: str, record: Record) -
     session.title = text_or_none(record.get("title"))
     session.model = text_or_none(record.get("chatModelTitle"))
     session.cwd = unquote((text_or_none(record.get("workspaceDirectory")) or "").removeprefix("file://")) or None
-    session.use(None, make_usage(*(nested(record, "usage", name) for name in _USED)))
+    used = as_dict(record.get("usage"))
+    session.use(None, make_usage(used.get("promptTokens"), used.get("completionTokens"), cost=used.get("totalCost")))
     return session.build(NAME, text_or_none(record.get("sessionId")))
 
 

@@ -29,7 +29,7 @@ order by created_at, rowid
 """
 _KINDS = {"reasoning", "text", "image_url", "binary", "tool_call", "tool_result", "finish", "shell_command"}
 _TITLES = "title-"
-"""How the id of a session begins in which a title was made; older versions had them."""
+"""How the id of a session begins in which the model was asked for a title."""
 
 
 def detect(head: Head) -> bool:
