@@ -2,15 +2,11 @@
 
 const compareTexts = new Intl.Collator(data.language, { numeric: true }).compare;
 
-function sortBy(head) {
-  const table = head.closest("table");
+function sortBy(head, order) {
+  const table = head.closest("table"), place = head.cellIndex, ascending = order === "ascending";
   const isNumber = head.firstElementChild.dataset.sort === "n";
-  const was = head.getAttribute("aria-sort");
-  const order = was === (isNumber ? "descending" : "ascending") ? -1 : 1;
-  const ascending = isNumber ? order === -1 : order === 1;
-  const place = head.cellIndex;
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+  head.setAttribute("aria-sort", order);
   const keyed = [...table.tBodies[0].rows].map((row) => {
     const found = row.cells[place];
     const text = found ? found.dataset.v ?? found.textContent : "";
@@ -23,6 +19,13 @@ function sortBy(head) {
   });
   table.tBodies[0].append(...keyed.map((item) => item.row));
   for (const row of table.tBodies[0].rows) row.classList.remove("new-group");
+}
+
+/** Sort by a column, numbers from the most on and texts from the first; once more turns it round. */
+function turnOrder(head) {
+  const orders = head.firstElementChild.dataset.sort === "n" ? ["descending", "ascending"] : ["ascending", "descending"];
+  sortBy(head, orders[head.getAttribute("aria-sort") === orders[0] ? 1 : 0]);
+  writeChoices();
 }
 
 function csvOf(table) {
@@ -68,7 +71,7 @@ function filterRows() {
 function startTables() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
-    if (button?.dataset.sort) sortBy(button.parentElement);
+    if (button?.dataset.sort) turnOrder(button.parentElement);
     if (button?.dataset.copy) copyTable(button);
   });
 }
