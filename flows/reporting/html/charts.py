@@ -1,4 +1,4 @@
-"""The charts, as Vega-Lite specifications over data sets that the page has by name; ``assets/front.js`` draws the first.
+"""The charts, as Vega-Lite specifications over data sets that the page has by name; the first is ``assets/front.js``'.
 
 Colours are names of the page's style (``@ink``), which the script replaces by those of the light or the dark theme.
 Methods come in the order of the leaderboard, so no chart sorts. Beside every chart the page has its table.
@@ -85,7 +85,7 @@ def _matrix(w: TextCatalogue, data: str, column: Spec, *, label: str, **more: st
                 "mark": {"type": "text", "fontSize": 11, "aria": False},
                 "encoding": {
                     "text": {"field": "mean", "type": "quantitative", "format": ".2f"},
-                    "color": {"condition": {"test": "datum.mean < 2.6", "value": "#fff"}, "value": "#000"},
+                    "color": {"condition": {"test": "datum.mean < 2.3", "value": "#fff"}, "value": "#000"},
                 },
             },
         ],

@@ -40,7 +40,17 @@ from flows.support.versions import VERSION
 SECTIONS = tuple(
     "summary leaderboard recommend dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
-SCRIPTS = ("kit.js", "tables.js", "charts.js", "front.js", "messages.js", "drill.js", "beside.js", "timeline.js", "choices.js")
+SCRIPTS = (
+    "kit.js",
+    "tables.js",
+    "charts.js",
+    "front.js",
+    "messages.js",
+    "drill.js",
+    "beside.js",
+    "timeline.js",
+    "choices.js",
+)
 """In the order in which they stand on each other; one element, so that the browser asks once. The last one is
 ``start.js``, and before it comes ``live.js`` where a server answers."""
 SPLITS = ("probe_type", "task_type", "length", "source")

@@ -97,9 +97,11 @@ const NARROW = 520;
 
 /** On a phone the names of methods leave room for the figures, columns stand upright, and points have no names. */
 function narrowed(spec) {
-  const { x, y } = spec.encoding;
+  const { x, y, color } = spec.encoding;
+  if (color?.legend) color.legend = { ...color.legend, columns: 1 };
   if (y?.axis) y.axis = { ...y.axis, labelLimit: 104, labelFontSize: 10 };
   if (x?.axis?.orient === "top") x.axis = { ...x.axis, labelAngle: -50, labelAlign: "left", labelFontSize: 10 };
+  if (x?.axis?.orient === "top") spec.padding = { left: 2, top: 2, right: 44, bottom: 2 };  // for the end of the last head
   for (const layer of spec.layer ?? []) {
     if (layer.mark.type === "text") layer.mark = { ...layer.mark, fontSize: x?.axis?.orient ? 8 : 0 };
   }

@@ -91,15 +91,17 @@ function chartName(name, heads) {
   return whole.length > PLOT.longest ? `${whole.slice(0, PLOT.longest - 1)}…` : whole;
 }
 
-/** The lines of the controls, at the edge with an arrow where they lie beyond it; gives the boxes of their names. */
-function drawControls(chart, y, frame, dots) {
-  const boxes = [];
+/** The controls: lines at score and price, the score's at the edge with an arrow where it lies beyond it. Gives the boxes of lines and names. */
+function drawControls(chart, x, y, frame, dots) {
+  const boxes = [], lines = [];
   for (const row of data.board.filter((one) => one.is_control && one.overall !== null)) {
     const beyond = row.overall > y.end ? "↑ " : row.overall < y.start ? "↓ " : "";
     const at = Math.min(Math.max(y.at(row.overall), frame.top + 2), frame.bottom - 2);
     const words = `${beyond}${row.method} ${fixed(row.overall)}` + (row.cost ? ` · ${shortCost(row.cost)}` : "");
     chart.append(svg("path", { class: "control", d: `M${frame.left} ${at.toFixed(1)}H${frame.right}` }));
-    const name = written([0, 0], words, { class: "name control" });
+    if (row.cost > x.start && row.cost < x.end) chart.append(svg("path", { class: "control", d: `M${x.at(row.cost).toFixed(1)} ${frame.top}V${frame.bottom}` }));
+    lines.push({ left: frame.left, right: frame.right, top: at - 1, bottom: at + 1 });
+    const name = written([0, 0], words, { class: "name" });
     chart.append(name);
     const width = name.getComputedTextLength() + 4;
     const places = [[frame.right - 4, "end"], [frame.left + 4, "start"]].flatMap(([x, anchor]) =>
@@ -109,7 +111,7 @@ function drawControls(chart, y, frame, dots) {
     for (const [key, value] of [["x", found.x], ["y", found.at], ["text-anchor", found.anchor]]) name.setAttribute(key, value);
     boxes.push(found.box);
   }
-  return boxes;
+  return { names: boxes, lines };
 }
 
 function drawAxes(chart, x, y, frame) {
@@ -162,7 +164,7 @@ function drawFront() {
   }
   const soft = corners.flatMap((one) => [{ left: one.x, right: one.until, top: one.y - 1, bottom: one.y + 1 },
     { left: one.until - 1, right: one.until + 1, top: Math.min(one.y, one.next), bottom: Math.max(one.y, one.next) }]);
-  const controls = drawControls(chart, y, frame, points.map((one) => ({ left: one.x - 7, right: one.x + 7, top: one.y - 7, bottom: one.y + 7 })));
+  const controls = drawControls(chart, x, y, frame, points.map((one) => ({ left: one.x - 7, right: one.x + 7, top: one.y - 7, bottom: one.y + 7 })));
   for (const point of points) {
     point.name = written([0, 0], point.words, { class: point.row.on_front ? "name first" : "name" });
     chart.append(point.name);
@@ -170,7 +172,7 @@ function drawFront() {
     point.far = point.row.on_front ? FARTHER : width < NARROW ? [] : FAR;
   }
   const named = [...points].sort((a, b) => b.row.on_front - a.row.on_front);
-  const found = placeNames(named, { left: 2, right: width, top: 16, bottom: frame.bottom }, controls, soft);
+  const found = placeNames(named, { left: 2, right: width, top: 16, bottom: frame.bottom }, controls.names, [...soft, ...controls.lines]);
   named.forEach(({ name }, i) => {
     if (!found[i]) return name.remove();
     const { at, anchor, lead } = found[i];

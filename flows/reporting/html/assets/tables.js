@@ -2,6 +2,9 @@
 
 const compareTexts = new Intl.Collator(data.language, { numeric: true }).compare;
 
+/** The value of a cell: its number with all digits, the method that it names, or its text. */
+const valueOf = (item) => item.dataset.v ?? (item.querySelector("bdi") ?? item).textContent.trim();
+
 function sortBy(head, order) {
   const table = head.closest("table"), place = head.cellIndex, ascending = order === "ascending";
   const isNumber = head.firstElementChild.dataset.sort === "n";
@@ -9,7 +12,7 @@ function sortBy(head, order) {
   head.setAttribute("aria-sort", order);
   const keyed = [...table.tBodies[0].rows].map((row) => {
     const found = row.cells[place];
-    const text = found ? found.dataset.v ?? found.textContent : "";
+    const text = found ? valueOf(found) : "";
     return { row, key: isNumber ? (text === "" ? null : Number(text)) : text };
   });
   keyed.sort((a, b) => {
@@ -30,7 +33,6 @@ function turnOrder(head) {
 
 function csvOf(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const valueOf = (item) => item.dataset.v ?? (item.querySelector("bdi") ?? item).textContent.trim();
   const rows = [...table.tHead.rows, ...table.tBodies[0].rows].filter((row) => !row.hidden);
   return rows.map((row) => [...row.cells].map((item) => quoted(valueOf(item))).join(",")).join("\n") + "\n";
 }
