@@ -40,17 +40,7 @@ from flows.support.versions import VERSION
 SECTIONS = tuple(
     "summary leaderboard recommend dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
-SCRIPTS = (
-    "kit.js",
-    "tables.js",
-    "charts.js",
-    "front.js",
-    "messages.js",
-    "drill.js",
-    "beside.js",
-    "timeline.js",
-    "choices.js",
-)
+SCRIPTS = tuple(f"{name}.js" for name in "kit tables charts front messages drill beside timeline choices".split())
 """In the order in which they stand on each other; one element, so that the browser asks once. The last one is
 ``start.js``, and before it comes ``live.js`` where a server answers."""
 SPLITS = ("probe_type", "task_type", "length", "source")
@@ -256,7 +246,7 @@ def _values(
 
 
 def _bar_scale(contenders: list[Row]) -> Callable[[float], float]:
-    """From a score to its place on the leaderboard's bars, 3 to 97: they reach from the lowest interval to the highest."""
+    """The place of a score on the leaderboard's bars, 3 to 97; they span the intervals of all methods."""
     ends = [row[name] for row in contenders for name in ("overall", "ci_low", "ci_high") if row[name] is not None]
     low, high = min(ends, default=0.0), max(ends, default=5.0)
     return lambda score: round(3 + 94 * min(max((score - low) / ((high - low) or 1), 0), 1), 1)

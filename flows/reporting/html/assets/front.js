@@ -104,11 +104,12 @@ function drawControls(chart, x, y, frame, dots) {
     const name = written([0, 0], words, { class: "name" });
     chart.append(name);
     const width = name.getComputedTextLength() + 4;
-    const places = [[frame.right - 4, "end"], [frame.left + 4, "start"]].flatMap(([x, anchor]) =>
-      [-5, 14].map((dy) => ({ x, anchor, at: at + dy, box: boxOf([x, at + dy], anchor, width) })));
+    const step = (frame.right - frame.left - width - 8) / 8;
+    const places = Array.from({ length: 9 }, (_, i) => frame.right - 4 - i * step).flatMap((right) =>
+      [-5, 14].map((dy) => ({ right, at: at + dy, box: boxOf([right, at + dy], "end", width) })));
     const inside = places.filter(({ box }) => box.top >= frame.top - 12 && box.bottom <= frame.bottom);
     const found = inside.find(({ box }) => ![...dots, ...boxes].some((other) => touches(box, other))) ?? inside[0];
-    for (const [key, value] of [["x", found.x], ["y", found.at], ["text-anchor", found.anchor]]) name.setAttribute(key, value);
+    for (const [key, value] of [["x", found.right.toFixed(1)], ["y", found.at.toFixed(1)], ["text-anchor", "end"]]) name.setAttribute(key, value);
     boxes.push(found.box);
   }
   return { names: boxes, lines };

@@ -92,9 +92,8 @@ class Browser:
 
     def texts(self, selector: str) -> list[str]:
         """The visible texts of elements."""
-        return self.run(
-            "return [...document.querySelectorAll(arguments[0])].map((one) => one.innerText.trim())", selector
-        )
+        text = "(one) => (one.innerText ?? one.textContent).trim()"
+        return self.run(f"return [...document.querySelectorAll(arguments[0])].map({text})", selector)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def overlaps(one: dict[str, Any], other: dict[str, Any], by: float = 1) -> bool:
 
 def test_the_chart_has_every_method_and_the_controls_as_lines(page: Browser, store: Store) -> None:
     fronts = rows(store, "FROM fronts WHERE method NOT IN ('none', 'empty')")
-    label = "return [...document.querySelectorAll(arguments[0])].map((dot) => dot.getAttribute('aria-label').split(', ')[0])"
+    label = "return [...document.querySelectorAll(arguments[0])].map((dot) => dot.ariaLabel.split(', ')[0])"
     assert sorted(page.run(label, "#front .dot")) == sorted(row["method"] for row in fronts)
     assert sorted(page.run(label, "#front .dot.first")) == sorted(row["method"] for row in fronts if row["on_front"])
     named = page.texts("#front text")
@@ -71,13 +71,13 @@ def test_names_cover_neither_each_other_nor_a_dot_and_the_axis_fits(page: Browse
 
 def test_what_is_chosen_stands_in_the_address_and_is_read_back(page: Browser, written: ReportFile) -> None:
     page.choose("filter", "a")
-    page.choose("reference", "mask_sweagent")
+    page.choose("reference", "head_tail")
     page.choose("dimension", "accuracy")
     page.run("document.querySelector('#t-board [data-key=overall]').click()")
     page.run("document.querySelector('#t-board [data-key=overall]').click()")
     page.run("document.querySelector('#t-pairs [data-key=difference]').click()")
     address = page.run("return location.hash")
-    assert address.startswith("#?filter=a&reference=mask_sweagent&dimension=accuracy&sort=t-board.overall.ascending")
+    assert address.startswith("#?filter=a&reference=head_tail&dimension=accuracy&sort=t-board.overall.ascending")
     shown = {table: cells(page, table) for table in ("t-board", "t-pairs")}
     assert 1 < len(shown["t-board"]) < 6
     page.open(written.path, address)
