@@ -173,7 +173,7 @@ function drawFront() {
     point.far = point.row.on_front ? FARTHER : width < NARROW ? [] : FAR;
   }
   const named = [...points].sort((a, b) => b.row.on_front - a.row.on_front);
-  const found = placeNames(named, { left: 2, right: width, top: 16, bottom: frame.bottom }, controls.names, [...soft, ...controls.lines]);
+  const found = placeNames(named, { left: frame.left, right: width, top: 16, bottom: frame.bottom }, controls.names, [...soft, ...controls.lines]);
   named.forEach(({ name }, i) => {
     if (!found[i]) return name.remove();
     const { at, anchor, lead } = found[i];
