@@ -71,7 +71,7 @@ def quote_link(text: str) -> str:
     return quote(text.encode("utf-8", "replace"), safe="")
 
 
-FORMATS: dict[str, Callable[..., str]] = {
+FORMATS: dict[str, Callable[..., str | tuple[str, str]]] = {
     "score": two_decimals,
     "one": format_one_decimal,
     "signed": format_signed,
