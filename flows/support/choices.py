@@ -26,5 +26,5 @@ PRICE_LIST = "anthropic:claude-sonnet-5-5"
 """The model at whose prices a session is reckoned, where none is named."""
 QUESTIONS = 6
 """Default number of questions that a comparison shows."""
-PAGE_BYTES = 5_000_000
+PAGE_BYTES = 20_000_000
 """Default limit on the bytes of a store's page."""

@@ -1,4 +1,4 @@
-"""The charts, as Vega-Lite specifications over data sets that the page has by name.
+"""The charts, as Vega-Lite specifications over data sets that the page has by name; the first is ``assets/front.js``'.
 
 Colours are names of the page's style (``@ink``), which the script replaces by those of the light or the dark theme.
 Methods come in the order of the leaderboard, so no chart sorts. Beside every chart the page has its table.
@@ -28,10 +28,8 @@ _POINT = {"type": "point", "filled": True, "size": 60, "opacity": 1}
 def chart_specs(words: TextCatalogue) -> dict[str, Spec]:
     """Id of a chart → its specification."""
     made = {
-        "overall": _overall(words),
         "heat": _heat(words),
         "forest": _forest(words),
-        "pareto": _pareto(words),
         "sweeps": _sweeps(words),
         "task": _task(words),
         "change": _change(words),
@@ -62,23 +60,6 @@ def _rows() -> Spec:
     return {"field": "method", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 210}}
 
 
-def _score_axis(field: str, title: str) -> Spec:
-    return {"field": field, "type": "quantitative", "title": title, "scale": SCORES}
-
-
-def _overall(w: TextCatalogue) -> Spec:
-    tips = _tips(
-        w, overall="overall .2f", ci_low="ci_low .2f", ci_high="ci_high .2f", tie_group="group", n_answers="answers ,"
-    )
-    colour = {"condition": {"test": "datum.is_control", "value": "@muted"}, "value": "@accent"}
-    return {
-        "data": {"name": "board"},
-        "height": {"step": STEP},
-        "layer": [_INTERVAL, {"mark": _POINT, "encoding": {"x": _score_axis("overall", w("chart.overall_axis"))}}],
-        "encoding": {"y": _rows(), "color": colour, "tooltip": tips},
-    }
-
-
 def _matrix(w: TextCatalogue, data: str, column: Spec, *, label: str, **more: str) -> Spec:
     """Means as colours with the figure in each cell; the colours are read alike by the colour-blind."""
     figures = {"mean": "mean .2f", "ci_low": "ci_low .2f", "ci_high": "ci_high .2f", "n_answers": "answers ,"}
@@ -104,7 +85,7 @@ def _matrix(w: TextCatalogue, data: str, column: Spec, *, label: str, **more: st
                 "mark": {"type": "text", "fontSize": 11, "aria": False},
                 "encoding": {
                     "text": {"field": "mean", "type": "quantitative", "format": ".2f"},
-                    "color": {"condition": {"test": "datum.mean < 2.6", "value": "#fff"}, "value": "#000"},
+                    "color": {"condition": {"test": "datum.mean < 2.3", "value": "#fff"}, "value": "#000"},
                 },
             },
         ],
@@ -167,68 +148,6 @@ def _forest(w: TextCatalogue) -> Spec:
                 },
             },
         ],
-    }
-
-
-def _pareto(w: TextCatalogue) -> Spec:
-    tips = _tips(w, overall="overall .2f", tokens_read="tokens_read ,.0f", dominated_by="dominated_by")
-    places = [w("chart.on_frontier"), w("chart.off_frontier")]
-    kind: Spec = {"field": "place", "type": "nominal", "title": None}
-    x = {
-        "field": "tokens_read",
-        "type": "quantitative",
-        "title": w("chart.pareto_axis"),
-        "scale": {"type": "log"},
-        "axis": {"format": "~s", "tickCount": 5},
-    }
-    y = {**_score_axis("overall", w("col.overall"))}
-    frontier = [{"filter": "datum.on_frontier"}]
-    return {
-        "data": {"name": "board"},
-        "height": 380,
-        "transform": [{"filter": "datum.tokens_read > 0"}],
-        "encoding": {"x": x, "y": y, "tooltip": tips},
-        "layer": [
-            {
-                "transform": frontier,
-                "mark": {
-                    "type": "line",
-                    "interpolate": "step-after",
-                    "color": "@accent",
-                    "opacity": 0.5,
-                    "aria": False,
-                },
-                "encoding": {"order": {"field": "tokens_read", "type": "quantitative"}, "tooltip": None},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 0.9},
-                "encoding": {
-                    "color": {**kind, "scale": {"domain": places, "range": ["@accent", "@muted"]}, "legend": _LEGEND},
-                    "shape": {**kind, "scale": {"domain": places, "range": ["circle", "diamond"]}},
-                },
-            },
-            _frontier_names("", 13),
-            _frontier_names("!", -8),
-        ],
-    }
-
-
-def _frontier_names(test: str, dy: int) -> Spec:
-    """The names of every other method of the frontier, so many pixels below its point."""
-    mark = {
-        "type": "text",
-        "align": "right",
-        "dx": -7,
-        "dy": dy,
-        "fontSize": 11,
-        "color": "@ink",
-        "limit": 190,
-        "aria": False,
-    }
-    return {
-        "transform": [{"filter": f"datum.on_frontier && {test}datum.is_odd"}],
-        "mark": mark,
-        "encoding": {"text": {"field": "method"}, "tooltip": None},
     }
 
 

@@ -11,9 +11,9 @@ import duckdb
 from flows.database.query_variables import with_variables
 from flows.database.ready_queries import ready_query
 from flows.database.sql_model import sql_text
-from flows.reporting.leaderboard_rows import comparable
+from flows.reporting.leaderboard_rows import comparable, scored_dimensions
 from flows.reporting.recommendation import Recommendation, Wanted, find_candidates, recommendations
-from flows.reporting.text_tables import Rows, fetch_rows
+from flows.reporting.text_tables import Rows, fetch_rows, two_decimals
 from flows.support.errors import UsageError
 
 Row = dict[str, Any]
@@ -50,8 +50,18 @@ class Figures:
 
     @property
     def contenders(self) -> list[Row]:
-        """The methods that are no controls, best first."""
+        """The methods that are no controls, in the order of the leaderboard."""
         return [row for row in self.of("methods") if not row["is_control"]]
+
+    @property
+    def alike(self) -> dict[str, str]:
+        """Dimensions in which all methods but the controls have one mean to two decimals → that mean."""
+        contenders = self.contenders
+        means = {
+            name: {two_decimals(row[name]) for row in contenders if row[name] is not None}
+            for name in scored_dimensions(contenders)
+        }
+        return {name: found.pop() for name, found in means.items() if len(contenders) > 1 and len(found) == 1}
 
 
 def load_figures(connection: duckdb.DuckDBPyConnection, judge: str | None = None, *, sessions: bool = True) -> Figures:

@@ -54,7 +54,16 @@ def format_raw(value: Any) -> str:
 def format_short(text: str) -> str:
     """The beginning of a text on one line, visible."""
     line = " ".join(text.split())
-    return show_invisible(line if len(line) <= SHORT else f"{line[: SHORT - 1]}…")
+    if len(line) > SHORT:
+        whole_words = line[: SHORT - 1].rpartition(" ")[0]
+        line = f"{whole_words if len(whole_words) > SHORT // 2 else line[: SHORT - 1]}…"
+    return show_invisible(line)
+
+
+def part_name(method: str) -> tuple[str, str]:
+    """What a method is called, and its parameters in brackets with all that sets it apart."""
+    at = min((at for at in map(method.find, "([") if at > 0), default=len(method))
+    return show_invisible(method[:at]), show_invisible(method[at:])
 
 
 def quote_link(text: str) -> str:
@@ -62,7 +71,7 @@ def quote_link(text: str) -> str:
     return quote(text.encode("utf-8", "replace"), safe="")
 
 
-FORMATS: dict[str, Callable[..., str]] = {
+FORMATS: dict[str, Callable[..., str | tuple[str, str]]] = {
     "score": two_decimals,
     "one": format_one_decimal,
     "signed": format_signed,
@@ -72,6 +81,7 @@ FORMATS: dict[str, Callable[..., str]] = {
     "when": format_time,
     "raw": format_raw,
     "short": format_short,
+    "parted": part_name,
     "quoted": quote_link,
     "visible": lambda text: show_invisible(str(text)),
 }

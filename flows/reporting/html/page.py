@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -38,9 +38,9 @@ from flows.support.progress import Report, Silent
 from flows.support.versions import VERSION
 
 SECTIONS = tuple(
-    "summary recommend leaderboard dimensions differences tokens forgetting splits cost answers coverage judge".split()
+    "summary leaderboard recommend dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
-SCRIPTS = ("kit.js", "tables.js", "charts.js", "messages.js", "drill.js", "beside.js", "timeline.js")
+SCRIPTS = tuple(f"{name}.js" for name in "kit tables charts front messages drill beside timeline choices".split())
 """In the order in which they stand on each other; one element, so that the browser asks once. The last one is
 ``start.js``, and before it comes ``live.js`` where a server answers."""
 SPLITS = ("probe_type", "task_type", "length", "source")
@@ -211,7 +211,10 @@ def _values(
         "other_judges": found.other_judges,
         "about": found.about,
         "sections": [name for name in SECTIONS if name != "recommend" or found.recommendation],
-        "dimensions": scored_dimensions(found.of("methods")),
+        "dimensions": [name for name in scored_dimensions(found.of("methods")) if name not in found.alike],
+        "all_dimensions": scored_dimensions(found.of("methods")),
+        "alike": found.alike,
+        "bar": _bar_scale(found.contenders),
         "board": board,
         "best": best,
         "has_partial": any(row["is_partial"] for row in board),
@@ -240,6 +243,13 @@ def _values(
         ],
         "stage": lambda name: said.of("stage").get(name, name),
     }
+
+
+def _bar_scale(contenders: list[Row]) -> Callable[[float], float]:
+    """The place of a score on the leaderboard's bars, 3 to 97; they span the intervals of all methods."""
+    ends = [row[name] for row in contenders for name in ("overall", "ci_low", "ci_high") if row[name] is not None]
+    low, high = min(ends, default=0.0), max(ends, default=5.0)
+    return lambda score: round(3 + 94 * min(max((score - low) / ((high - low) or 1), 0), 1), 1)
 
 
 def _at(row: Row) -> tuple[str, int]:

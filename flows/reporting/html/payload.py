@@ -21,10 +21,7 @@ from flows.reporting.text_tables import rounded
 MOST_SESSIONS = 1_000
 """Sessions in the list of a method, those first that put the methods farthest apart."""
 
-_BOARD = tuple(
-    """method overall ci_low ci_high tie_group n_answers tokens_read context_tokens refetch_tokens on_frontier
-    dominated_by is_control is_partial""".split()
-)
+_BOARD = tuple("method overall cost on_front context_tokens refetch_tokens is_control".split())
 _FORGETTING = ("method", "cycle", "change", "ci_low", "ci_high", "n_compared", "facts_stated", "n_facts")
 _PAIRS = tuple(
     "difference ci_low ci_high p_adjusted_in_dimension p_adjusted n_pairs n_sessions detectable_difference".split()
@@ -47,19 +44,20 @@ def page_data(
     for row in figures.of("session_scores"):
         if row["session_id"] in means:
             means[row["session_id"]].append([place[row["method"]], _short(row["mean"]), row["n_answers"]])
+    alike = figures.alike
     data = {
         "language": words.language,
         "level": LEVEL,
         "words": {**words.of("js"), **{f"probe_{name}": text for name, text in words.of("probe").items()}},
         "charts": specs,
-        "frontier": [words("chart.on_frontier"), words("chart.off_frontier")],
         "verdicts": [words("chart.sure"), words("chart.unsure")],
         "parts": [words("col.context_tokens"), words("col.refetch_tokens")],
+        "cost_in": next((row["cost_in"] for row in figures.of("methods") if row["cost_in"]), "tokens"),
         "board": [{name: _short(row[name]) for name in _BOARD} for row in figures.of("methods")],
         "dimensions": [
             {**{name: _short(value) for name, value in row.items()}, "label": labels[row["dimension"]]}
             for row in figures.of("dimensions")
-            if row["dimension"] in labels
+            if row["dimension"] in labels and row["dimension"] not in alike
         ],
         "splits": _splits(figures, words),
         "sweeps": sweep_points(figures),

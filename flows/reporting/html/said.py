@@ -20,30 +20,24 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
     contenders = figures.contenders
     if not contenders:
         return []
-    best, *others = sorted(contenders, key=lambda row: bool(row["is_partial"]))
+    best, *others = contenders
     values = {
         "method": show_invisible(best["method"]),
         "overall": two_decimals(best["overall"]),
         "removed": format_share(best["tokens_removed"]),
     }
+    highest = max(contenders, key=lambda row: round(row["overall"] or 0, 9))
+    is_highest = round(highest["overall"] or 0, 9) <= round(best["overall"] or 0, 9)
+    values["place"] = words("said.keeps_most" if is_highest else "said.stands_first")
     if best["ci_low"] is None:
         found = [words("said.best_plain", **values)]
     else:
         found = [words("said.best", **values, low=two_decimals(best["ci_low"]), high=two_decimals(best["ci_high"]))]
-    if best["ci_low"] is not None:
         tied = _tied_with_best(figures, best, others)
         found.append(_ties([show_invisible(row["method"]) for row in tied], words))
-        known = [row for row in [best, *tied] if row["tokens_removed"] is not None]
-        if tied and known:
-            least = max(known, key=lambda row: row["tokens_removed"])
-            found.append(
-                words(
-                    "said.cheapest",
-                    method=show_invisible(least["method"]),
-                    removed=format_share(least["tokens_removed"]),
-                    overall=two_decimals(least["overall"]),
-                )
-            )
+    if not is_highest:
+        name, overall = show_invisible(highest["method"]), two_decimals(highest["overall"])
+        found.append(words("said.higher", method=name, overall=overall))
     controls = {row["strategy"]: row for row in figures.of("methods") if row["is_control"]}
     if {"none", "empty"} <= controls.keys():
         found.append(

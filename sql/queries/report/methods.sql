@@ -10,6 +10,8 @@ select
     long.ci_low,
     long.ci_high,
     retention.retention,
+    ranks.rank_low,
+    ranks.rank_high,
     leaderboard.accuracy,
     leaderboard.context_awareness,
     leaderboard.artifact_trail,
@@ -38,6 +40,8 @@ select
     fronts.kept as retention_for_rank,
     leaderboard.is_partial,
     fronts.on_front,
+    fronts.cost,
+    fronts.cost_in,
     leaderboard.n_points_not_applicable,
     pareto.on_frontier,
     pareto.dominated_by,
@@ -63,6 +67,8 @@ left join retention
         leaderboard.judge_id = retention.judge_id
         and leaderboard.method = retention.method
         and retention.dimension = 'overall'
+left join rank_intervals as ranks
+    on leaderboard.judge_id = ranks.judge_id and leaderboard.method_id = ranks.method_id
 left join pareto on leaderboard.judge_id = pareto.judge_id and leaderboard.method_id = pareto.method_id
 left join tokens_per_task on leaderboard.method_id = tokens_per_task.method_id
 left join compression on leaderboard.method_id = compression.method_id

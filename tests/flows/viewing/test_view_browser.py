@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, *needs_browser]
 def test_charts_are_drawn_and_no_policy_is_broken(page: Browser) -> None:
     page.until("typeof vegaEmbed !== 'undefined'")
     page.draw_all()
-    assert page.run("return document.querySelectorAll('#leaderboard figure svg').length") == 1
+    assert page.run("return document.querySelectorAll('#dimensions figure svg').length") == 1
     assert page.logged() == []
 
 

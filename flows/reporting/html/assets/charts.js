@@ -11,7 +11,7 @@ const showP = (p) => (p === null ? missing : p < 0.001 ? "< 0.001" : fixed(p, 3)
 
 /** Rows of paired differences of all wanted methods to one of them, turned so that each is method less reference. */
 function differences() {
-  const reference = Number(document.getElementById("reference").value);
+  const reference = methods.indexOf(document.getElementById("reference").value);
   const dimension = document.getElementById("dimension").value;
   const wanted = new Set(wantedMethods());
   const rows = [];
@@ -44,16 +44,13 @@ function dataSets() {
   const picked = (rows) => rows.filter((row) => wanted.has(row.method));
   const shown = lines();
   const split = document.getElementById("split").value;
-  const board = picked(data.board).map((row) => ({ ...row, place: data.frontier[row.on_frontier ? 0 : 1] }));
-  const frontier = board.filter((row) => row.on_frontier).sort((a, b) => a.tokens_read - b.tokens_read);
-  frontier.forEach((row, place) => (row.is_odd = place % 2 === 1));  // names above and below, so that they miss each other
-  const task = board.flatMap((row) =>
+  const task = picked(data.board).flatMap((row) =>
     ["context_tokens", "refetch_tokens"].map((name, place) => ({
       method: row.method, part: data.parts[place], tokens: row[name], place,
     })),
   );
   return {
-    board, task: task.filter((row) => row.tokens !== null), dimensions: picked(data.dimensions),
+    task: task.filter((row) => row.tokens !== null), dimensions: picked(data.dimensions),
     sweeps: picked(data.sweeps), forest: differences(), split: picked(data.splits).filter((row) => row.split === split),
     change: data.forgetting.filter((row) => shown.has(row.method) && row.change !== null && row.n_compared >= FEWEST_SESSIONS),
     facts: data.forgetting.filter((row) => shown.has(row.method) && row.facts_stated !== null && row.n_facts >= FEWEST_FACTS),
@@ -100,9 +97,11 @@ const NARROW = 520;
 
 /** On a phone the names of methods leave room for the figures, columns stand upright, and points have no names. */
 function narrowed(spec) {
-  const { x, y } = spec.encoding;
+  const { x, y, color } = spec.encoding;
+  if (color?.legend) color.legend = { ...color.legend, columns: 1 };
   if (y?.axis) y.axis = { ...y.axis, labelLimit: 104, labelFontSize: 10 };
   if (x?.axis?.orient === "top") x.axis = { ...x.axis, labelAngle: -50, labelAlign: "left", labelFontSize: 10 };
+  if (x?.axis?.orient === "top") spec.padding = { left: 2, top: 2, right: 44, bottom: 2 };  // for the end of the last head
   for (const layer of spec.layer ?? []) {
     if (layer.mark.type === "text") layer.mark = { ...layer.mark, fontSize: x?.axis?.orient ? 8 : 0 };
   }
@@ -133,15 +132,18 @@ async function draw(place) {
 }
 
 function drawAgain(...ids) {
+  if (!ids.length) drawFront();
   for (const place of document.querySelectorAll("[data-chart][data-drawn]")) {
     if (!ids.length || ids.includes(place.dataset.chart)) draw(place);
   }
 }
 
 function fillTable(id, rows, cells) {
-  document.getElementById(id).tBodies[0].replaceChildren(
-    ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("a", { href: link(row.method) }, bdi(row.method))), cells(row))),
+  const table = document.getElementById(id), head = table.querySelector("th[aria-sort]");
+  table.tBodies[0].replaceChildren(
+    ...rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("a", { href: link(row.method) }, methodName(row.method))), cells(row))),
   );
+  if (head) sortBy(head, head.getAttribute("aria-sort"));
 }
 
 /** The tables whose rows follow what is chosen. */
@@ -176,8 +178,9 @@ function loadScript(address) {
 
 async function startCharts() {
   const reference = document.getElementById("reference");
-  reference.replaceChildren(...methods.map((name, place) => el("option", { value: place }, name)));
-  reference.value = String(Math.max(0, data.board.findIndex((row) => !row.is_control)));
+  reference.replaceChildren(...methods.map((name) => el("option", {}, name)));
+  reference.value = methods[Math.max(0, data.board.findIndex((row) => !row.is_control))];
+  startChoices();
   pairs = await unpack("pairs");
   fillTables();
   for (const [id, chart] of [["reference", "forest"], ["dimension", "forest"], ["split", "split"]]) {

@@ -56,10 +56,10 @@ function sessionsTable(name, other, { n, shown }) {
 async function methodView(place) {
   const name = methods[place], other = best(place);
   const table = sessionsTable(name, other, await sessionsOf(place, other, ""));
-  if (!data.is_live) return [crumbs([{ key: name, name }]), heading(bdi(name)), table];
+  if (!data.is_live) return [crumbs([{ key: name, name }]), heading(methodName(name)), table];
   const found = el("div", {}, table), field = el("input", { type: "search", id: "find", autocomplete: "off" });
   field.addEventListener("change", async () => found.replaceChildren(sessionsTable(name, other, await sessionsOf(place, other, field.value))));
-  return [crumbs([{ key: name, name }]), heading(bdi(name)),
+  return [crumbs([{ key: name, name }]), heading(methodName(name)),
     el("p", { class: "controls" }, el("label", {}, word("find_session"), " ", field)), found];
 }
 
@@ -71,16 +71,18 @@ function sessionView(place, session, pack) {
       const mine = probe.answers[place]?.[2] ?? null;
       const [question] = [pack.texts[probe.question]].flat();
       return el("tr", {}, el("td", {}, word(`probe_${probe.type}`)),
-        el("td", { class: "text" }, el("a", { href: link(name, session.id, point.cycle, probe.key) }, bdi(question.slice(0, 200)))),
+        el("td", { class: "text" }, el("a", { href: link(name, session.id, point.cycle, probe.key) }, bdi(beginning(question)))),
         cell(mine, fixed(mine)), cell(scores.length ? Math.max(...scores) : null, scores.length ? fixed(Math.max(...scores)) : missing),
         cell(scores.length ? Math.min(...scores) : null, scores.length ? fixed(Math.min(...scores)) : missing));
     });
-    const heads = [[word("probe"), "s"], [word("probe"), "s"], [name, "n"], [word("best_of"), "n"], [word("lowest_of"), "n"]];
+    const heads = [[word("asks"), "s"], [word("probe"), "s"], [name, "n"], [word("best_of"), "n"], [word("lowest_of"), "n"]];
     return [el("h2", {}, el("a", { href: link(name, session.id, point.cycle) }, word("point", { n: point.cycle }))),
       tableOf(word("point", { n: point.cycle }), heads, rows)];
   });
   return [crumbs([{ key: name, name }, { key: session.id, name: session.title }]), heading(bdi(session.title)),
-    el("p", { class: "controls" }, el("a", { class: "button", href: timelineLink(session.id, name) }, word("timeline"))), ...points.flat()];
+    el("p", { class: "controls" }, el("a", { class: "button", href: timelineLink(session.id, name) }, word("timeline"))),
+    points.length < session.n_points ? el("p", { class: "note" }, word("points_here", { shown: whole(points.length), n: whole(session.n_points) })) : "",
+    ...points.flat()];
 }
 
 function answerBody(pack, answer, left) {
@@ -137,7 +139,7 @@ function allAnswers(pack, point, probe, session) {
   const rows = methods.map((name, place) => {
     const answer = probe.answers[place];
     if (!answer && !point.methods[place]) return null;
-    return el("tr", { "data-method": name }, el("th", { scope: "row" }, el("a", { href: link(name, session.id, point.cycle, probe.key) }, bdi(name))),
+    return el("tr", { "data-method": name }, el("th", { scope: "row" }, el("a", { href: link(name, session.id, point.cycle, probe.key) }, methodName(name))),
       cell(answer?.[2] ?? null, scoreOf(answer)), el("td", { class: "text" }, answerBody(pack, answer, point.methods[place])));
   });
   const heads = [[word("method"), "s"], [word("score"), "n"], [word("answer"), "s"]];
@@ -165,7 +167,7 @@ function probeView(place, session, pack, point, probe) {
   return [
     crumbs([{ key: name, name }, { key: session.id, name: session.title }, { key: point.cycle, name: word("point", { n: point.cycle }) },
       { key: probe.key, name: word(`probe_${probe.type}`) }]),
-    heading(word(`probe_${probe.type}`), " · ", bdi(name)), tabs,
+    heading(word(`probe_${probe.type}`), " · ", methodName(name)), tabs,
     el("article", { class: "card question" }, el("h3", {}, word("probe")), said(pack, probe.question)),
     el("article", { class: "card truth" }, el("h3", {}, word("truth")), said(pack, probe.truth),
       evidencePart(pack, point, probe, places)),
@@ -216,7 +218,7 @@ async function route() {
     drill.hidden = true;
     if (drill.childElementCount) {
       drill.replaceChildren();
-      (document.getElementById(location.hash.slice(1)) ?? report).scrollIntoView();
+      (document.getElementById(location.hash.slice(1).split("?")[0]) ?? report).scrollIntoView();
     }
     return;
   }

@@ -26,8 +26,23 @@ function svg(name, attributes) {
   return node;
 }
 
+/** The beginning of a text, without half a word at its end. */
+const beginning = (text, most = 200) => (text.length <= most ? text : `${text.slice(0, most).replace(/\s+\S*$/, "")} …`);
+
 /** A name or text of others, so that its direction stays its own. */
 const bdi = (text) => el("bdi", { dir: "auto" }, text);
+
+/** What a method is called, and its parameters in brackets with all that sets it apart. */
+function partedName(name) {
+  const at = name.search(/[([]/);
+  return at > 0 ? [name.slice(0, at), name.slice(at)] : [name, ""];
+}
+
+/** A method's name, its parameters in grey. */
+function methodName(name) {
+  const [head, rest] = partedName(name);
+  return el("bdi", {}, head, rest ? el("small", { class: "params" }, rest) : null);
+}
 
 const missing = "–";
 const fixed = (value, digits = 2) => (value === null || value === undefined ? missing : value.toFixed(digits));

@@ -47,6 +47,7 @@ startHead();
 startMenu();
 startTheme();
 startFilter();
+startFront();
 addEventListener("hashchange", route);
 route();
 startCharts();

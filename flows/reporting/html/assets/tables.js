@@ -2,18 +2,17 @@
 
 const compareTexts = new Intl.Collator(data.language, { numeric: true }).compare;
 
-function sortBy(head) {
-  const table = head.closest("table");
+/** The value of a cell: its number with all digits, the method that it names, or its text. */
+const valueOf = (item) => item.dataset.v ?? (item.querySelector("bdi") ?? item).textContent.trim();
+
+function sortBy(head, order) {
+  const table = head.closest("table"), place = head.cellIndex, ascending = order === "ascending";
   const isNumber = head.firstElementChild.dataset.sort === "n";
-  const was = head.getAttribute("aria-sort");
-  const order = was === (isNumber ? "descending" : "ascending") ? -1 : 1;
-  const ascending = isNumber ? order === -1 : order === 1;
-  const place = head.cellIndex;
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+  head.setAttribute("aria-sort", order);
   const keyed = [...table.tBodies[0].rows].map((row) => {
     const found = row.cells[place];
-    const text = found ? found.dataset.v ?? found.textContent : "";
+    const text = found ? valueOf(found) : "";
     return { row, key: isNumber ? (text === "" ? null : Number(text)) : text };
   });
   keyed.sort((a, b) => {
@@ -25,9 +24,15 @@ function sortBy(head) {
   for (const row of table.tBodies[0].rows) row.classList.remove("new-group");
 }
 
+/** Sort by a column, numbers from the most on and texts from the first; once more turns it round. */
+function turnOrder(head) {
+  const orders = head.firstElementChild.dataset.sort === "n" ? ["descending", "ascending"] : ["ascending", "descending"];
+  sortBy(head, orders[head.getAttribute("aria-sort") === orders[0] ? 1 : 0]);
+  writeChoices();
+}
+
 function csvOf(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const valueOf = (item) => item.dataset.v ?? (item.querySelector("bdi") ?? item).textContent.trim();
   const rows = [...table.tHead.rows, ...table.tBodies[0].rows].filter((row) => !row.hidden);
   return rows.map((row) => [...row.cells].map((item) => quoted(valueOf(item))).join(",")).join("\n") + "\n";
 }
@@ -68,7 +73,7 @@ function filterRows() {
 function startTables() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
-    if (button?.dataset.sort) sortBy(button.parentElement);
+    if (button?.dataset.sort) turnOrder(button.parentElement);
     if (button?.dataset.copy) copyTable(button);
   });
 }

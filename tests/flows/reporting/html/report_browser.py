@@ -13,6 +13,10 @@ from urllib.parse import quote
 
 import pytest
 
+from flows.database.scores_db import connect
+from flows.reporting.text_tables import fetch_rows
+from flows.store.store import Store
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
 WHY_NOT = "needs Chromium and its driver: apt-get install chromium chromium-driver"
@@ -88,9 +92,8 @@ class Browser:
 
     def texts(self, selector: str) -> list[str]:
         """The visible texts of elements."""
-        return self.run(
-            "return [...document.querySelectorAll(arguments[0])].map((one) => one.innerText.trim())", selector
-        )
+        text = "(one) => (one.innerText ?? one.textContent).trim()"
+        return self.run(f"return [...document.querySelectorAll(arguments[0])].map({text})", selector)
 
 
 @contextmanager
@@ -109,3 +112,17 @@ def open_browser(profile: Path, *flags: str) -> Iterator[Browser]:
         yield Browser(driver)
     finally:
         driver.quit()
+
+
+def rows(store: Store, query: str) -> list[dict[str, Any]]:
+    with connect(store.database) as connection:
+        return fetch_rows(connection, query).dicts()
+
+
+def cells(page: Browser, table: str) -> list[list[str]]:
+    """The visible texts of a table's rows."""
+    script = """
+        const rows = [...document.querySelectorAll(arguments[0])].filter((row) => !row.hidden);
+        return rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+    """
+    return page.run(script, f"#{table} tbody tr")

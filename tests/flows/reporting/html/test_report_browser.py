@@ -6,22 +6,19 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flows.database.scores_db import connect
 from flows.reporting.html import ReportFile, library, write_report
 from flows.reporting.html.formats import format_share
 from flows.reporting.html.visible import MOST_CHARS_READ, show_invisible
 from flows.reporting.leaderboard_rows import DIMENSIONS
-from flows.reporting.text_tables import fetch_rows, two_decimals
+from flows.reporting.text_tables import two_decimals
 from flows.store.store import Store
-from tests.flows.conftest import Kept
-from tests.flows.reporting.html.report_browser import CHROMIUM, DRIVER, WHY_NOT, Browser, open_browser
-from tests.flows.reporting.html.report_store import EVIL, HOSTILE, LONG, ORDINARY, make_store
+from tests.flows.reporting.html.report_browser import CHROMIUM, DRIVER, WHY_NOT, Browser, cells, rows
+from tests.flows.reporting.html.report_store import EVIL, HOSTILE, LONG, ORDINARY
 
 pytestmark = [
     pytest.mark.slow,
@@ -32,69 +29,35 @@ WORDS = {"readable": "readable", "partly": "partly readable", "lost": "lost"}
 Rows = list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def store(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    with kept_worker.at_work():
-        return Store.open(str(make_store(tmp_path_factory.mktemp("report"))))
-
-
-@pytest.fixture(scope="module")
-def written(store: Store) -> ReportFile:
-    return write_report(store, store.root.parent / "page <b>.html")
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with open_browser(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def page(chromium: Browser, written: ReportFile) -> Browser:
-    """The page, opened anew in a window of 1280 by 900 pixels."""
-    chromium.size(1280)
-    chromium.open(written.path)
-    return chromium
-
-
-def rows(store: Store, query: str) -> Rows:
-    with connect(store.database) as connection:
-        return fetch_rows(connection, query).dicts()
-
-
-def cells(page: Browser, table: str) -> list[list[str]]:
-    """The visible texts of a table's rows."""
-    script = """
-        const rows = [...document.querySelectorAll(arguments[0])].filter((row) => !row.hidden);
-        return rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
-    """
-    return page.run(script, f"#{table} tbody tr")
-
-
 def test_the_leaderboard_has_the_figures_of_the_database(page: Browser, store: Store) -> None:
     board = rows(store, "SELECT leaderboard.* FROM leaderboard JOIN fronts USING (judge_id, method_id) ORDER BY line")
     kept = {row["method"]: row["retention"] for row in rows(store, "FROM retention WHERE dimension = 'overall'")}
     shown = cells(page, "t-board")
-    assert [row[2].split()[0] for row in shown] == [row["method"] for row in board]
+    ranks = {row["method"]: f"{row['rank_low']}–{row['rank_high']}" for row in rows(store, "FROM rank_intervals")}
+    ends = {row["method"]: row for row in rows(store, "FROM leaderboard_long WHERE dimension = 'overall'")}
+    assert [row[1].lstrip("◆ ").split()[0] for row in shown] == [row["method"] for row in board]
+    methods = [row for row in board if row["method"] not in ("none", "empty")]
+    means = {name: {two_decimals(row[name]) for row in methods if row[name] is not None} for name in DIMENSIONS}
+    varied = [name for name, found in means.items() if len(found) > 1]
+    assert len(page.texts("#t-board th.dim")) == len(varied)
     for row, found in zip(board, shown, strict=True):
-        assert found[3] == two_decimals(row["overall"])
-        assert found[5] == format_share(kept.get(row["method"]))
-        scored = [name for name in DIMENSIONS if any(other[name] is not None for other in board)]
-        assert found[6 : 6 + len(scored)] == [two_decimals(row[name]) for name in scored]
-        assert found[6 + len(scored)] == format_share(row["tokens_removed"])
-        assert found[8 + len(scored)] == str(row["n_answers"])
+        end = ends[row["method"]]
+        half = "–" if end["ci_low"] is None else f"±{two_decimals((end['ci_high'] - end['ci_low']) / 2)}"
+        assert found[0].split()[1:] == [one for name, one in ranks.items() if name == row["method"]]
+        assert found[2:5] == [two_decimals(row["overall"]), half, format_share(kept.get(row["method"]))]
+        assert found[6 : 6 + len(varied)] == [two_decimals(row[name]) for name in varied]
+        assert found[6 + len(varied)] == format_share(row["tokens_removed"])
 
 
 def test_charts_draw_what_the_database_has(page: Browser, store: Store) -> None:
     page.draw_all()
-    drawn = page.run("return drawn.get('overall').view.data('board')")
-    long = {row["method"]: row for row in rows(store, "FROM leaderboard_long WHERE dimension = 'overall'")}
-    assert {row["method"]: round(row["overall"], 4) for row in drawn} == {
-        name: round(row["mean"], 4) for name, row in long.items()
-    }
     heat = page.run("return drawn.get('heat').view.data('dimensions')")
-    scored = "FROM leaderboard_long WHERE mean IS NOT NULL"
-    assert len(heat) == len(rows(store, scored))
+    columns = {
+        "overall",
+        *page.run("return [...document.querySelectorAll('#t-board .dim button')].map(b => b.dataset.key)"),
+    }
+    scored = rows(store, "FROM leaderboard_long WHERE mean IS NOT NULL")
+    assert len(heat) == len([row for row in scored if row["dimension"] in columns])
     texts = page.run("return [...document.querySelectorAll('#chart-heat svg text')].map(t => t.textContent)")
     shown = [float(text) for text in texts if re.fullmatch(r"\d\.\d\d", text)]
     assert all(min(abs(row["mean"] - one) for one in shown) <= 0.0051 for row in heat)
@@ -111,7 +74,7 @@ def test_charts_draw_what_the_database_has(page: Browser, store: Store) -> None:
 
 
 def test_paired_differences_are_turned_towards_the_chosen_method(page: Browser, store: Store) -> None:
-    page.choose("reference", str(page.run("return methods.indexOf('mask_sweagent')")))
+    page.choose("reference", "mask_sweagent")
     page.choose("dimension", "accuracy")
     pairs = rows(
         store, "FROM paired_differences WHERE dimension = 'accuracy' AND 'mask_sweagent' IN (method_a, method_b)"
@@ -141,16 +104,18 @@ def test_a_table_is_sorted_by_its_heads_with_keys_too(page: Browser) -> None:
     assert len(set(values)) > 2
     assert page.run(press, 7) == "ascending"
     assert [float(value) for value in column(7)] == values[::-1] or sorted(values) == [float(v) for v in column(7)]
-    assert page.run(press, 2) == "ascending"
-    assert column(2) == sorted(column(2), key=str.lower)
+    assert page.run(press, 1) == "ascending"
+    names = [name.lstrip("◆ ") for name in column(1)]
+    assert names == sorted(names, key=str.lower)
 
 
 def test_the_filter_leaves_the_methods_that_it_names_in_tables_and_charts(page: Browser) -> None:
     page.draw_all()
     page.choose("filter", "MASK")
-    assert [row[2] for row in cells(page, "t-board")] == ["mask_sweagent ◆"]
+    assert [row[1] for row in cells(page, "t-board")] == ["◆ mask_sweagent"]
     assert page.texts("#filter-said") == ["1 of 6 methods shown"]
-    page.until("drawn.get('overall').view.data('board').length === 1")
+    page.until("drawn.get('heat').view.data('dimensions').every((row) => row.method === 'mask_sweagent')")
+    assert len(page.texts("#front .dot")) == 1
     page.choose("filter", "")
     assert len(cells(page, "t-board")) == 6
 
@@ -171,7 +136,7 @@ def test_a_session_over_time_is_on_the_page(page: Browser, store: Store) -> None
 def test_the_first_link_leads_to_the_answer_that_lost_most(page: Browser, store: Store) -> None:
     [link] = page.run("return [...document.querySelectorAll('a.button')].map(a => a.getAttribute('href'))")
     page.go(link)
-    contenders = rows(store, "FROM leaderboard WHERE method NOT IN ('none', 'empty') ORDER BY place")
+    contenders = rows(store, "FROM fronts WHERE method NOT IN ('none', 'empty') ORDER BY line")
     best, second = contenders[0]["method"], contenders[1]["method"]
     query = f"""
         SELECT a.score AS best, b.score AS second, question, ground_truth, answers.text
