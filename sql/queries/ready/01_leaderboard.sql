@@ -17,7 +17,7 @@
 --   tie_group                letters: methods with one in common are not told apart (5 %, Holm over all pairs)
 --   method                   name of the method
 --   overall                  mean over answers of the answer's overall, 0 to 5
---   ci_low                   lower end of its 95 % interval, clustered by session; NULL with a single session
+--   ci_low                   lower end of its 95 % interval, clustered; NULL with a single cluster
 --   ci_high                  upper end
 --   overall_of_dimensions    unweighted mean of the method's dimension means, 0 to 5
 --   accuracy                 mean over answers, 0 to 5; the same for the next five

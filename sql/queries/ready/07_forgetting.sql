@@ -22,7 +22,7 @@
 --   n_answers       answers that it is over
 --   n_sessions      sessions that they are of
 --   change          mean change since the session's first cycle, of sessions that have both; NULL at the first
---   ci_low          lower end of the 95 % interval of the change; NULL with a single session
+--   ci_low          lower end of the 95 % interval of the change; NULL with a single cluster
 --   ci_high         upper end
 --   n_compared      sessions that the change is over
 --   facts_stated    share of statements of that age that can still be read, 0 to 1; NULL without any
@@ -50,14 +50,26 @@ since_first as (
     from by_session
 ),
 
+by_cluster as (
+    select
+        since_first.judge_id,
+        since_first.method_id,
+        since_first.cycle,
+        sum(since_first.change) as change,
+        count(*) as n_sessions
+    from since_first
+    inner join stg_clusters on since_first.session_id = stg_clusters.session_id
+    where since_first.is_later
+    group by since_first.judge_id, since_first.method_id, since_first.cycle, stg_clusters.cluster
+),
+
 changes as (
     select
         judge_id,
         method_id,
         cycle,
-        cluster_figures(list(change), list(1)) as figures
-    from since_first
-    where is_later
+        cluster_figures(list(change), list(n_sessions)) as figures
+    from by_cluster
     group by judge_id, method_id, cycle
 )
 
@@ -73,7 +85,7 @@ select
     changes.figures.mean as change,
     ci_low(changes.figures) as ci_low,
     ci_high(changes.figures) as ci_high,
-    coalesce(changes.figures.n_clusters, 0) as n_compared,
+    coalesce(changes.figures.n, 0) as n_compared,
     fact_survival.share as facts_stated,
     coalesce(fact_survival.n_facts, 0) as n_facts
 from leaderboard_by_cycle
