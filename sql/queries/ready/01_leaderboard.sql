@@ -30,6 +30,7 @@
 --   tokens_removed           share of tokens that compaction removed, 0 to 1
 --   n_answers                answers with a score
 --   n_sessions               sessions that they are of
+--   n_clusters               projects that these are of, where there are ten; else sessions
 --   n_unscored               answers that the judge was given and has no score for
 --   is_partial               whether the method is not applicable at some points
 --   on_front                 whether no other method keeps as much for less, or more at no higher cost
@@ -53,6 +54,7 @@ select
     leaderboard.tokens_removed,
     leaderboard.n_answers,
     leaderboard.n_sessions,
+    overall.n_clusters,
     leaderboard.n_unscored,
     leaderboard.is_partial,
     fronts.on_front

@@ -22,10 +22,11 @@
 --   ci_low                   lower end of its 95 % interval, before any correction; NULL with a single cluster
 --   ci_high                  upper end
 --   p_adjusted               p, corrected (Holm); NULL with a single cluster
---   verdict                  differ, not shown, or one session
+--   verdict                  differ, not shown, or one session or project
 --   detectable_difference    smallest true difference that such data shows in 80 % of cases, at 5 %, uncorrected
 --   n_pairs                  questions that both methods have a score for
 --   n_sessions               sessions that they are of
+--   n_clusters               projects that these are of, where there are ten; else sessions
 select
     judge,
     judge_id,
@@ -37,13 +38,14 @@ select
     if(difference >= 0, ci_high, -ci_low) as ci_high,
     p_adjusted,
     case
-        when p_adjusted is null then 'one session'
+        when p_adjusted is null then if(n_sessions = 1, 'one session', 'one project')
         when p_adjusted < coalesce(cast(getvariable('level') as double), 0.05) then 'differ'
         else 'not shown'
     end as verdict,
     detectable_difference,
     n_pairs,
-    n_sessions
+    n_sessions,
+    n_clusters
 from paired_differences
 where
     dimension = coalesce(getvariable('dimension'), 'overall')
