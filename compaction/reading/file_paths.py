@@ -19,6 +19,9 @@ _PATH_ARGUMENT = re.compile(
 _WORKTREE = re.compile(r"(/.+?)(?:/|__)\.?(?:claude/)?worktrees/[^/]+$")
 """A second checkout of a repository, kept beside or below it: its files go by the same names."""
 
+_CHECKOUTS = re.compile(r"/?\.(?:claude/)?worktrees/.*")
+"""From where on a directory names one of several checkouts of a project."""
+
 _WORKDIR = re.compile(r"\"(?:workdir|cwd)\":\s*\"(/[^\"\\]{1,300})\"")
 _SHARED = re.compile(r"/(?:[^/]*|(?:home|Users|private|mnt|var|usr|opt|private/tmp|var/folders)/[^/]*)/?$")
 """Directories that hold other projects than one; a single level such as /repo or /testbed may still be a project."""
@@ -54,6 +57,15 @@ class Roots:
             if clean.startswith(root + "/"):
                 return clean[len(root) + 1 :], False
         return clean, clean.startswith(_SCRATCH)
+
+
+def find_project(cwd: str | None) -> str | None:
+    """The folder of the project that a session's directory belongs to, one for all of its worktrees.
+
+    None where nothing is known of it: no directory, or one that other projects are in too (``/home/me``, ``/testbed``).
+    """
+    path = _CHECKOUTS.sub("", (cwd or "").replace("\\", "/")).rstrip("/")
+    return None if not path or _SHARED.match(path) else path
 
 
 def find_roots(messages: Sequence[Message], cwd: str | None = None) -> Roots:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from flows.database.scores_db import connect
+from flows.reporting.clusters import describe_clusters
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
@@ -53,6 +54,7 @@ def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -
         labels = fetch_rows(connection, _LABELS).dicts()[0]
         agreement = rows_of_judge(fetch_rows(connection, _AGREEMENT), judge if labels["n_labels"] else None)
         people = fetch_rows(connection, _PEOPLE)
+        clustered = describe_clusters(connection)
         corrected = rows_of_judge(fetch_rows(connection, _CORRECTED), judge)
     if layout.format == "csv":
         return render_rows(corrected, "csv")
@@ -72,10 +74,14 @@ def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -
     sections = [layout.note(_format_labels(labels))]
     for judge_id, name in dict.fromkeys((row["judge_id"], row["judge"]) for row in agreement.dicts()):
         sections.append(
-            _render_agreement([row for row in agreement.dicts() if row["judge_id"] == judge_id], name, layout)
+            _render_agreement(
+                [row for row in agreement.dicts() if row["judge_id"] == judge_id], name, clustered, layout
+            )
         )
         sections.append(
-            _render_corrected([row for row in corrected.dicts() if row["judge_id"] == judge_id], name, layout)
+            _render_corrected(
+                [row for row in corrected.dicts() if row["judge_id"] == judge_id], name, clustered, layout
+            )
         )
     if people.values:
         sections.append(_render_people(people, layout))
@@ -116,7 +122,7 @@ def _sorted(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (_ORDER.index(row["level"]), row["item"]))
 
 
-def _render_agreement(rows: Sequence[dict[str, Any]], judge: str, layout: Layout) -> str:
+def _render_agreement(rows: Sequence[dict[str, Any]], judge: str, clustered: str, layout: Layout) -> str:
     names = ["item", "answers", *_HEADS, "bias", "±95%"]
     cells = [
         [("  " if row["level"] == "criterion" else "") + row["item"], *_format_figures(row)] for row in _sorted(rows)
@@ -130,7 +136,7 @@ def _render_agreement(rows: Sequence[dict[str, Any]], judge: str, layout: Layout
         f"People against judge {judge} {rows[0]['judge_id']}, on the labelled answers as they are. κ: "
         "quadratic-weighted kappa; α: ordinal alpha; ICC: absolute agreement, single rating; exact, ≤1: share of "
         "answers with the same whole point, with at most one between. Bias: judge less people; ±95%: half its "
-        "interval, clustered by session."
+        f"interval, {clustered}."
     )
     said = [f"{', '.join(items)}: {reason}." for reason, items in reasons.items()]
     return _render(names, cells, "\n".join([note, *said]), layout)
@@ -147,7 +153,7 @@ def _render_people(people: Rows, layout: Layout) -> str:
     return _render(names, cells, note, layout, 3)
 
 
-def _render_corrected(rows: Sequence[dict[str, Any]], judge: str, layout: Layout) -> str:
+def _render_corrected(rows: Sequence[dict[str, Any]], judge: str, clustered: str, layout: Layout) -> str:
     overall = [row for row in rows if row["dimension"] == "overall"]
     names = ["method", "raw", "±95%", "corrected", "±95%", "pooled", "±95%", "labels", "by"]
     cells = [
@@ -165,8 +171,8 @@ def _render_corrected(rows: Sequence[dict[str, Any]], judge: str, layout: Layout
         for row in overall
     ]
     note = [
-        f"Overall by judge {judge}, raw and corrected by people's labels (prediction-powered inference, clustered by "
-        "session). by own: the method's own labels; by all: it has fewer than 10 labelled answers or only one labelled "
+        f"Overall by judge {judge}, raw and corrected by people's labels (prediction-powered inference, {clustered})"
+        ". by own: the method's own labels; by all: it has fewer than 10 labelled answers or only one labelled "
         "session, so the labels of all methods stand in, assuming that the judge is equally wrong about every method. "
         "pooled makes that assumption for every method: where it is far from corrected, it does not hold."
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from flows.database.scores_db import connect
+from flows.reporting.clusters import describe_clusters
 from flows.reporting.leaderboard import MOST_PARTS
 from flows.reporting.leaderboard_rows import MARGIN
 from flows.reporting.method_names import find_methods
@@ -139,7 +140,7 @@ def _section(
     parts = list(dict.fromkeys(row["value"] for row in rows))
     shown = [row for row in rows if row["value"] in parts[:MOST_PARTS]]
     blocks = [title if by else f"{title} {_headline(rows)}", _table(shown, by, layout)]
-    notes = _notes(rows, by)
+    notes = _notes(rows, by, describe_clusters(connection))
     if len(parts) > MOST_PARTS:
         notes.append(f"{len(parts) - MOST_PARTS} more parts with --format csv.")
     asked = fetch_rows(connection, _QUESTIONS, judge_id=judge_id, n=questions, **ids).dicts()
@@ -208,12 +209,12 @@ def _format_brief(row: Row) -> str:
     return f"{says.partition(',')[0]} ¹" if "," in says else says
 
 
-def _notes(rows: list[Row], by: Split | None) -> list[str]:
+def _notes(rows: list[Row], by: Split | None, clustered: str) -> list[str]:
     notes = []
     if any(row["std_error"] is not None for row in rows):
         family = f"parts of {by} and dimensions" if by else "dimensions"
         note = (
-            "A-B: mean of the differences on the questions that both have a score for, clustered by session. p adj.: "
+            f"A-B: mean of the differences on the questions that both have a score for, {clustered}. p adj.: "
             f"Holm's correction over the {family} of this table; detectable: true difference that is shown in 80 % of "
             "such data (before correction)."
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.database.scores_db import connect
+from flows.reporting.clusters import describe_clusters
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
@@ -31,6 +32,7 @@ def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -
     """
     with connect(path) as connection:
         rows = rows_of_judge(fetch_rows(connection, "FROM judge_drift"), judge)
+        clustered = describe_clusters(connection)
     if layout.is_data:
         return render_rows(rows, layout.format)
     if not rows.values:
@@ -41,12 +43,12 @@ def report(path: Path, judge: str | None = None, layout: Layout = FOR_READING) -
     found = rows.dicts()
     by_judge = {row["judge_id"]: row["judge"] for row in found}
     return "\n".join(
-        _section([row for row in found if row["judge_id"] == judge_id], name, judge_id, layout)
+        _section([row for row in found if row["judge_id"] == judge_id], name, judge_id, clustered, layout)
         for judge_id, name in by_judge.items()
     )
 
 
-def _section(rows: list[dict[str, Any]], judge: str, judge_id: str, layout: Layout) -> str:
+def _section(rows: list[dict[str, Any]], judge: str, judge_id: str, clustered: str, layout: Layout) -> str:
     names = ["day", "dimension", "first", "mean", "shift", "±95%", "p adj.", "noise", "answers", "drift"]
     cells = [
         [
@@ -65,7 +67,7 @@ def _section(rows: list[dict[str, Any]], judge: str, judge_id: str, layout: Layo
     ]
     note = (
         f"Judge {judge} {judge_id}, the same version throughout, on the same answers; shift: against its first taking "
-        "of each, criterion by criterion. ±95%: half its interval, clustered by session; p adj.: adjusted over the "
+        f"of each, criterion by criterion. ±95%: half its interval, {clustered}; p adj.: adjusted over the "
         "day's dimensions (Holm); noise: standard deviation of an answer's shift between the first two takings. "
         "drift: p adj. below 0.01, and more than that noise explains."
     )

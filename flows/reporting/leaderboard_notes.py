@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from flows.reporting.clusters import describe_clusters
 from flows.reporting.leaderboard_rows import DIMENSIONS, FRONT, MARGIN, scored_dimensions
 from flows.reporting.text_tables import MISSING, fetch_rows, two_decimals
 from flows.support.plurals import quantity
@@ -51,7 +52,8 @@ def _explain_star(row: dict[str, Any]) -> str:
 
 def facts_of(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, Any]:
     """Read the facts behind a judge's figures: counts of answers and of failures."""
-    return fetch_rows(connection, _FACTS, judge_id=judge_id).dicts()[0]
+    [facts] = fetch_rows(connection, _FACTS, judge_id=judge_id).dicts()
+    return {**facts, "clustered": describe_clusters(connection)}
 
 
 RELIABLE = 0.7
@@ -89,7 +91,7 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
         lines.append("One session: no interval, no groups and no ranks, because it cannot say how sessions differ.")
     else:
         lines.append(
-            "±95%: half the interval of overall, clustered by session. group: methods with a letter in common (b-e: "
+            f"±95%: half the interval of overall, {facts['clustered']}. group: methods with a letter in common (b-e: "
             "b, c, d, e) are not told apart (paired on the question, corrected for all pairs of methods, 5 %). Of two "
             "without one, and of intervals that overlap: compaction-eval compare A B."
         )

@@ -12,6 +12,7 @@ import duckdb
 
 from flows.database.scores_db import connect
 from flows.pipeline.load.nights import ReportedNights, reported_nights
+from flows.reporting.clusters import describe_clusters
 from flows.reporting.text_tables import (
     FOR_READING,
     MISSING,
@@ -45,6 +46,8 @@ class NightChanges:
     night_now: int | None
     now: tuple[tuple[str, str, bool], ...] = ()
     """Judge version, method, and whether it is open (``night_figures.is_open``), of the last night."""
+    clustered: str = "clustered by session"
+    """As ``describe_clusters`` says it."""
     is_told: bool = False
     """Whether nothing has changed since the outcome was told last."""
 
@@ -102,7 +105,8 @@ def _overall_changes(rows: Rows, connection: duckdb.DuckDBPyConnection) -> Night
     ).fetchall()
     last = now[0][0] if now else None
     then = max((row["night_then"] for row in overall), default=None)
-    return NightChanges(overall, then, last, tuple((judge_id, method, is_open) for _, judge_id, method, is_open in now))
+    open_now = tuple((judge_id, method, is_open) for _, judge_id, method, is_open in now)
+    return NightChanges(overall, then, last, open_now, describe_clusters(connection))
 
 
 def moved_rows(connection: duckdb.DuckDBPyConnection, since: int | None, told: ReportedNights | None = None) -> Rows:
@@ -178,10 +182,10 @@ def render_changes(moved: NightChanges, layout: Layout = FOR_READING) -> str:
     by_judge: dict[str, list[Row]] = {}
     for row in moved.rows:
         by_judge.setdefault(row["judge_id"], []).append(row)
-    return "\n".join(_section(rows, layout) for rows in by_judge.values())
+    return "\n".join(_section(rows, moved.clustered, layout) for rows in by_judge.values())
 
 
-def _section(rows: Sequence[Row], layout: Layout) -> str:
+def _section(rows: Sequence[Row], clustered: str, layout: Layout) -> str:
     first = max(rows, key=lambda row: row["night_then"])
     shown = [row for row in rows if abs(row["difference"]) >= LEAST_SHOWN or row["is_beyond_noise"]]
     names = ["method", "then", "now", "differs", "±95%", "p adj.", "same sess.", "other", "sessions", "says"]
@@ -230,7 +234,7 @@ def _section(rows: Sequence[Row], layout: Layout) -> str:
         notes.append(
             "same sess.: on the sessions whose text is the same, so from another version of the method or the engine; "
             "other: the rest, from new, changed and gone sessions; the two add up. sessions: same, changed, new, gone. "
-            "p adj.: Holm's correction over the judge's methods, clustered by session."
+            f"p adj.: Holm's correction over the judge's methods, {clustered}."
         )
         table = layout.table(names, cells, numeric)
     if layout.format == "markdown":

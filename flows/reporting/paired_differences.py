@@ -27,7 +27,7 @@ WHERE method_a = least($a, $b) AND method_b = greatest($a, $b)
 
 COLUMNS = tuple(
     """judge_id judge split value dimension method_a method_b mean_a mean_b difference std_error ci_low ci_high
-    p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says
+    p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions n_clusters detectable_difference df says
     p_equivalent_of_pair""".split()
 )
 
@@ -63,7 +63,7 @@ def _part_order(value: str) -> tuple[int, int, str]:
 def in_words(row: Mapping[str, Any]) -> str:
     """Describe a difference: the better method as far as this data shows, or the difference it could have shown."""
     if row["std_error"] is None:
-        return "one session: no interval, nothing is shown"
+        return f"one {'session' if row['n_sessions'] == 1 else 'project'}: no interval, nothing is shown"
     better = "A better" if row["difference"] > 0 else "B better"
     if row["p_adjusted"] is not None and row["p_adjusted"] < LEVEL:
         return better

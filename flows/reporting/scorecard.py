@@ -215,7 +215,7 @@ def _notes(card: Scorecard, *, has_base: bool) -> list[str]:
         notes.append("**How sure**: not at all. One session cannot say how sessions differ: no interval, no groups.")
     else:
         notes.append(
-            "**How sure**: ±95 % is half the interval of overall, clustered by session. Methods of one group are not "
+            f"**How sure**: ±95 % is half the interval of overall, {facts['clustered']}. Methods of one group are not "
             "told apart from its first, all pairs considered."
         )
     missing = {

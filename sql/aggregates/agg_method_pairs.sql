@@ -3,7 +3,7 @@
 --
 -- The difference a - b is paired on the probe: both methods' means over their replicates, for the probes that both
 -- have a score for. So a compaction that failed under one method changes no comparison but by taking its probes out of
--- it. The standard error is clustered by session (the sums of `cluster_sums`); NULL with a single session.
+-- it. The standard error is clustered (the sums of `cluster_sums`); NULL with a single cluster.
 --
 -- Methods are not joined probe by probe, which would take most of the time. Within a session the sum of differences is
 -- the difference of the methods' sums, where both have all of the session's probes. Where one of them lacks a probe (a
@@ -117,9 +117,10 @@ alone as (
 ),
 
 -- Sums of the differences and numbers of the probes that both have.
-session_pairs as materialized (
+session_pairs as (
     select
         a.cell,
+        a.session_number,
         a.method_number as number_a,
         b.method_number as number_b,
         a.score_sum - coalesce(alone.score_sum, 0) - b.score_sum as score_sum,
@@ -139,6 +140,27 @@ session_pairs as materialized (
     where a.n_probes > coalesce(alone.n_probes, 0)
 ),
 
+clusters as (
+    select
+        sessions.rowid as session_number,
+        min(sessions.rowid) over (partition by stg_clusters.cluster) as cluster_number
+    from sessions
+    inner join stg_clusters on sessions.session_id = stg_clusters.session_id
+),
+
+cluster_pairs as materialized (
+    select
+        pairs.cell,
+        pairs.number_a,
+        pairs.number_b,
+        sum(pairs.score_sum) as score_sum,
+        cast(sum(pairs.n_probes) as bigint) as n_probes,
+        count(*) as n_sessions
+    from session_pairs as pairs
+    inner join clusters on pairs.session_number = clusters.session_number
+    group by pairs.cell, pairs.number_a, pairs.number_b, clusters.cluster_number
+),
+
 wholes as (
     select
         cell,
@@ -146,7 +168,7 @@ wholes as (
         number_b,
         sum(score_sum) as score_sum,
         sum(n_probes) as n_probes
-    from session_pairs
+    from cluster_pairs
     group by cell, number_a, number_b
 ),
 
@@ -155,8 +177,9 @@ figures as (
         s.cell,
         s.number_a,
         s.number_b,
+        cast(sum(s.n_sessions) as bigint) as n_sessions,
         figures_of_sums(cluster_sums(s.score_sum, s.n_probes, w.score_sum, w.n_probes)) as paired
-    from session_pairs as s
+    from cluster_pairs as s
     inner join wholes as w using (cell, number_a, number_b)
     group by s.cell, s.number_a, s.number_b
 )
@@ -169,11 +192,12 @@ select
     a.method as method_a,  -- Name of the one method
     b.method as method_b,  -- Name of the other
     figures.paired.mean as difference,  -- Mean of a - b over the questions that both have
-    figures.paired.std_error,  -- Standard error, clustered by session; NULL with a single session
+    figures.paired.std_error,  -- Standard error, clustered; NULL with a single cluster
     figures.paired.df,  -- Degrees of freedom of std_error
-    t_test_of(figures.paired) as p_value,  -- Two-sided p-value of no difference; NULL with a single session
+    t_test_of(figures.paired) as p_value,  -- Two-sided p-value of no difference; NULL with a single cluster
     figures.paired.n as n_pairs,  -- Questions that both methods have a score for
-    figures.paired.n_clusters as n_sessions  -- Sessions
+    figures.n_sessions,  -- Sessions that these questions are of
+    figures.paired.n_clusters
 from figures
 inner join cells on figures.cell = cells.cell
 inner join stg_methods as a on figures.number_a = a.method_number

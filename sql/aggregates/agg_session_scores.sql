@@ -1,4 +1,4 @@
--- One row per judge × method × session × dimension (and 'overall'): what clustered means and their errors need.
+-- One row per judge × method × session × dimension (and 'overall'): its answers' scores.
 create view agg_session_scores as
 select
     judge_id,

@@ -1,8 +1,8 @@
 -- One row per judge × method × split × value of the split × dimension (and 'overall').
 --
 -- Splits are task_type, length, probe_type, cycle, source (the format of the session's log), resolved and exit_status
--- (how the session ended, as its log says). The interval is clustered by session (`cluster_figures`): answers of one
--- session depend on each other. With a single session there is no interval (NULL).
+-- (how the session ended, as its log says). The interval is clustered (`stg_clusters`, `cluster_figures`): answers of
+-- one session depend on each other. With a single cluster there is no interval (NULL).
 --
 -- mean_for_rank is what overall_for_rank is in `agg_tie_groups`, within the part: of a method that is not applicable at
 -- some points the mean, over the methods that apply everywhere, of their mean plus its paired difference to them on the
@@ -57,6 +57,20 @@ sessions_of_split as (
         judge_id, method_id, session_id, dimension, grouping sets (probe_type, cycle)
 ),
 
+clusters_of_split as (
+    select
+        scored.judge_id,
+        scored.method_id,
+        scored.label,
+        scored.dimension,
+        sum(scored.score_sum) as score_sum,
+        sum(scored.n_answers) as n_answers,
+        count(*) as n_sessions
+    from sessions_of_split as scored
+    inner join stg_clusters on scored.session_id = stg_clusters.session_id
+    group by scored.judge_id, scored.method_id, scored.label, scored.dimension, stg_clusters.cluster
+),
+
 figures as (
     select
         judge_id,
@@ -64,8 +78,9 @@ figures as (
         label.split,
         label.value,
         dimension,
+        cast(sum(n_sessions) as bigint) as n_sessions,
         cluster_figures(list(score_sum), list(n_answers)) as scored
-    from sessions_of_split
+    from clusters_of_split
     group by judge_id, method_id, label.split, label.value, dimension
 ),
 
@@ -177,13 +192,13 @@ select
     figures.value,  -- Value of the split, as text
     figures.dimension,
     figures.scored.mean,  -- Mean over answers, 0 to 5
-    figures.scored.std_error,  -- Standard error of the mean, clustered by session (CR2); NULL with a single session
+    figures.scored.std_error,  -- Standard error of the mean, clustered (CR2); NULL with a single cluster
     ci_low(figures.scored) as ci_low,  -- Lower end of the 95 % interval (Student's t with df degrees of freedom); not
     -- cut off at 0
     ci_high(figures.scored) as ci_high,  -- Upper end of the 95 % interval (Student's t with df degrees of freedom); not
     -- cut off at 5
     figures.scored.n as n_answers,  -- Answers that the mean is over
-    figures.scored.n_clusters as n_sessions,  -- Sessions that these answers are of
+    figures.n_sessions,  -- Sessions that these answers are of
     figures.method_id,
     figures.scored.df,  -- Degrees of freedom of the standard error: sessions - 1 when all are equally large, fewer when
     -- few hold most answers
@@ -193,6 +208,7 @@ select
         when by_difference.mean is not null then least(greatest(by_difference.mean, 0), 5)
     end as mean_for_rank,  -- Mean; of a method that is not applicable everywhere what its paired differences to the
     -- others come to, 0 to 5; NULL where these are of fewer than five sessions
+    figures.scored.n_clusters,
     figures.split  -- task_type, length, probe_type, cycle, source, resolved or exit_status
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id

@@ -9,10 +9,10 @@ select
     std_error,
     ci_low,
     ci_high,
-    n_sessions
+    n_clusters
 from leaderboard_long
 where
     mean not between 0 and 5
     or mean not between ci_low - 1e-9 and ci_high + 1e-9
-    or (n_sessions > 1 and coalesce(std_error > 0, false)) <> (ci_low is not null and ci_high is not null)
-    or (n_sessions > 1) <> (std_error is not null)
+    or (n_clusters > 1 and coalesce(std_error > 0, false)) <> (ci_low is not null and ci_high is not null)
+    or (n_clusters > 1) <> (std_error is not null)

@@ -1,22 +1,22 @@
 -- One row per judge × dimension × method × rectifier: the judge's mean corrected by labels, with its error.
 --
--- It takes rows with the sums of a session's answers (n_answers, score_sum) or labels (weight_sum, rest_sum), and works
+-- It takes rows with the sums of a cluster's answers (n_answers, score_sum) or labels (weight_sum, rest_sum), and works
 -- as `leaderboard_corrected` says. A figure has mean, std_error and df, as `cluster_figures` gives it.
 create macro prediction_powered(pieces) as table
-    with per_session as (
+    with per_cluster as (
         select
             judge_id,
             dimension,
             method_id,
             rectifier_of,
-            session_id,
+            cluster,
             max(judge_weight) as judge_weight,
             sum(n_answers) as n_answers,
             sum(score_sum) as score_sum,
             sum(weight_sum) as weight_sum,
             sum(rest_sum) as rest_sum
         from query_table(pieces)
-        group by judge_id, dimension, method_id, rectifier_of, session_id
+        group by judge_id, dimension, method_id, rectifier_of, cluster
     ),
 
     totals as (
@@ -32,7 +32,7 @@ create macro prediction_powered(pieces) as table
             cluster_deviation(
                 rest_sum, weight_sum, sum(rest_sum) over whole, sum(weight_sum) over whole
             ) as label_residual
-        from per_session
+        from per_cluster
         window whole as (partition by judge_id, dimension, method_id, rectifier_of)
     ),
 

@@ -26,7 +26,8 @@ with both_ways as (
         df,
         p_value,
         n_pairs,
-        n_sessions
+        n_sessions,
+        n_clusters
     from agg_method_pairs
     union all
     select
@@ -39,7 +40,8 @@ with both_ways as (
         df,
         p_value,
         n_pairs,
-        n_sessions
+        n_sessions,
+        n_clusters
     from agg_method_pairs
 ),
 
@@ -87,7 +89,7 @@ select
     corrected.method,  -- Name of the method
     corrected.difference,  -- Mean over shared probes of the method's score less the baseline's, -5 to 5; above 0: the
     -- method is better
-    corrected.std_error,  -- Standard error of the difference, clustered by session (CR2); NULL with a single session
+    corrected.std_error,  -- Standard error of the difference, clustered (CR2); NULL with a single cluster
     corrected.difference - corrected.quantiles[1] * nullif(corrected.std_error, 0) as ci_low,  -- Lower end of the
     -- 95 % interval of the difference (Student's t with df degrees of freedom), for this row alone; NULL where no
     -- session differs from another
@@ -110,7 +112,7 @@ select
         when corrected.p_not_worse_adjusted < 0.05 then 'not worse'
         else 'cannot tell'
     end as says,  -- better, worse (p_adjusted); a little worse: shown to be worse, and by less than 0.2; as good
-    -- (p_equivalent_adjusted); not worse (p_not_worse_adjusted); cannot tell; NULL with a single session
+    -- (p_equivalent_adjusted); not worse (p_not_worse_adjusted); cannot tell; NULL with a single cluster
     (corrected.quantiles[1] + corrected.quantiles[2]) * nullif(corrected.std_error, 0) as detectable_difference,  -- The
     -- smallest true difference that this data would have shown with 80 % power (5 % two-sided, before any correction)
     corrected.n_pairs,  -- Probes that both have a score for
@@ -119,7 +121,8 @@ select
     corrected.is_control,  -- Whether the method is none or empty: no method to choose, and not in the others' family
     defaults.method_id is not null as is_default,  -- Whether the baseline is the one that is taken where none is named
     corrected.baseline_id,  -- Identity of the baseline
-    corrected.method_id
+    corrected.method_id,
+    corrected.n_clusters
 from corrected
 left join judges on corrected.judge_id = judges.judge_id
 left join agg_default_baselines as defaults

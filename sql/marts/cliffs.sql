@@ -21,18 +21,33 @@ with session_means as (
     group by judge_id, method_id, session_id, cycle
 ),
 
+cluster_falls as (
+    select
+        later.judge_id,
+        later.method_id,
+        later.cycle,
+        stg_clusters.cluster,
+        sum(earlier.mean) as before,
+        sum(later.mean) as after,
+        count(*) as n_sessions
+    from session_means as later
+    inner join session_means as earlier using (judge_id, method_id, session_id)
+    inner join stg_clusters on later.session_id = stg_clusters.session_id
+    where later.cycle = earlier.cycle + 1
+    group by later.judge_id, later.method_id, later.cycle, stg_clusters.cluster
+),
+
 steps as (
     select
         judge_id,
         method_id,
-        later.cycle,
-        avg(earlier.mean) as before,
-        avg(later.mean) as after,
-        cluster_figures(list(earlier.mean - later.mean order by session_id), list(1)) as fall
-    from session_means as later
-    inner join session_means as earlier using (judge_id, method_id, session_id)
-    where later.cycle = earlier.cycle + 1
-    group by judge_id, method_id, later.cycle
+        cycle,
+        sum(before) / sum(n_sessions) as before,
+        sum(after) / sum(n_sessions) as after,
+        cast(sum(n_sessions) as bigint) as n_sessions,
+        cluster_figures(list(before - after order by cluster), list(n_sessions order by cluster)) as fall
+    from cluster_falls
+    group by judge_id, method_id, cycle
 )
 
 select
@@ -44,9 +59,9 @@ select
     steps.after,  -- Mean overall at the cycle, over the same sessions
     steps.fall.mean as fall,  -- before - after: above 0 where the method keeps less
     ci_low(steps.fall) as ci_low,  -- Lower end of the 95 % interval of the fall (Student's t); NULL with a single
-    -- session and where no session differs from another
+    -- cluster and where no session differs from another
     ci_high(steps.fall) as ci_high,  -- Upper end of it
-    steps.fall.n_clusters as n_sessions,  -- Sessions that have a score at both cycles
+    steps.n_sessions,  -- Sessions that have a score at both cycles
     steps.fall.n_clusters > 1
     and round(steps.fall.mean, 9) > 0
     and row_number() over (
@@ -55,7 +70,8 @@ select
     ) = 1 as is_cliff,  -- Whether it is the largest fall of the method that two or more sessions show; the first of
     -- equal ones; none where nothing falls
     steps.method_id,
-    stg_methods.is_current
+    stg_methods.is_current,
+    steps.fall.n_clusters
 from steps
 inner join stg_methods on steps.method_id = stg_methods.method_id
 left join judges on steps.judge_id = judges.judge_id

@@ -82,6 +82,37 @@ contexts_left as (
     group by compactions.method_id, sized.size
 ),
 
+changes as (
+    select
+        own.judge_id,
+        own.method_id,
+        own.size,
+        sum(own.against_none - least.against_none) as change,
+        count(*) as n_sessions
+    from in_session as own
+    inner join in_session as least
+        on
+            own.judge_id = least.judge_id
+            and own.method_id = least.method_id
+            and own.session_id = least.session_id
+            and own.size > least.size
+            and own.against_none is not null
+            and least.against_none is not null
+            and least.size = (select min(sized.size) from sized)
+    inner join stg_clusters on own.session_id = stg_clusters.session_id
+    group by own.judge_id, own.method_id, own.size, stg_clusters.cluster
+),
+
+changed as (
+    select
+        judge_id,
+        method_id,
+        size,
+        cluster_figures(list(change), list(n_sessions)) as change
+    from changes
+    group by judge_id, method_id, size
+),
+
 figures as (
     select
         own.judge_id,
@@ -91,22 +122,12 @@ figures as (
         avg(own.whole) as whole,
         avg(own.against_none) as against_none,
         sum(own.kept) filter (where own.worth is not null) / nullif(sum(own.worth), 0) as retention,
-        cluster_figures(
-            list(own.against_none - least.against_none) filter (where least.size is not null),
-            list(1) filter (where least.size is not null)
-        ) as change,
+        any_value(changed.change) as change,
         count(*) as n_sessions,
         cast(sum(own.n_questions) as bigint) as n_questions
     from in_session as own
-    left join in_session as least
-        on
-            own.judge_id = least.judge_id
-            and own.method_id = least.method_id
-            and own.session_id = least.session_id
-            and own.size > least.size
-            and own.against_none is not null
-            and least.against_none is not null
-            and least.size = (select min(sized.size) from sized)
+    left join changed
+        on own.judge_id = changed.judge_id and own.method_id = changed.method_id and own.size = changed.size
     group by own.judge_id, own.method_id, own.size
 ),
 
@@ -151,7 +172,7 @@ select
     corrected.against_none,  -- Mean of method - none on the same questions; NULL without none
     corrected.change.mean as change,  -- against_none less that at the smallest size, in the sessions with both: below 0
     -- one compaction loses more here; NULL at the smallest size, and without none
-    corrected.change.std_error,  -- Standard error of change; NULL with a single session
+    corrected.change.std_error,  -- Standard error of change; NULL with a single cluster
     ci_low(corrected.change) as ci_low,  -- Lower end of the 95 % interval of change, for this row alone
     ci_high(corrected.change) as ci_high,  -- Upper end of it
     corrected.p_value,  -- Two-sided p-value of no change, for this row alone
@@ -167,10 +188,11 @@ select
         when corrected.p_not_worse_adjusted < 0.05 then 'not worse'
         else 'cannot tell'
     end as says,  -- What the change is shown to be; NULL where there is none to test
-    coalesce(corrected.change.n_clusters, 0) as n_pairs,  -- Sessions with both sizes, which change is over
+    coalesce(corrected.change.n, 0) as n_pairs,  -- Sessions with both sizes, which change is over
     corrected.n_sessions,  -- Sessions with an answer at this size
     corrected.n_questions,  -- Questions at this size that the method has a score for
-    corrected.method_id
+    corrected.method_id,
+    coalesce(corrected.change.n_clusters, 0) as n_clusters
 from corrected
 inner join stg_methods on corrected.method_id = stg_methods.method_id
 left join contexts_left on corrected.method_id = contexts_left.method_id and corrected.size = contexts_left.size

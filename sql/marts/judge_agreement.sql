@@ -48,20 +48,23 @@ counted as (
     group by compared
 ),
 
-by_session as (
+by_cluster as (
     select
-        compared,
-        sum(sum_b - sum_a) as difference_sum,
-        sum(n) as n
+        cells.compared,
+        sum(cells.sum_b - cells.sum_a) as difference_sum,
+        sum(cells.n) as n,
+        count(distinct cells.session_id) as n_sessions
     from cells
-    group by compared, session_id
+    inner join stg_clusters on cells.session_id = stg_clusters.session_id
+    group by cells.compared, stg_clusters.cluster
 ),
 
 bias as (
     select
         compared,
+        cast(sum(n_sessions) as bigint) as n_sessions,
         cluster_figures(list(difference_sum), list(n)) as of_mean
-    from by_session
+    from by_cluster
     group by compared
 ),
 
@@ -94,6 +97,7 @@ gathered as (
         moments.*,
         counted.n_answers,
         bias.of_mean,
+        bias.n_sessions,
         whole_points.* exclude (compared),  -- noqa: RF02
         moments.n >= 2 and (moments.a_varies or moments.b_varies) as varies,
         moments.n >= 2 and (moments.whole_a_varies or moments.whole_b_varies) as whole_varies,
@@ -116,7 +120,7 @@ select
     gathered.compared.level,
     gathered.compared.item,
     cast(gathered.n_answers as bigint) as n_answers,  -- Answers that both have scored
-    gathered.of_mean.n_clusters as n_sessions,  -- Sessions that these answers are of
+    gathered.n_sessions,  -- Sessions that these answers are of
     coalesce(gathered.exact, 0) as exact,  -- Share (0 to 1) of pairs with the same whole point
     coalesce(gathered.within_one, 0) as within_one,  -- Share (0 to 1) of pairs at most one whole point apart
     case
@@ -163,7 +167,7 @@ select
     end as spearman,  -- Rank correlation on whole points, ties at their mid-rank; NULL where one rater's do not vary
     gathered.of_mean.mean as mean_difference,  -- Mean of b - a in points: the bias of b against a; of a judge against
     -- people where a is people
-    gathered.of_mean.std_error,  -- Standard error of mean_difference, clustered by session; NULL with a single session
+    gathered.of_mean.std_error,  -- Standard error of mean_difference, clustered; NULL with a single cluster
     ci_low(gathered.of_mean) as ci_low,  -- Lower end of the 95 % interval of mean_difference
     ci_high(gathered.of_mean) as ci_high,  -- Upper end of the 95 % interval of mean_difference
     gathered.mean_a,  -- Mean score of a, 0 to 5
@@ -189,7 +193,8 @@ select
             then
                 'rater ' || case when gathered.whole_a_varies then 'b' else 'a' end
                 || ' varies by less than whole points: no spearman'
-    end as undefined_because  -- Why figures are NULL; NULL where all are defined
+    end as undefined_because,  -- Why figures are NULL; NULL where all are defined
+    gathered.of_mean.n_clusters
 from gathered
 left join judges as judge_a on gathered.compared.rater_a = judge_a.judge_id
 left join judges as judge_b on gathered.compared.rater_b = judge_b.judge_id

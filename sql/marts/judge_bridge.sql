@@ -1,30 +1,34 @@
 -- One row per pair of judges (from: the one that was used first) × method × dimension (and 'overall').
 --
 -- What a method's figure becomes when one judge takes the place of the other, on the answers that both have scored: so
--- nothing but the judge differs. The interval of the shift is clustered by session.
+-- nothing but the judge differs. The interval of the shift is clustered.
 --
 -- A flip is a pair of methods whose order by mean under one judge is reversed under the other; equal means are no
 -- order. It is beyond noise when each judge by itself tells the two methods apart, at 95 %, in opposite directions:
--- differences paired on the same probe, clustered by session, one comparison at a time.
+-- differences paired on the same probe, clustered, one comparison at a time.
 --
 -- Of current methods only: those that the newest run of the study asks for.
 create view judge_bridge as
 with probes_scored as materialized (
-    select * from agg_bridge_probes
+    select
+        agg_bridge_probes.*,
+        stg_clusters.cluster
+    from agg_bridge_probes
+    inner join stg_clusters on agg_bridge_probes.session_id = stg_clusters.session_id
 ),
 
-by_session as (
+by_cluster as (
     select
         judge_id_from,
         judge_id_to,
         method_id,
         dimension,
-        session_id,
         cast(sum(n_answers) as bigint) as n_answers,
         sum(sum_from) as sum_from,
-        sum(sum_to) as sum_to
+        sum(sum_to) as sum_to,
+        count(distinct session_id) as n_sessions
     from probes_scored
-    group by judge_id_from, judge_id_to, method_id, dimension, session_id
+    group by judge_id_from, judge_id_to, method_id, dimension, cluster
 ),
 
 figures as (
@@ -35,8 +39,9 @@ figures as (
         dimension,
         round(sum(sum_from) / sum(n_answers), 9) as mean_from,
         round(sum(sum_to) / sum(n_answers), 9) as mean_to,
+        cast(sum(n_sessions) as bigint) as n_sessions,
         cluster_figures(list(sum_to - sum_from), list(n_answers)) as shift
-    from by_session
+    from by_cluster
     group by judge_id_from, judge_id_to, method_id, dimension
 ),
 
@@ -66,14 +71,13 @@ flips as materialized (
             and a.mean_to < b.mean_to
 ),
 
-flip_sessions as (
+flip_clusters as (
     select
         flips.judge_id_from,
         flips.judge_id_to,
         flips.dimension,
         flips.method_id_a,
         flips.method_id_b,
-        a.session_id,
         count(*) as n_pairs,
         sum(a.sum_from / a.n_answers - b.sum_from / b.n_answers) as difference_from,
         sum(a.sum_to / a.n_answers - b.sum_to / b.n_answers) as difference_to
@@ -92,7 +96,7 @@ flip_sessions as (
             and flips.method_id_b = b.method_id
             and a.probe_id = b.probe_id
     group by
-        flips.judge_id_from, flips.judge_id_to, flips.dimension, flips.method_id_a, flips.method_id_b, a.session_id
+        flips.judge_id_from, flips.judge_id_to, flips.dimension, flips.method_id_a, flips.method_id_b, a.cluster
 ),
 
 flip_figures as (
@@ -104,7 +108,7 @@ flip_figures as (
         method_id_b,
         cluster_figures(list(difference_from), list(n_pairs)) as first_judge,
         cluster_figures(list(difference_to), list(n_pairs)) as second_judge
-    from flip_sessions
+    from flip_clusters
     group by judge_id_from, judge_id_to, dimension, method_id_a, method_id_b
 ),
 
@@ -156,11 +160,11 @@ select
     placed.mean_from,  -- Mean by the first judge, 0 to 5, over the answers that both have scored
     placed.mean_to,  -- Mean by the second judge, 0 to 5, over the same answers
     placed.shift.mean as shift,  -- mean_to - mean_from, in points
-    placed.shift.std_error,  -- Standard error of the shift, clustered by session; NULL with a single session
+    placed.shift.std_error,  -- Standard error of the shift, clustered; NULL with a single cluster
     ci_low(placed.shift) as ci_low,  -- Lower end of the 95 % interval of the shift
     ci_high(placed.shift) as ci_high,  -- Upper end of the 95 % interval of the shift
     placed.shift.n as n_answers,  -- Answers of the method that both judges have scored on the dimension
-    placed.shift.n_clusters as n_sessions,  -- Sessions that these answers are of
+    placed.n_sessions,  -- Sessions that these answers are of
     placed.rank_from,  -- Place of the method by mean_from; equal means share a place
     placed.rank_to,  -- Place of the method by mean_to; equal means share a place
     coalesce(flipped.n_flips, 0) as n_flips,  -- Methods whose order against this one is reversed by the change of judge
@@ -169,7 +173,8 @@ select
     -- this one at 95 %, in opposite directions
     coalesce(flipped.flipped_beyond_noise_with, []) as flipped_beyond_noise_with,  -- Names of the methods of
     -- n_flips_beyond_noise
-    placed.method_id
+    placed.method_id,
+    placed.shift.n_clusters
 from placed
 left join flipped using (judge_id_from, judge_id_to, dimension, method_id)
 inner join stg_methods on placed.method_id = stg_methods.method_id

@@ -8,7 +8,7 @@
 -- What a judge is wrong by is in the second term, whatever lambda is; lambda only decides how narrow the interval gets.
 -- It comes from `agg_rectifiers`.
 --
--- The error is clustered by session: both terms are means, whose residuals are added up session by session (a session
+-- The error is clustered: both terms are means, whose residuals are added up session by session (a session
 -- in both terms counts once), each with the CR2 factor of `cluster_figures`; the degrees of freedom are those of
 -- `cluster_figures` at shares that mix the sessions of both terms as they contribute to the variance.
 --
@@ -18,16 +18,18 @@
 create view leaderboard_corrected as
 with enough as (
     select
-        judge_id,
-        dimension,
-        method_id,
-        rectifier_of,
-        max(judge_weight) as judge_weight,
-        cast(sum(n_labelled) as bigint) as n_labelled,
+        rectifying.judge_id,
+        rectifying.dimension,
+        rectifying.method_id,
+        rectifying.rectifier_of,
+        max(rectifying.judge_weight) as judge_weight,
+        cast(sum(rectifying.n_labelled) as bigint) as n_labelled,
         count(*) as n_sessions,
-        bool_or(is_drawn) as is_drawn
-    from agg_rectifiers
-    group by judge_id, dimension, method_id, rectifier_of
+        count(distinct stg_clusters.cluster) as n_clusters,
+        bool_or(rectifying.is_drawn) as is_drawn
+    from agg_rectifiers as rectifying
+    inner join stg_clusters on rectifying.session_id = stg_clusters.session_id
+    group by rectifying.judge_id, rectifying.dimension, rectifying.method_id, rectifying.rectifier_of
 ),
 
 pieces as (
@@ -36,22 +38,22 @@ pieces as (
         enough.dimension,
         enough.method_id,
         enough.rectifier_of,
-        scores.session_id,
+        scores.cluster,
         enough.judge_weight,
         scores.n_answers,
         scores.score_sum,
         0.0 as weight_sum,
         0.0 as rest_sum
     from enough
-    inner join agg_session_scores as scores using (judge_id, dimension, method_id)
-    where enough.n_labelled >= 10 and enough.n_sessions >= 2
+    inner join agg_cluster_scores as scores using (judge_id, dimension, method_id)
+    where enough.n_labelled >= 10 and enough.n_clusters >= 2
     union all
     select
         rectifying.judge_id,
         rectifying.dimension,
         rectifying.method_id,
         rectifying.rectifier_of,
-        rectifying.session_id,
+        stg_clusters.cluster,
         rectifying.judge_weight,
         0 as n_answers,
         0.0 as score_sum,
@@ -59,7 +61,8 @@ pieces as (
         rectifying.rest_sum
     from agg_rectifiers as rectifying
     inner join enough using (judge_id, dimension, method_id, rectifier_of)
-    where enough.n_labelled >= 10 and enough.n_sessions >= 2
+    inner join stg_clusters on rectifying.session_id = stg_clusters.session_id
+    where enough.n_labelled >= 10 and enough.n_clusters >= 2
 ),
 
 corrected as (
@@ -71,8 +74,9 @@ raw as (
         judge_id,
         method_id,
         dimension,
+        cast(sum(n_sessions) as bigint) as n_sessions,
         cluster_figures(list(score_sum), list(n_answers)) as figures
-    from agg_session_scores
+    from agg_cluster_scores
     group by judge_id, method_id, dimension
 )
 
@@ -82,10 +86,10 @@ select
     stg_methods.method,
     raw.dimension,
     raw.figures.mean as raw_mean,  -- Mean of the judge's scores over answers, 0 to 5
-    ci_low(raw.figures) as raw_ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with a single
-    -- session
-    ci_high(raw.figures) as raw_ci_high,  -- Upper end of its 95 % interval, clustered by session; NULL with a single
-    -- session
+    ci_low(raw.figures) as raw_ci_low,  -- Lower end of its 95 % interval, clustered; NULL with a single
+    -- cluster
+    ci_high(raw.figures) as raw_ci_high,  -- Upper end of its 95 % interval, clustered; NULL with a single
+    -- cluster
     coalesce(own.figure.mean, pooled.figure.mean) as corrected,  -- What people would give on average, from the judge's
     -- scores and their labels; NULL as undefined_because says
     coalesce(own.figure.std_error, pooled.figure.std_error) as std_error,  -- Standard error of corrected, clustered by
@@ -108,6 +112,7 @@ select
         when pooled.figure is not null or own.figure is not null then null
         when all_labels.n_labelled is null then 'no labels'
         when all_labels.n_sessions < 2 then 'labels of one session only'
+        when all_labels.n_clusters < 2 then 'labels of one project only'
         else 'fewer than 10 labelled answers'
     end as undefined_because,  -- Why there is no corrected figure; NULL where there is one
     pooled.figure.mean as pooled,  -- The same corrected by the labels of all methods, which assumes that the judge is
@@ -115,14 +120,15 @@ select
     ci_low(pooled.figure) as pooled_ci_low,  -- Lower end of the 95 % interval of pooled
     ci_high(pooled.figure) as pooled_ci_high,  -- Upper end of the 95 % interval of pooled
     coalesce(all_labels.n_labelled, 0) as n_labelled_pooled,  -- Labelled answers of all methods in the dimension
-    raw.figures.n_clusters as n_sessions,  -- Sessions of the answers that the judge scored
+    raw.n_sessions,  -- Sessions of the answers that the judge scored
     case
         when all_labels.is_drawn then 'inverse chance of being drawn'
         when all_labels.is_drawn is not null then 'all alike'
     end as weights,  -- How labelled answers are weighted: by the inverse chance of being drawn, or all alike (labels of
     -- no sample)
     raw.method_id,
-    stg_methods.is_current
+    stg_methods.is_current,
+    raw.figures.n_clusters
 from raw
 inner join stg_methods on raw.method_id = stg_methods.method_id
 left join judges on raw.judge_id = judges.judge_id

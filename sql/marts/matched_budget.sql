@@ -4,7 +4,7 @@
 -- as ordinary methods of several sizes (`--strategies @defaults,@recency-ladder`): `empty` and `recency(…)`, and
 -- `none` at the top. At each question the two steps of this ladder are taken whose tokens are next to the method's
 -- (context and what it fetched for the question), and recency's score there lies on the straight line between
--- theirs. The difference is the mean over questions, its interval clustered by session; p_adjusted is Holm's over
+-- theirs. The difference is the mean over questions, its interval clustered; p_adjusted is Holm's over
 -- the methods of the judge.
 --
 -- What that rests on. A point of the line is the expected score of recency that takes the upper step with the
@@ -107,18 +107,19 @@ matched as (
     from neighbours
 ),
 
-by_session as (
+by_cluster as (
     select
-        judge_id,
-        method_id,
-        session_id,
-        sum(score) as score_sum,
-        sum(recency_score) as recency_sum,
-        sum(tokens_read) as tokens_sum,
-        count(*) as n_probes
+        matched.judge_id,
+        matched.method_id,
+        sum(matched.score) as score_sum,
+        sum(matched.recency_score) as recency_sum,
+        sum(matched.tokens_read) as tokens_sum,
+        count(*) as n_probes,
+        count(distinct matched.session_id) as n_sessions
     from matched
-    where recency_score is not null
-    group by judge_id, method_id, session_id
+    inner join stg_clusters on matched.session_id = stg_clusters.session_id
+    where matched.recency_score is not null
+    group by matched.judge_id, matched.method_id, stg_clusters.cluster
 ),
 
 figures as (
@@ -128,8 +129,9 @@ figures as (
         sum(score_sum) / sum(n_probes) as overall,
         sum(recency_sum) / sum(n_probes) as recency_overall,
         sum(tokens_sum) / sum(n_probes) as tokens_read,
+        cast(sum(n_sessions) as bigint) as n_sessions,
         cluster_figures(list(score_sum - recency_sum), list(n_probes)) as difference
-    from by_session
+    from by_cluster
     group by judge_id, method_id
 ),
 
@@ -151,14 +153,14 @@ select
     adjusted.overall,  -- Mean of the method's overall on the questions that are compared, 0 to 5
     adjusted.recency_overall,  -- Mean of recency's overall on the same questions at the method's tokens, 0 to 5
     adjusted.difference.mean as difference,  -- overall - recency_overall: above 0 the method is better than recency
-    adjusted.difference.std_error,  -- Standard error of the difference, clustered by session; NULL with a single
-    -- session
+    adjusted.difference.std_error,  -- Standard error of the difference, clustered; NULL with a single
+    -- cluster
     ci_low(adjusted.difference) as ci_low,  -- Lower end of the 95 % interval of the difference
     ci_high(adjusted.difference) as ci_high,  -- Upper end of the 95 % interval of the difference
     adjusted.p_value,  -- Two-sided p-value of no difference (t with df degrees of freedom)
     adjusted.p_adjusted,  -- The same after Holm's correction over the methods of the judge
     coalesce(adjusted.difference.n, 0) as n_pairs,  -- Questions that are compared
-    coalesce(adjusted.difference.n_clusters, 0) as n_sessions,  -- Sessions that these questions are of
+    coalesce(adjusted.n_sessions, 0) as n_sessions,  -- Sessions that these questions are of
     case
         when methods_of_judge.has_ladder and not methods_of_judge.is_step
             then methods_of_judge.n_probes - coalesce(adjusted.difference.n, 0)
@@ -174,9 +176,11 @@ select
         when not methods_of_judge.has_ladder
             then 'no recency was run on this history; add --strategies @recency-ladder'
         when adjusted.difference.n is null then 'its tokens lie outside of the ladder at every question'
-        when adjusted.difference.n_clusters = 1 then 'one session: no interval'
+        when adjusted.n_sessions = 1 then 'one session: no interval'
+        when adjusted.difference.n_clusters = 1 then 'one project: no interval'
     end as undefined_because,  -- Why there is no difference, or no interval of it; NULL where there is one
-    methods_of_judge.method_id
+    methods_of_judge.method_id,
+    coalesce(adjusted.difference.n_clusters, 0) as n_clusters
 from methods_of_judge
 left join judges on methods_of_judge.judge_id = judges.judge_id
 left join adjusted

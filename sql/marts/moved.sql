@@ -9,7 +9,7 @@
 -- The error is that of a difference of two ratios over the union of sessions (T the totals, N the counts, 1 now, 0
 -- then): psi = (t1 - m1 n1) / (N1 √(1 - n1/N1)) - (t0 - m0 n0) / (N0 √(1 - n0/N0)) a session, std_error = √Σ psi²,
 -- which is the bias-reduced (CR2) one. With the same sessions and counts both times it is that of `paired_differences`.
--- Its degrees of freedom are those of `cluster_figures` with p a session's share of the answers that can differ: those
+-- Its degrees of freedom are those of `cluster_figures` with p a cluster's share of the answers that can differ: those
 -- that only one of the nights has, and all where the version of method, engine or judge is another. So a single new
 -- session, however bad, proves nothing. With fewer than two sessions in one of the nights there is no error (NULL).
 --
@@ -82,18 +82,25 @@ deviations as (
         parts.method,
         parts.dimension,
         parts.part,
-        cluster_deviation(parts.score_sum, parts.n_answers, known.total, known.n)
-        - cluster_deviation(parts.score_sum_then, parts.n_answers_then, known.total_then, known.n_then) as psi,
-        case
+        cluster_deviation(sum(parts.score_sum), sum(parts.n_answers), any_value(known.total), any_value(known.n))
+        - cluster_deviation(
+            sum(parts.score_sum_then), sum(parts.n_answers_then), any_value(known.total_then), any_value(known.n_then)
+        ) as psi,
+        sum(parts.n_answers) > 0 as is_now,
+        sum(parts.n_answers_then) > 0 as is_then,
+        sum(case
             when parts.session_is = 'same' and known.is_same_judge and known.is_same_engine and known.is_same_code
                 then
                     least(parts.n_answers, parts.n_answers_then) * (1 / known.n - 1 / known.n_then) ** 2
                     + greatest(parts.n_answers - parts.n_answers_then, 0) / known.n ** 2
                     + greatest(parts.n_answers_then - parts.n_answers, 0) / known.n_then ** 2
             else parts.n_answers / known.n ** 2 + parts.n_answers_then / known.n_then ** 2
-        end as weight
+        end) as weight
     from parts
     inner join known using (judge_id, method, dimension, part)
+    left join stg_clusters on parts.session_id = stg_clusters.session_id
+    group by
+        parts.judge_id, parts.method, parts.dimension, parts.part, coalesce(stg_clusters.cluster, parts.session_id)
 ),
 
 shares as (
@@ -114,7 +121,8 @@ sums as (
         sum(p ** 2) as p,
         sum(p ** 2 / nullif(1 - p, 0)) as q,
         sum((p ** 2 / nullif(1 - p, 0)) ** 2) as qq,
-        max(abs(psi)) as largest
+        max(abs(psi)) as largest,
+        least(count(*) filter (where is_now), count(*) filter (where is_then)) as n_clusters
     from shares
     group by judge_id, method, dimension, part
 ),
@@ -131,7 +139,7 @@ tested as (
             'q': coalesce(sums.q, 0),
             'qq': coalesce(sums.qq, 0),
             'largest': sums.largest,
-            'n_clusters': least(known.n_sessions, known.n_sessions_then)
+            'n_clusters': sums.n_clusters
         }) as moved,
         case when sums.can_differ then t_test_of(moved) end as p_value
     from known
@@ -188,7 +196,8 @@ select
     entire.taken_now,  -- When the last night was taken, in UTC
     entire.judge_id_then,  -- Judge version of the earlier mean
     entire.method_id,  -- Identity of the method now
-    entire.moved.df  -- Degrees of freedom of std_error
+    entire.moved.df,  -- Degrees of freedom of std_error
+    entire.moved.n_clusters  -- Projects or sessions (`stg_clusters`) of the night with fewer of them
 from adjusted as entire
 left join adjusted as alike
     on

@@ -10,7 +10,7 @@ select
     method,
     mean as overall,  -- Mean over answers of the per-answer overall, 0 to 5
     mean - lag(mean) over of_method as change,  -- overall less that of the judge's night before; NULL on the first one
-    std_error,  -- Standard error of overall, clustered by session; NULL with a single session
+    std_error,  -- Standard error of overall, clustered; NULL with a single cluster
     rank,  -- Rank on the leaderboard of that night
     n_answers,  -- Answers with a score
     n_sessions,  -- Sessions that these answers are of

@@ -3,8 +3,8 @@
 --
 -- The difference a - b is paired on the probe: both methods' means over their replicates, for the probes that both have
 -- a score for. So what differs between questions cancels, and a compaction that failed under one method takes its
--- probes out of the comparison and changes it in no other way. Error and interval are clustered by session
--- (`cluster_figures`). With a single session there is no error (NULL), so no p-value either.
+-- probes out of the comparison and changes it in no other way. Error and interval are clustered
+-- (`cluster_figures`). With a single cluster there is no error (NULL), so no p-value either.
 --
 -- p_adjusted is Holm's (1979) over all pairs and dimensions of the judge, overall included, that have a p-value
 -- (constraints, which are no part of overall, are a family of their own):
@@ -28,6 +28,7 @@ with paired as (
         agg_method_pairs.p_value,
         agg_method_pairs.n_pairs,
         agg_method_pairs.n_sessions,
+        agg_method_pairs.n_clusters,
         case when a.method < b.method then 1 else -1 end * agg_method_pairs.difference as difference,
         least(a.method, b.method) as method_a,
         greatest(a.method, b.method) as method_b,
@@ -57,7 +58,7 @@ select
     placed.method_b,  -- Name of the method that is taken from it; after method_a by name
     placed.difference,  -- Mean over shared probes of the score of method_a less that of method_b, -5 to 5; above 0:
     -- method_a is better
-    placed.std_error,  -- Standard error of the difference, clustered by session (CR2); NULL with a single session
+    placed.std_error,  -- Standard error of the difference, clustered (CR2); NULL with a single cluster
     placed.difference - placed.quantiles[1] * nullif(placed.std_error, 0) as ci_low,  -- Lower end of the 95 %
     -- interval of the difference (Student's t with df degrees of freedom), for this row alone; NULL where no session
     -- differs from another
@@ -84,7 +85,8 @@ select
     -- (constraints by themselves)
     placed.method_id_a,  -- Identity of method_a
     placed.method_id_b,  -- Identity of method_b
-    placed.is_current  -- Whether the newest run of the study asks for both methods
+    placed.is_current,  -- Whether the newest run of the study asks for both methods
+    placed.n_clusters
 from placed
 left join judges on placed.judge_id = judges.judge_id
 order by judges.judge, placed.judge_id, placed.dimension, placed.method_a, placed.method_b;

@@ -9,7 +9,7 @@
 --
 -- dominated_by is the dominating method that is better by most, distance is by how much: 0 where that one is only
 -- cheaper. p_adjusted is of this pair: Holm's correction over all pairs of methods of the judge, on overall,
--- clustered by session, the p_adjusted_in_dimension of paired_differences. Points near the frontier are often not
+-- clustered, the p_adjusted_in_dimension of paired_differences. Points near the frontier are often not
 -- told apart from it: is_beyond_noise says which are.
 --
 -- Of current methods only: those that the newest run of the study asks for.
@@ -28,10 +28,10 @@ signatures as (
 ),
 
 -- Over the questions that the same methods have a score for, the difference of sums is the sum of differences.
-session_sums as (
+by_cluster as (
     select
         budgets.judge_id,
-        budgets.session_id,
+        stg_clusters.cluster,
         signatures.method_ids,
         budgets.method_id,
         sum(budgets.score) as score_sum,
@@ -39,26 +39,26 @@ session_sums as (
         count(*) as n_probes
     from budgets
     inner join signatures on budgets.judge_id = signatures.judge_id and budgets.probe_id = signatures.probe_id
-    group by budgets.judge_id, budgets.session_id, signatures.method_ids, budgets.method_id
+    inner join stg_clusters on budgets.session_id = stg_clusters.session_id
+    group by budgets.judge_id, stg_clusters.cluster, signatures.method_ids, budgets.method_id
 ),
 
-session_pairs as (
+cluster_pairs as (
     select
         a.judge_id,
-        a.session_id,
         a.method_id,
         b.method_id as other_id,
         sum(b.score_sum - a.score_sum) as gain_sum,
         sum(b.tokens_sum - a.tokens_sum) as extra_sum,
         cast(sum(a.n_probes) as bigint) as n_probes
-    from session_sums as a
-    inner join session_sums as b
+    from by_cluster as a
+    inner join by_cluster as b
         on
             a.judge_id = b.judge_id
-            and a.session_id = b.session_id
+            and a.cluster = b.cluster
             and a.method_ids = b.method_ids
             and a.method_id < b.method_id
-    group by a.judge_id, a.session_id, a.method_id, b.method_id
+    group by a.judge_id, a.cluster, a.method_id, b.method_id
 ),
 
 figures as (
@@ -68,7 +68,7 @@ figures as (
         other_id,
         sum(extra_sum) / sum(n_probes) as extra_tokens,
         cluster_figures(list(gain_sum), list(n_probes)) as gain
-    from session_pairs
+    from cluster_pairs
     group by judge_id, method_id, other_id
 ),
 

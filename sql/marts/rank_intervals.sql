@@ -1,11 +1,11 @@
 -- One row per judge × current method that is no control and applies everywhere: between which ranks it would lie over
 -- other sessions like these, and how often it would be the best.
 --
--- A bootstrap of sessions (Efron 1979; for ranks Goldstein and Spiegelhalter 1996): the study is drawn anew 1,000
--- times, whole sessions with replacement, and the methods are ranked by their overall in each draw. One session less is
--- drawn than there are, which makes the variance of a mean that of the sample (Rao and Wu 1988); it matters with few
--- sessions. The numbers that draw are hashes, so that the same store always gives the same figures. More than 100
--- sessions are drawn in 100 parts of as many sessions.
+-- A bootstrap of clusters (`stg_clusters`; Efron 1979, for ranks Goldstein and Spiegelhalter 1996): the study is drawn
+-- anew 1,000 times, whole clusters with replacement, and the methods are ranked by their overall in each draw. One
+-- cluster less is drawn than there are, which makes the variance of a mean that of the sample (Rao and Wu 1988); it
+-- matters with few. The numbers that draw are hashes, so that the same store always gives the same figures. More than
+-- 100 clusters are drawn in 100 parts of as many.
 --
 -- Methods that are truly alike share a rank that no draw knows of: their intervals are then too narrow, and p_best is
 -- divided among them by luck. Read an interval together with `tie_group`. With one session there are no rows, and none
@@ -17,27 +17,28 @@ with scored as (
     select
         scores.judge_id,
         scores.method_id,
-        scores.session_id,
+        stg_clusters.cluster,
         sum(scores.score) as score_sum,
         count(*) as n_answers
     from int_answer_scores as scores
     inner join stg_methods on scores.method_id = stg_methods.method_id
+    inner join stg_clusters on scores.session_id = stg_clusters.session_id
     where
         scores.dimension = 'overall'
         and stg_methods.is_current
         and not stg_methods.is_control
         and scores.method_id not in (select c.method_id from compactions as c where c.status = 'not_applicable')
-    group by scores.judge_id, scores.method_id, scores.session_id
+    group by scores.judge_id, scores.method_id, stg_clusters.cluster
 ),
 
 parts as (
     select
         judge_id,
-        session_id,
+        cluster,
         least(100, count(*) over (partition by judge_id)) as n_parts,
-        row_number() over (partition by judge_id order by md5(session_id)) % n_parts as part
+        row_number() over (partition by judge_id order by md5(cluster)) % n_parts as part
     from scored
-    group by judge_id, session_id
+    group by judge_id, cluster
 ),
 
 sums as materialized (
@@ -49,7 +50,7 @@ sums as materialized (
         sum(scored.score_sum) as score_sum,
         sum(scored.n_answers) as n_answers
     from scored
-    inner join parts on scored.judge_id = parts.judge_id and scored.session_id = parts.session_id
+    inner join parts on scored.judge_id = parts.judge_id and scored.cluster = parts.cluster
     group by scored.judge_id, scored.method_id, parts.n_parts, parts.part
 ),
 

@@ -70,35 +70,42 @@ of_none as (
     where methods.strategy = 'none'
 ),
 
-figures as (
+by_cluster as (
     select
         spent.method_id,
         spent.price_list,
-        case
-            when count(*) = count(besides.summary_usd)
-                then cluster_figures(list(spent.cached_usd + besides.summary_usd), list(1))
-        end as session,
-        case
-            when count(*) = count(besides.summary_usd + besides.fetch_usd)
-                then cluster_figures(list(spent.cached_usd + besides.summary_usd + besides.fetch_usd), list(1))
-        end as task,
-        case when count(*) = count(besides.summary_usd) then avg(spent.plain_usd + besides.summary_usd) end
-            as plain_usd,
-        case
-            when count(*) = count(besides.summary_usd)
-                then
-                    sum(spent.cached_usd + besides.summary_usd) filter (where of_none.session_id is not null)
-                    / nullif(sum(of_none.cached_usd), 0)
-        end as share_of_none,
-        case when count(*) = count(besides.summary_usd) then avg(besides.summary_usd) end as summary_usd
+        count(*) as n,
+        count(besides.summary_usd) as n_known,
+        count(besides.summary_usd + besides.fetch_usd) as n_tasks_known,
+        sum(spent.cached_usd + besides.summary_usd) as session_usd,
+        sum(spent.cached_usd + besides.summary_usd + besides.fetch_usd) as task_usd,
+        sum(spent.plain_usd + besides.summary_usd) as plain_usd,
+        sum(spent.cached_usd + besides.summary_usd) filter (where of_none.session_id is not null) as beside_none_usd,
+        sum(of_none.cached_usd) as none_usd,
+        sum(besides.summary_usd) as summary_usd
     from spent
+    inner join stg_clusters on spent.session_id = stg_clusters.session_id
     inner join besides
         on
             spent.session_id = besides.session_id
             and spent.method_id = besides.method_id
             and spent.price_list = besides.price_list
     left join of_none on spent.session_id = of_none.session_id and spent.price_list = of_none.price_list
-    group by spent.method_id, spent.price_list
+    group by spent.method_id, spent.price_list, stg_clusters.cluster
+),
+
+figures as (
+    select
+        method_id,
+        price_list,
+        case when sum(n) = sum(n_known) then cluster_figures(list(session_usd), list(n)) end as session,
+        case when sum(n) = sum(n_tasks_known) then cluster_figures(list(task_usd), list(n)) end as task,
+        case when sum(n) = sum(n_known) then sum(plain_usd) / sum(n) end as plain_usd,
+        case when sum(n) = sum(n_known) then sum(beside_none_usd) / nullif(sum(none_usd), 0) end as share_of_none,
+        case when sum(n) = sum(n_known) then sum(summary_usd) / sum(n) end as summary_usd,
+        count(*) as n_clusters
+    from by_cluster
+    group by method_id, price_list
 ),
 
 -- Of all compactions that were replayed beside `none`; NULL for methods that work at every call.
@@ -148,11 +155,11 @@ select
     figures.session.mean as usd_per_session,  -- US dollars of a session's calls and of the calls that make its
     -- compactions; NULL where one of these does not say its tokens
     ci_low(figures.session) as session_ci_low,  -- Lower end of its 95 % interval, over sessions; NULL with a single
-    -- session
+    -- cluster
     ci_high(figures.session) as session_ci_high,  -- Upper end of it
     figures.task.mean as usd_per_task,  -- The same with what has to be fetched again: its tokens written to the cache,
     -- and for each result one more call that reads a context of mean size; NULL where a context could not be measured
-    ci_low(figures.task) as task_ci_low,  -- Lower end of its 95 % interval; NULL with a single session
+    ci_low(figures.task) as task_ci_low,  -- Lower end of its 95 % interval; NULL with a single cluster
     ci_high(figures.task) as task_ci_high,  -- Upper end of it
     figures.share_of_none,  -- Dollars of these sessions as a share of what they cost without compaction; NULL where
     -- none was not run
@@ -168,6 +175,7 @@ select
     tokens.n_sessions,  -- Sessions that are replayed
     stg_methods.method_id,
     stg_methods.is_current,
+    figures.n_clusters,
     case when paid_back.calls < 1 then 1 else paid_back.calls end as break_even_calls  -- Calls, from the first with the
     -- compacted context on, after which a compaction has cost no more than going on without it (docs/replay-cost.md);
     -- NULL: it removes nothing, a summary's tokens are not known, the method works at every call, or none was not run

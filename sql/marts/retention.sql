@@ -50,15 +50,31 @@ sums as (
     group by given.judge_id, given.dimension, given.method_id, given.session_id
 ),
 
+by_cluster as (
+    select
+        sums.judge_id,
+        sums.dimension,
+        sums.method_id,
+        stg_clusters.cluster,
+        sum(sums.kept) as kept,
+        sum(sums.worth) as worth,
+        sum(sums.n) as n,
+        count(*) as n_sessions
+    from sums
+    inner join stg_clusters on sums.session_id = stg_clusters.session_id
+    where sums.worth > 0
+    group by sums.judge_id, sums.dimension, sums.method_id, stg_clusters.cluster
+),
+
 figures as (
     select
         judge_id,
         dimension,
         method_id,
-        cluster_figures(list(kept order by session_id), list(worth order by session_id)) as f,
-        sum(n) as n_questions
-    from sums
-    where worth > 0
+        cluster_figures(list(kept order by cluster), list(worth order by cluster)) as f,
+        sum(n) as n_questions,
+        sum(n_sessions) as n_sessions
+    from by_cluster
     group by judge_id, dimension, method_id
 )
 
@@ -68,10 +84,11 @@ select
     figures.dimension,
     figures.f.mean as retention,  -- (mean - empty) / (none - empty) over questions that all three have a score for: 1
     -- as the whole history, 0 as nothing
-    ci_low(figures.f) as ci_low,  -- Lower end of its 95 % interval, clustered by session; NULL with one session
-    ci_high(figures.f) as ci_high,  -- Upper end of its 95 % interval, clustered by session; NULL with one session
+    ci_low(figures.f) as ci_low,  -- Lower end of its 95 % interval, clustered; NULL with one session
+    ci_high(figures.f) as ci_high,  -- Upper end of its 95 % interval, clustered; NULL with one session
     cast(figures.n_questions as bigint) as n_questions,  -- Questions that method, none and empty have a score for
-    figures.f.n_clusters as n_sessions  -- Sessions of these questions
+    cast(figures.n_sessions as bigint) as n_sessions,  -- Sessions of these questions
+    figures.f.n_clusters
 from figures
 inner join stg_methods on figures.method_id = stg_methods.method_id
 order by figures.judge_id asc, figures.dimension asc, figures.f.mean desc, stg_methods.method asc;

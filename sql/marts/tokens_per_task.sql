@@ -5,14 +5,31 @@
 -- any more (tables needs and measures; docs/tokens-per-task.md). Look at tokens_per_task beside a method's quality:
 -- what a person or the agent itself has said cannot be fetched again and is no part of it.
 create view tokens_per_task as
-with per_method as (
+with by_cluster as (
+    select
+        needs.method_id,
+        sum(needs.refetch_tokens) as refetch_tokens,
+        sum(needs.n_compactions) as n_compactions
+    from agg_needs as needs
+    inner join stg_clusters on needs.session_id = stg_clusters.session_id
+    group by needs.method_id, stg_clusters.cluster
+),
+
+refetched as (
+    select
+        method_id,
+        cluster_figures(list(refetch_tokens), list(n_compactions)) as fetched
+    from by_cluster
+    group by method_id
+),
+
+per_method as (
     select
         method_id,
         cast(sum(n_compactions) as bigint) as n_compactions,
         count(*) as n_sessions,
         sum(tokens_before) / sum(n_compactions) as tokens_before,
-        cluster_figures(list(tokens_after), list(n_compactions)) as kept,
-        cluster_figures(list(refetch_tokens), list(n_compactions)) as fetched,
+        sum(tokens_after) / sum(n_compactions) as kept,
         sum(n_fetches) / sum(n_compactions) as n_fetches,
         cast(sum(n_needs) as bigint) as n_needs,
         sum(n_lost) / nullif(sum(n_needs), 0) as needs_lost,
@@ -36,10 +53,11 @@ prices as (
 turns as (
     select
         per_method.*,
-        per_method.kept.mean + per_method.fetched.mean as context,
+        refetched.fetched,
+        per_method.kept + refetched.fetched.mean as context,
         break_even_turns(
             per_method.tokens_before,
-            per_method.kept.mean + per_method.fetched.mean,
+            per_method.kept + refetched.fetched.mean,
             per_method.n_fetches,
             per_method.summary_input + prices.output * per_method.summary_output,
             1,
@@ -47,19 +65,20 @@ turns as (
         ) as uncached,
         break_even_turns(
             per_method.tokens_before,
-            per_method.kept.mean + per_method.fetched.mean,
+            per_method.kept + refetched.fetched.mean,
             per_method.n_fetches,
             per_method.summary_input + prices.output * per_method.summary_output,
             prices.cache_read,
             prices.cache_write
         ) as cached
     from per_method
+    inner join refetched on per_method.method_id = refetched.method_id
     cross join prices
 )
 
 select
     stg_methods.method,  -- Name of the method, unique
-    turns.kept.mean as context_tokens,
+    turns.kept as context_tokens,
     turns.fetched.mean as refetch_tokens,  -- Tokens of the tool results that have to be fetched again, each once for a
     -- compaction
     turns.context as tokens_per_task,  -- context_tokens + refetch_tokens
@@ -73,8 +92,8 @@ select
         else 'yes'
     end as breaks_even,  -- yes; never: the context and what is fetched again are no less than before; unknown: a
     -- summary's tokens are not known
-    ci_low(turns.fetched) as refetch_ci_low,  -- Lower end of the 95 % interval of refetch_tokens, clustered by session;
-    -- NULL with a single session
+    ci_low(turns.fetched) as refetch_ci_low,  -- Lower end of the 95 % interval of refetch_tokens, clustered;
+    -- NULL with a single cluster
     ci_high(turns.fetched) as refetch_ci_high,  -- Upper end of it
     turns.tokens_before,  -- Tokens of the history that the method was given
     turns.n_fetches,  -- Tool results that have to be fetched again
@@ -89,6 +108,7 @@ select
     turns.n_compactions,
     turns.n_sessions,  -- Sessions that they lie in
     turns.method_id,  -- Method
-    stg_methods.is_current
+    stg_methods.is_current,
+    turns.fetched.n_clusters
 from turns
 inner join stg_methods on turns.method_id = stg_methods.method_id;

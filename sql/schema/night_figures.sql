@@ -10,7 +10,7 @@ create table night_figures (
     method varchar not null,  -- Name of the method, by which nights are compared
     dimension varchar not null,
     mean double not null,  -- Mean over answers, 0 to 5, as in leaderboard_long
-    std_error double,  -- Its standard error, clustered by session; NULL with a single session
+    std_error double,  -- Its standard error, clustered; NULL with a single cluster
     n_answers bigint not null check (n_answers > 0),  -- Answers that the mean is over
     n_sessions bigint not null check (n_sessions > 0),  -- Sessions that these answers are of
     rank bigint,  -- Rank on the leaderboard; NULL for single dimensions and where there was none

@@ -4,6 +4,7 @@ create table sessions (
     source_format varchar not null,  -- Log format that was detected, as in `list formats`
     source_path varchar not null,  -- Where the log was read from, as it was given
     input_path varchar not null,  -- Absolute path of the file or event folder that it was read from
+    project varchar,  -- Folder of the project that it worked in, as the log names it; NULL where none is known
     title varchar,  -- Title that the log holds; NULL where it holds none
     task_type varchar  -- Kind of work: debugging, review, feature, refactoring, test, data, research or other
     check (task_type in ('debugging', 'review', 'feature', 'refactoring', 'test', 'data', 'research', 'other')),

@@ -264,3 +264,37 @@ def test_power_at_the_detectable_difference(tmp_path: Path) -> None:
         print(f"| {name} | {sizes[name] / design.spread:.2f} | {power} |", flush=True)
         if design.sessions >= 10:
             assert 0.7 < power.share < 0.95
+
+
+@pytest.mark.benchmark
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("projects", [12, 30])
+def test_false_alarms_where_sessions_of_a_project_depend_on_each_other(projects: int, tmp_path: Path) -> None:
+    """Two methods that are the same over all projects; in each, one of them has an advantage. Five sessions a project.
+
+    The same studies twice: as a store that knows the projects reads them, and as one that does not.
+    """
+    designs = {
+        f"{projects} | {100 * effect:.0f} %": Design(
+            means=((2.5,), (2.5,)), sessions=5 * projects, probes=3, projects=projects, method_project=effect
+        )
+        for effect in (0.0, 0.05, 0.2)
+    }
+    alarms, covered = {}, {}
+    for unit in ("project", "session"):
+        known = {name: replace(design, names_projects=unit == "project") for name, design in designs.items()}
+        path = drawn(known, tmp_path / unit, seed=7000 + projects)
+        alarms[unit] = by_design(columns(path, ALARMS))
+        covered[unit] = by_design(columns(path, MEANS))
+    for name, design in designs.items():
+        found = {unit: share(alarms[unit][name]["of_pairs"]) for unit in alarms}
+        held = {unit: share(holds(covered[unit][name], 2.5)) for unit in covered}
+        print(
+            f"| {name} | {found['session']} | {found['project']} | {held['session']} | {held['project']} |", flush=True
+        )
+        assert found["project"].share < 0.05 + 3 * 0.22 / STUDIES**0.5
+        if design.method_project:
+            assert found["session"].share > found["project"].share
+
+
+MEANS = "SELECT judge, ci_low, ci_high FROM leaderboard_long WHERE dimension = 'overall' AND method = 'm01'"

@@ -70,6 +70,12 @@ class Design:
     rounded: bool = False
     """Whether scores are whole numbers, 0 to 5, cut off at the ends."""
     informative: float = 0
+    projects: int = 0
+    """Projects that a study's sessions are spread over evenly; 0: none is known."""
+    method_project: float = 0
+    """Share of the variance that is method × project."""
+    names_projects: bool = True
+    """Whether the store knows the projects."""
 
     @cached_property
     def truth(self) -> Floats:
@@ -90,6 +96,10 @@ class Design:
     def dimensions(self) -> tuple[str, ...]:
         return DIMENSIONS[: len(self.means[0])]
 
+    def project_of(self, session: Integers) -> Integers:
+        """The number of each session's project, through all studies."""
+        return session // self.sessions * self.projects + session % self.sessions % self.projects
+
     def _sizes(self, normal: Floats) -> Integers:
         return np.maximum(1, np.round(self.probes * np.exp(self.size_sigma * normal))).astype(np.int64)
 
@@ -101,7 +111,7 @@ class Design:
         """
         rng = np.random.default_rng(seed)
         methods, n_dimensions = len(self.means), len(self.means[0])
-        left = 1 - self.session - self.method_session - self.probe - self.judge
+        left = 1 - self.session - self.method_session - self.method_project - self.probe - self.judge
         session, method_session, probe, judge, answer = (
             self.spread * share**0.5
             for share in (self.session, self.method_session, self.probe, self.judge, max(0.0, left))
@@ -114,6 +124,9 @@ class Design:
         session_of = np.repeat(np.arange(sizes.size), sizes)
         level = (of_session[:, None] + method_session * rng.normal(size=(sizes.size, methods)))[session_of]
         level += probe * rng.normal(size=(session_of.size, 1))
+        if self.projects:
+            effects = self.spread * self.method_project**0.5 * rng.normal(size=(studies * self.projects, methods))
+            level += effects[self.project_of(session_of)]
         scores = (
             np.array(self.means)[None, :, :, None]
             + level[:, :, None, None]
@@ -165,6 +178,7 @@ class DrawnStudies:
                 session_id=_ids(f"{name}/s", np.arange(n_sessions)),
                 n_messages=messages,
                 n_tool=messages - 30,
+                **self._projects(name, np.arange(n_sessions)),
             ),
             "points": _table(
                 "points",
@@ -206,6 +220,11 @@ class DrawnStudies:
             )["judges"],
             "scores": self._score_rows(name, probe, method),
         }
+
+    def _projects(self, name: str, sessions: Integers) -> dict[str, pa.Array]:
+        if not (self.design.projects and self.design.names_projects):
+            return {}
+        return {"project": _ids(f"/{name}/project", self.design.project_of(sessions))}
 
     def _score_rows(self, name: str, probe: Integers, method: Integers) -> pa.Table:
         dimensions, replicates = self.scores.shape[2:]

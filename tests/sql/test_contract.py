@@ -122,7 +122,8 @@ VIEWS = {
     "with_fetched evidence",
     "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "
     "baseline baseline_answer baseline_score difference",
-    "cliffs": "judge_id judge method cycle before after fall ci_low ci_high n_sessions is_cliff method_id is_current",
+    "cliffs": "judge_id judge method cycle before after fall ci_low ci_high n_sessions is_cliff method_id is_current "
+    "n_clusters",
     "fronts": "judge_id method kept cost cost_in on_front line method_id",
     "compaction_sizes": "judge_id judge method size tokens_after retention score whole against_none change std_error "
     "ci_low ci_high p_value p_adjusted p_not_worse_adjusted p_equivalent_adjusted says n_pairs n_sessions n_questions "

@@ -250,6 +250,7 @@ def test_the_order_in_a_pair_is_that_of_the_names_whatever_the_ids(tmp_path: Pat
         "method_id_a": "B",
         "method_id_b": "A",
         "is_current": True,
+        "n_clusters": 1,
     }
 
 

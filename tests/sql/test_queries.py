@@ -13,6 +13,7 @@ import pytest
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
 from flows.results import Results, open_results
+from tests.sql.test_ranks import partial
 from tests.sql.tiny import (
     CRITERIA,
     Rows,
@@ -192,6 +193,28 @@ def test_a_flip_in_a_single_session_is_noise(tmp_path: Path) -> None:
     ]
     (review, _) = asked(rows, tmp_path, "order_holds", split="task_type")
     assert picked([review], "part", "n_flips", "n_flips_beyond_noise") == [("review", 1, 0)]
+
+
+def with_a_partial_method() -> Rows:
+    """``some`` is asked in the five hard sessions of ten alone, where it is as good as the others plus a half."""
+    keys = [(f"s{i}", "q") for i in range(10)]
+    high = {key: 4.5 - 3 * (i >= 5) + i / 50 for i, key in enumerate(keys)}
+    low = {key: score - 1 for key, score in high.items()}
+    rows = partial({"high": high, "low": low, "some": {key: high[key] + 0.3 for key in keys[5:]}}, "some")
+    for row in rows["sessions"]:
+        row["task_type"] = "debugging" if int(row["session_id"][1:]) >= 5 else "review"
+    return rows
+
+
+def test_a_method_that_is_not_applicable_everywhere_stands_where_its_differences_place_it(tmp_path: Path) -> None:
+    """By its own mean of 1.9 it would be last over all, though it is the best wherever it was asked."""
+    found = asked(with_a_partial_method(), tmp_path, "order_holds", split="task_type")
+    assert picked(found, "part", "n_methods", "rank_correlation", "n_flips") == [
+        ("debugging", 3, 1.0, 0),
+        ("review", 2, 1.0, 0),
+    ]
+    cycles = asked(with_a_partial_method(), tmp_path / "again", "forgetting", method="some")
+    assert picked(cycles, "cycle", "mean", "change", "n_compared") == [(1, 3.39, None, 0)]
 
 
 def test_a_difference_is_shown_from_the_better_method(tmp_path: Path) -> None:

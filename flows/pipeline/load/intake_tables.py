@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from compaction.reading.file_paths import find_project
 from flows.database.database_draft import DatabaseDraft
 from flows.database.sql_model import schemas
 from flows.sessions.session_parts import Part, SessionInfo, iter_parts
@@ -88,6 +89,7 @@ def _session_row(info: SessionInfo) -> Row:
         **{name: getattr(info.usage, name) for name in _OF_USAGE},
         **{f"n_{role}": info.roles.get(role, 0) for role in ("system", "user", "assistant", "tool")},
         "source_path": info.source_path or info.input_path,
+        "project": find_project(info.cwd),
         "n_set_aside": sum(info.set_aside.values()),
         "n_recorded_compactions": len(info.compactions),
     }

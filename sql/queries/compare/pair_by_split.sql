@@ -2,7 +2,7 @@
 -- score for.
 --
 -- Splits are task_type, length, probe_type, cycle, source, resolved and exit_status, and 'all' for no split, where the
--- value is 'all' too. The same comparison as in `paired_differences`: A - B, paired on the probe, clustered by session.
+-- value is 'all' too. The same comparison as in `paired_differences`: A - B, paired on the probe, clustered.
 -- p_adjusted_of_pair is of another family: Holm's correction over the values and dimensions of a split, for this pair
 -- alone. It holds for a pair that was named before its figures were seen, and not for one that was picked by them.
 -- detectable_difference is the true difference that would be shown (95 %, not corrected) in 80 % of such data.
@@ -31,6 +31,7 @@ pairs as (
         a.judge_id,
         a.dimension,
         a.session_id,
+        stg_clusters.cluster,
         a.score as score_a,
         b.score as score_b,
         unnest([
@@ -46,6 +47,7 @@ pairs as (
     from probe_means as a
     inner join probe_means as b on a.judge_id = b.judge_id and a.dimension = b.dimension and a.probe_id = b.probe_id
     inner join sessions on a.session_id = sessions.session_id
+    inner join stg_clusters on a.session_id = stg_clusters.session_id
     where a.method = getvariable('method_a') and b.method = getvariable('method_b')
 ),
 
@@ -57,9 +59,10 @@ clusters as (
         label.value,
         sum(score_a) as sum_a,
         sum(score_b) as sum_b,
-        count(*) as n_pairs
+        count(*) as n_pairs,
+        count(distinct session_id) as n_sessions
     from pairs
-    group by judge_id, dimension, label.split, label.value, session_id
+    group by judge_id, dimension, label.split, label.value, cluster
 ),
 
 figures as (
@@ -70,6 +73,7 @@ figures as (
         dimension,
         sum(sum_a) / sum(n_pairs) as mean_a,
         sum(sum_b) / sum(n_pairs) as mean_b,
+        cast(sum(n_sessions) as bigint) as n_sessions,
         cluster_figures(list(sum_a - sum_b), list(n_pairs)) as difference
     from clusters
     group by judge_id, split, value, dimension
@@ -118,7 +122,8 @@ select
     adjusted.p_adjusted as p_adjusted_of_pair,
     adjusted.p_equivalent_adjusted as p_equivalent_of_pair,
     adjusted.difference.n as n_pairs,
-    adjusted.difference.n_clusters as n_sessions,
+    adjusted.n_sessions,
+    adjusted.difference.n_clusters,
     detectable_difference(adjusted.difference) as detectable_difference,
     adjusted.difference.df
 from adjusted

@@ -17,7 +17,7 @@
 --   tie_group                letters: methods with one in common are not told apart (5 %, Holm over all pairs)
 --   method                   name of the method
 --   overall                  mean over answers of the answer's overall, 0 to 5
---   ci_low                   lower end of its 95 % interval, clustered by session; NULL with a single session
+--   ci_low                   lower end of its 95 % interval, clustered; NULL with a single cluster
 --   ci_high                  upper end
 --   overall_of_dimensions    unweighted mean of the method's dimension means, 0 to 5
 --   accuracy                 mean over answers, 0 to 5; the same for the next five
@@ -30,6 +30,7 @@
 --   tokens_removed           share of tokens that compaction removed, 0 to 1
 --   n_answers                answers with a score
 --   n_sessions               sessions that they are of
+--   n_clusters               projects that these are of, where there are ten; else sessions
 --   n_unscored               answers that the judge was given and has no score for
 --   is_partial               whether the method is not applicable at some points
 --   on_front                 whether no other method keeps as much for less, or more at no higher cost
@@ -53,6 +54,7 @@ select
     leaderboard.tokens_removed,
     leaderboard.n_answers,
     leaderboard.n_sessions,
+    overall.n_clusters,
     leaderboard.n_unscored,
     leaderboard.is_partial,
     fronts.on_front

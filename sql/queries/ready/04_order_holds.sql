@@ -6,7 +6,10 @@
 -- flips are noise: beyond noise are those of pairs that differ for sure over all (p_adjusted_in_dimension < 0.05) and,
 -- the other way round, in the part (intervals that do not overlap, widened for the number of pairs by Bonferroni). The
 -- order holds where there is none of these and the correlation is high; with few sessions there is nothing to see
--- either way. The study says it holds over task types and over short and long sessions.
+-- either way. A method that is not applicable everywhere stands where its differences to the others on the same
+-- questions place it, as on the leaderboard: not in a part where these are of fewer than five sessions, and in no flip
+-- beyond noise, as that figure has no interval. The study says it holds over task types and over short and long
+-- sessions.
 --
 -- Parameters:
 --   judge   name of a judge, or the beginning of its id (default: every judge, one after the other)
@@ -33,21 +36,22 @@ with parts as (
         agg_splits.method_id,
         agg_splits.split,
         agg_splits.value as part,
-        round(agg_splits.mean, 9) as mean,
-        agg_splits.std_error * t_quantile(
+        round(agg_splits.mean_for_rank, 9) as mean,
+        if(board.is_partial, null, agg_splits.std_error) * t_quantile(
             1 - 0.05 / greatest(2, count(*) over methods_of_part * (count(*) over methods_of_part - 1)), agg_splits.df
         ) as half_width,
         agg_splits.n_answers,
         agg_splits.n_sessions,
-        whole.judge,
-        whole.method,
-        round(whole.mean, 9) as whole_mean
+        board.judge,
+        board.method,
+        round(if(board.is_partial, board.overall_for_rank, board.overall), 9) as whole_mean
     from agg_splits
-    inner join leaderboard_long as whole using (judge_id, method_id, dimension)
+    inner join leaderboard as board on agg_splits.judge_id = board.judge_id and agg_splits.method_id = board.method_id
     where
         agg_splits.dimension = 'overall'
-        and judge_is_wanted(whole.judge, whole.judge_id)
-        and version_is_wanted(whole.is_current)
+        and agg_splits.mean_for_rank is not null
+        and judge_is_wanted(board.judge, board.judge_id)
+        and version_is_wanted(board.is_current)
         and coalesce(agg_splits.split = getvariable('split'), true)
     window methods_of_part as (partition by agg_splits.judge_id, agg_splits.split, agg_splits.value)
 ),

@@ -13,6 +13,11 @@ counts as (
         (select count(*) from runs) as n_runs,
         (select count(*) from sessions) as n_sessions,
         (select cast(coalesce(sum(n_messages), 0) as bigint) from sessions) as n_messages,
+        (
+            select count(distinct nullif(cluster, session_id))
+            from stg_clusters
+            where cluster_unit = 'project' and session_id in (select points.session_id from points)
+        ) as n_projects,
         (select count(*) from inputs) as n_inputs,
         (select count(*) from quarantine) as n_quarantined,
         (select count(*) from points) as n_points,
@@ -65,6 +70,7 @@ select
     counts.n_runs,
     counts.n_sessions,
     counts.n_messages,
+    counts.n_projects,
     counts.n_inputs,
     counts.n_quarantined,
     counts.n_points,

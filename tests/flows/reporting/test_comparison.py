@@ -269,7 +269,7 @@ def test_csv_has_the_columns_of_the_view_and_what_they_say(store: Path) -> None:
         list(found[0])
         == (
             "judge_id judge split value dimension method_a method_b mean_a mean_b difference std_error ci_low ci_high "
-            "p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions detectable_difference df says "
+            "p_value p_adjusted p_adjusted_of_pair n_pairs n_sessions n_clusters detectable_difference df says "
             "p_equivalent_of_pair"
         ).split()
     )
