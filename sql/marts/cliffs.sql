@@ -9,19 +9,7 @@
 -- is_cliff marks the largest fall that two or more sessions show. It is a picked maximum: it is larger than the same
 -- step would be over other sessions, and its interval is not that of a step that was named before.
 create view cliffs as
-with session_means as (
-    select
-        judge_id,
-        method_id,
-        session_id,
-        cycle,
-        avg(score) as mean
-    from int_answer_scores
-    where dimension = 'overall'
-    group by judge_id, method_id, session_id, cycle
-),
-
-steps as (
+with steps as (
     select
         judge_id,
         method_id,
@@ -29,8 +17,8 @@ steps as (
         avg(earlier.mean) as before,
         avg(later.mean) as after,
         cluster_figures(list(earlier.mean - later.mean order by session_id), list(1)) as fall
-    from session_means as later
-    inner join session_means as earlier using (judge_id, method_id, session_id)
+    from agg_cycle_scores as later
+    inner join agg_cycle_scores as earlier using (judge_id, method_id, session_id)
     where later.cycle = earlier.cycle + 1
     group by judge_id, method_id, later.cycle
 )

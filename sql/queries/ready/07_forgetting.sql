@@ -27,19 +27,7 @@
 --   n_compared      sessions that the change is over
 --   facts_stated    share of statements of that age that can still be read, 0 to 1; NULL without any
 --   n_facts         statements that it is over
-with by_session as (
-    select
-        judge_id,
-        method_id,
-        session_id,
-        cycle,
-        avg(score) as mean
-    from int_answer_scores
-    where dimension = 'overall'
-    group by judge_id, method_id, session_id, cycle
-),
-
-since_first as (
+with since_first as (
     select
         judge_id,
         method_id,
@@ -47,7 +35,7 @@ since_first as (
         cycle,
         mean - arg_min(mean, cycle) over (partition by judge_id, method_id, session_id) as change,
         cycle > min(cycle) over (partition by judge_id, method_id, session_id) as is_later
-    from by_session
+    from agg_cycle_scores
 ),
 
 changes as (
