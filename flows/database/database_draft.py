@@ -44,13 +44,32 @@ SEEDED = frozenset({"published_leaderboard"})
 
 MATERIALIZED = {
     "int_answer_scores": "intermediate",
+    "agg_session_scores": "aggregates",
+    "agg_cycle_scores": "aggregates",
     "agg_method_pairs": "aggregates",
+    "agg_shared_probes": "aggregates",
+    "agg_probe_budgets": "aggregates",
+    "agg_splits": "aggregates",
+    "leaderboard": "marts",
+    "leaderboard_long": "marts",
+    "against_baseline": "marts",
     "rank_intervals": "marts",
     "reliability": "marts",
     "retention": "marts",
+    "pareto": "marts",
+    "tokens_per_task": "marts",
+    "replay_cost": "marts",
+    "compression": "marts",
+    "fact_survival": "marts",
+    "coverage": "marts",
+    "coverage_by_judge": "marts",
+    "judge_agreement": "marts",
     "fronts": "boards",
 }
-"""View → its folder: those of which a load makes tables, in this order, because they read every score."""
+"""View → its folder: those of which a load makes tables, in this order, each after those that it reads.
+
+They are what reads every score, and what the page and the commands show first: whoever opens a store waits for none.
+"""
 
 BY_DIMENSION = "agg_method_pairs"
 """The one that is worked out dimension by dimension (variable ``dimension``): all at once need too much memory."""

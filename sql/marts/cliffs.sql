@@ -9,19 +9,7 @@
 -- is_cliff marks the largest fall that two or more sessions show. It is a picked maximum: it is larger than the same
 -- step would be over other sessions, and its interval is not that of a step that was named before.
 create view cliffs as
-with session_means as (
-    select
-        judge_id,
-        method_id,
-        session_id,
-        cycle,
-        avg(score) as mean
-    from int_answer_scores
-    where dimension = 'overall'
-    group by judge_id, method_id, session_id, cycle
-),
-
-cluster_falls as (
+with cluster_falls as (
     select
         later.judge_id,
         later.method_id,
@@ -30,8 +18,8 @@ cluster_falls as (
         sum(earlier.mean) as before,
         sum(later.mean) as after,
         count(*) as n_sessions
-    from session_means as later
-    inner join session_means as earlier using (judge_id, method_id, session_id)
+    from agg_cycle_scores as later
+    inner join agg_cycle_scores as earlier using (judge_id, method_id, session_id)
     inner join stg_clusters on later.session_id = stg_clusters.session_id
     where later.cycle = earlier.cycle + 1
     group by later.judge_id, later.method_id, later.cycle, stg_clusters.cluster

@@ -32,19 +32,7 @@
 --   n_clusters      projects that these are of, where there are ten; else sessions
 --   facts_stated    share of statements of that age that can still be read, 0 to 1; NULL without any
 --   n_facts         statements that it is over
-with by_session as (
-    select
-        judge_id,
-        method_id,
-        session_id,
-        cycle,
-        avg(score) as mean
-    from int_answer_scores
-    where dimension = 'overall'
-    group by judge_id, method_id, session_id, cycle
-),
-
-since_first as (
+with since_first as (
     select
         judge_id,
         method_id,
@@ -52,7 +40,7 @@ since_first as (
         cycle,
         mean - arg_min(mean, cycle) over (partition by judge_id, method_id, session_id) as change,
         cycle > min(cycle) over (partition by judge_id, method_id, session_id) as is_later
-    from by_session
+    from agg_cycle_scores
 ),
 
 by_cluster as (

@@ -15,7 +15,7 @@
 --   method      method that it concerns; NULL where it concerns all
 --   item        name of the check, the stage and what became of the items, or what was looked at in a judge
 --   n           how many
---   out_of      of how many; NULL where there is no total
+--   out_of      of how many, of a judge the answers that it scored; NULL where there is no total
 --   detail      what holds, why, or figures
 with coverage_gaps as (
     unpivot (
@@ -43,15 +43,23 @@ with coverage_gaps as (
     into name fate value n
 ),
 
+scored as (
+    select
+        judge_id,
+        count(distinct answer_id) as n_answers
+    from int_answer_scores
+    group by judge_id
+),
+
 own_answers as (
     select
-        int_judged_answers.judge_id,
-        count(*) filter (where starts_with(stg_answers.responder, judges.judge)) as n_own,
-        count(*) as n_answers
-    from int_judged_answers
-    inner join stg_answers on int_judged_answers.answer_id = stg_answers.answer_id
-    inner join judges on int_judged_answers.judge_id = judges.judge_id
-    group by int_judged_answers.judge_id
+        given.judge_id,
+        count(distinct given.answer_id) as n_own
+    from int_answer_scores as given
+    inner join answers on given.answer_id = answers.answer_id
+    inner join judges on given.judge_id = judges.judge_id
+    where judges.judge <> 'embedded' and starts_with(answers.responder, judges.judge)
+    group by given.judge_id
 ),
 
 agreement as (
@@ -102,8 +110,6 @@ of_judges as (
         own_answers.n_own as n,
         'the judge''s model also answered, and models tend to favour what they wrote' as detail
     from own_answers
-    inner join judges on own_answers.judge_id = judges.judge_id
-    where own_answers.n_own > 0 and judges.judge <> 'embedded'
     union all by name
     select
         scores.judge_id,
@@ -171,11 +177,11 @@ found as (
         of_judges.judge_id,
         of_judges.item,
         of_judges.n,
-        own_answers.n_answers as out_of,
+        scored.n_answers as out_of,
         of_judges.detail
     from of_judges
     inner join judges on of_judges.judge_id = judges.judge_id
-    left join own_answers on of_judges.judge_id = own_answers.judge_id
+    left join scored on of_judges.judge_id = scored.judge_id
     where judge_is_wanted(judges.judge, judges.judge_id)
 )
 

@@ -15,35 +15,29 @@ with board as (
 
 probe_means as (
     select
+        board.place,
+        board.method,
         given.probe_id,
-        given.method_id,
-        any_value(given.point_id) as point_id,
-        any_value(given.session_id) as session_id,
-        any_value(given.cycle) as cycle,
-        any_value(given.probe_type) as probe_type,
         avg(given.score) as score
     from int_answer_scores as given
+    inner join board on given.method_id = board.method_id
     where given.judge_id = getvariable('judge_id') and given.dimension = 'overall'
-    group by given.probe_id, given.method_id
+    group by board.place, board.method, given.probe_id
 ),
 
 lost as (
     select
-        other.place,
-        other.method,
+        given.place,
+        given.method,
         best.method as best,
         given.probe_id,
-        given.point_id,
-        given.session_id,
-        given.cycle,
-        given.probe_type,
         given.score,
-        probe_means.score as best_score
-    from board as best
-    inner join board as other on best.place < other.place
-    inner join probe_means on best.method_id = probe_means.method_id
-    inner join probe_means as given on other.method_id = given.method_id and probe_means.probe_id = given.probe_id
-    where best.place = 1 and round(probe_means.score - given.score, 9) > 0
+        best.score as best_score
+    from probe_means as given
+    inner join probe_means as best on given.probe_id = best.probe_id
+    where best.place = 1 and given.place > 1 and round(best.score - given.score, 9) > 0
+    qualify
+        row_number() over (partition by given.place order by round(best.score - given.score, 9) desc, given.probe_id) = 1
 )
 
 select
@@ -51,15 +45,14 @@ select
     lost.method,
     lost.best,
     lost.probe_id,
-    lost.point_id,
-    lost.session_id,
-    lost.cycle,
-    lost.probe_type,
+    probes.point_id,
+    points.session_id,
+    points.cycle,
+    probes.probe_type,
     lost.score,
     lost.best_score,
     probes.question
 from lost
 inner join probes on lost.probe_id = probes.probe_id
-qualify
-    row_number() over (partition by lost.method order by round(lost.best_score - lost.score, 9) desc, lost.probe_id) = 1
+inner join points on probes.point_id = points.point_id
 order by lost.place
