@@ -37,7 +37,8 @@ lost as (
     inner join probe_means as best on given.probe_id = best.probe_id
     where best.place = 1 and given.place > 1 and round(best.score - given.score, 9) > 0
     qualify
-        row_number() over (partition by given.place order by round(best.score - given.score, 9) desc, given.probe_id) = 1
+        row_number() over (partition by given.place order by round(best.score - given.score, 9) desc, given.probe_id)
+        = 1
 )
 
 select
