@@ -73,6 +73,7 @@ BREAKS_PAIRS = {
     "claude_code_style_regen",
     "letta_sliding",
     "strands_sliding",
+    "strands_summarizing",
     "autogen_head_tail",
     "file_index",
 }
@@ -84,6 +85,7 @@ TAKES_MORE = {
     ("langmem_running", "valid"),
     ("inspect_trim", "valid"),
     ("letta_sliding", "valid"),
+    ("strands_summarizing", "valid"),
     ("gemini_snapshot", "valid"),
     ("opencode_summary", "faithful"),
     ("openhands_sdk", "faithful"),
