@@ -75,6 +75,8 @@ BREAKS_PAIRS = {
     "strands_sliding",
     "strands_summarizing",
     "autogen_head_tail",
+    "semantic_kernel_truncation",
+    "semantic_kernel_summary",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""

@@ -22,7 +22,7 @@ from typing import Any
 from compaction.strategies.shared.parts import system_prompt
 from compaction.transcript import Message
 from tests.compaction.golden.rows import in_two, rows
-from tests.compaction.histories import build, random_words
+from tests.compaction.histories import build, packed, random_words
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
@@ -74,7 +74,7 @@ def strands(messages: Sequence[Message], **params: Any) -> list[dict[str, Any]]:
         start = max(cut, start)
         SlidingWindowConversationManager(**params).apply_management(agent)
         left = [messages[seq] for message in agent.messages for seq in message["seqs"]]
-        found.append({"left": rows([*messages[: min(system, cut)], *left], messages)})
+        found.append({"left": packed(rows([*messages[: min(system, cut)], *left], messages)), "shown": []})
     return found
 
 
@@ -113,9 +113,9 @@ def strands_summary(messages: Sequence[Message], **params: Any) -> list[dict[str
         start, asked = max(cut, start), len(model.asked)
         with suppress(ContextWindowOverflowException):
             manager.reduce_context(agent, e=ContextWindowOverflowException())
-        shown = [rows(ours(some), messages) for some in model.asked[asked:]]
+        shown = [packed(rows(ours(some), messages)) for some in model.asked[asked:]]
         left = [*messages[: min(system, cut)], *ours(agent.messages)]
-        found.append({"left": rows(left, messages), "shown": shown})
+        found.append({"left": packed(rows(left, messages)), "shown": shown})
     return found
 
 
@@ -150,7 +150,7 @@ async def autogen(messages: Sequence[Message], **params: Any) -> list[dict[str, 
         for message in await context.get_messages():
             seqs = message.__dict__.get("seqs")
             left += [Message("user", message.content)] if seqs is None else [messages[seq] for seq in seqs]
-        found.append({"left": rows([*messages[: min(system, cut)], *left], messages)})
+        found.append({"left": packed(rows([*messages[: min(system, cut)], *left], messages)), "shown": []})
     return found
 
 
@@ -161,7 +161,7 @@ async def case(seed: int) -> dict[str, Any]:
     for size, pinned in ((0, 0), (3, 0), (6, 0), (12, 2), (40, 0)):
         params = {"window_size": size, "pin_first": pinned}
         runs.append({"strategy": "strands_sliding", "params": params, "rounds": strands(messages, **params)})
-    for ratio, recent, pinned in ((0.3, 10, 0), (0.5, 3, 0), (0.8, 0, 0), (0.1, 1, 0), (0.5, 2, 2)):
+    for ratio, recent, pinned in ((0.3, 10, 0), (0.5, 3, 0), (0.8, 0, 0), (0.1, 1, 0), (0.5, 2, 2), (0.3, 25, 0)):
         params = {"summary_ratio": ratio, "preserve_recent_messages": recent, "pin_first": pinned}
         summaries = strands_summary(messages, **params)
         runs.append({"strategy": "strands_summarizing", "params": params, "rounds": summaries})
