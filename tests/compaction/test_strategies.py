@@ -77,10 +77,19 @@ BREAKS_PAIRS = {
     "autogen_head_tail",
     "semantic_kernel_truncation",
     "semantic_kernel_summary",
+    "deepagents",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
-REWRITES = {"anthropic_sdk_regen", "freeform_summary", "codex_local", "langchain_summary", "claude_code_style_regen"}
+REWRITES = {
+    "anthropic_sdk_regen",
+    "freeform_summary",
+    "codex_local",
+    "langchain_summary",
+    "claude_code_style_regen",
+    "semantic_kernel_summary",
+    "deepagents",
+}
 """Write their whole summary anew each time."""
 TAKES_MORE = {
     ("langmem_running", "faithful"),
@@ -103,7 +112,7 @@ FORGETS = {
 }
 """Follow originals that lose what an earlier summary covered."""
 
-COMPOSED = {"af_net_pipeline", "af_py_token_budget", "complexity_trap_hybrid"}
+COMPOSED = {"af_net_pipeline", "af_py_token_budget", "complexity_trap_hybrid", "deepagents"}
 """Have steps without a model, which may be all that it takes, and which may drop a summary."""
 
 
