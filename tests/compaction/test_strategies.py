@@ -78,6 +78,8 @@ BREAKS_PAIRS = {
     "semantic_kernel_truncation",
     "semantic_kernel_summary",
     "deepagents",
+    "adk_compaction",
+    "aider_chat_summary",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
@@ -89,6 +91,7 @@ REWRITES = {
     "claude_code_style_regen",
     "semantic_kernel_summary",
     "deepagents",
+    "aider_chat_summary",
 }
 """Write their whole summary anew each time."""
 TAKES_MORE = {
